@@ -65,7 +65,7 @@ bench: build ## timings and sizes, for reading: they decide no test; ratios go t
 	@tools/setup node chromium
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) cargo bench --locked --quiet
 	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test calibration -- --nocapture protocol tight_widths
-	@node tests/browser/bench.mjs
+	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) node tests/browser/bench.mjs
 	@node tools/size.mjs
 
 CASES ?= 1000000

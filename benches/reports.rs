@@ -177,6 +177,30 @@ impl History {
         }
     }
 
+    /// What a plan costs over the GPUs: milliseconds.
+    fn over_gpus(&mut self) {
+        println!("{:<40}{:>12}", "a plan of 405B over GPUs", "ms");
+        for gpus in [1024, 4096, 16_384, 65_536] {
+            let run = Run {
+                model: Based::preset("llama-3.1-405b"),
+                gpus,
+                global_batch: gpus.max(2048),
+                ..Run::default()
+            };
+            self.time(
+                &format!("plan: 405B over {gpus} GPUs"),
+                0.0,
+                |s| s * 1e3,
+                || {
+                    if let Ok(mut request) = Search::new(black_box(&run), &[], TOP) {
+                        request.search.finish();
+                        black_box(request.plan());
+                    }
+                },
+            );
+        }
+    }
+
     /// Keeps what was timed; what the same commit said before is replaced.
     fn keep(self) {
         let Some(commit) = self.commit else { return };
@@ -262,6 +286,7 @@ fn main() {
         let _ = black_box(black_box(&request).answer());
     });
     history.over_sizes();
+    history.over_gpus();
     history.keep();
     fits();
 }

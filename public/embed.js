@@ -1,7 +1,7 @@
 // <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator, as high as it is.
 // run: link, fragment or JSON; panel: as view.embed names it, or all; theme: light, dark;
-// lang: en, zh; lesson: zero.2. The event "shardscope" answers set() and get() in `detail`.
-const asked = ['run', 'panel', 'theme', 'lang', 'lesson'];
+// lang: en, zh; lesson: zero.2; sliders: n.8. The event "shardscope" answers set() and get() in `detail`.
+const asked = ['run', 'panel', 'theme', 'lang', 'lesson', 'sliders'];
 
 customElements.define('shardscope-embed', class extends HTMLElement {
   static observedAttributes = asked;
@@ -15,8 +15,8 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   }
 
   connectedCallback() {
-    const { link = '', panel: embed, theme, lang, lesson } = this.#said();
-    const view = Object.entries({ embed, theme, lang, lesson }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
+    const { link = '', run, panel: embed, ...said } = this.#said();
+    const view = Object.entries({ embed, ...said }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
     this.#alive = false;
     this.#frame.src = `${new URL('.', import.meta.url)}#${link.replace(/^.*#/, '')}${view.join('')}`;
     addEventListener('message', this);
@@ -26,8 +26,9 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   attributeChangedCallback() { if (this.#alive) this.set(this.#said()); }
 
   #said() {
-    const [run, panel = 'all', theme, lang, lesson] = asked.map((name) => this.getAttribute(name) ?? undefined);
-    return { panel, theme, lang, lesson, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
+    const { run, ...said } = Object.fromEntries(asked.map((name) => [name, this.getAttribute(name) ?? undefined]));
+    said.panel ??= 'all';
+    return { ...said, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
   }
 
   handleEvent({ source, data }) {

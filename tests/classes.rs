@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{estimate, evidence};
+use common::{evidence, step_s};
 use shardscope::core::accuracy::Measured;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::core::time::{Products, RANGES, range};
@@ -30,7 +30,7 @@ fn seconds(run: &Run, faster: f64) -> f64 {
     parts.bf16_tflops = Some(gpu.bf16.0 / 1e12 * faster);
     parts.fp8_tflops = Some(gpu.fp8.0 / 1e12 * faster);
     parts.fp4_tflops = Some(gpu.fp4.0 / 1e12 * faster).filter(|peak| *peak > 0.0);
-    estimate(&Scenario::new(&run).unwrap()).seconds
+    step_s(&Scenario::new(&run).unwrap())
 }
 
 /// All rows, computed once for all tests.

@@ -84,7 +84,124 @@ struct Words {
     keeps: &'static [(&'static str, &'static [&'static str])],
 }
 
-const WORDS: [Words; 4] = [
+/// What no program of fine-tuning says of a run of pre-training: its pipeline, its experts, Megatron's kernels and stages.
+const PRETRAINING: &[&str] = &[
+    "model",
+    "model.*",
+    "gpus", // the launcher's
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "sequence_parallel",
+    "cp_comm",
+    "zero",
+    "hsdp_shard",
+    "zero2_reduce",
+    "schedule",
+    "virtual_stages",
+    "stage_layers",
+    "global_batch", // what the launcher's ranks make of the micro-batch
+    "seq_len",
+    "micro_batch",
+    "precision",
+    "precision.*",
+    "optimizer",
+    "recompute",
+    "recompute.*",
+    "cross_entropy",
+    "flash_attention",
+    "fused_swiglu",
+    "cuda_graphs",
+    "capacity_factor",
+    "moe_dispatch",
+    "tokens_total",
+    "rank_order",
+];
+
+/// Their words; `tests/tuning.rs` holds them to runs of fine-tuning.
+const fn tuned(
+    dialect: &'static str,
+    keeps: &'static [(&'static str, &'static [&'static str])],
+) -> Words {
+    Words {
+        dialect,
+        may_lose: PRETRAINING,
+        keeps,
+    }
+}
+
+const WORDS: [Words; 11] = [
+    tuned(
+        "axolotl",
+        &[
+            (
+                "optimizer",
+                &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"],
+            ),
+            ("recompute", &["none", "full"]),
+            ("flash_attention", &["false"]),
+            ("tp", &["1", "2", "4", "8"]),
+            ("cp", &["1", "2", "4", "8"]),
+            ("seq_len", &["1024", "2048", "4096", "8192"]),
+            ("micro_batch", &["1", "2", "3", "4"]),
+        ],
+    ),
+    tuned(
+        "llama-factory",
+        &[
+            (
+                "optimizer",
+                &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"],
+            ),
+            ("recompute", &["none", "full"]),
+            ("seq_len", &["1024", "2048", "4096", "8192"]),
+            ("micro_batch", &["1", "2", "3", "4"]),
+        ],
+    ),
+    tuned(
+        "trl",
+        &[
+            (
+                "optimizer",
+                &["adam", "sgd", "adafactor", "adam-8bit", "lion"],
+            ),
+            ("recompute", &["none", "full"]),
+            ("seq_len", &["1024", "2048", "4096", "8192"]),
+            ("micro_batch", &["1", "2", "3", "4"]),
+        ],
+    ),
+    tuned(
+        "accelerate",
+        &[
+            ("tp", &["1", "2", "4", "8"]),
+            ("cp", &["1", "2", "4", "8"]),
+            ("zero", &["0", "1", "2", "3"]),
+            ("gpus", &["1", "8", "64", "512"]),
+        ],
+    ),
+    tuned(
+        "torchtune",
+        &[
+            ("optimizer", &["adam", "sgd"]),
+            ("tp", &["1", "2", "4", "8"]),
+            ("recompute", &["none", "full"]),
+            ("seq_len", &["1024", "2048", "4096", "8192"]),
+        ],
+    ),
+    tuned(
+        "llm-foundry",
+        &[
+            ("optimizer", &["adam", "sgd", "lion"]),
+            ("recompute", &["none", "full"]),
+            ("zero", &["0", "2", "3"]),
+            ("seq_len", &["1024", "2048", "4096", "8192"]),
+            ("micro_batch", &["1", "2", "3", "4"]),
+            ("global_batch", &["64", "256", "1024"]),
+        ],
+    ),
+    tuned("peft", &[]),
     Words {
         dialect: "megatron",
         may_lose: &[
@@ -519,7 +636,7 @@ fn sensible() -> impl Strategy<Value = Run> {
 #[test]
 fn a_run_at_random_comes_back() {
     let config = ProptestConfig {
-        cases: 400,
+        cases: 150,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -565,7 +682,7 @@ proptest! {
 
     #[test]
     fn no_mangled_settings_break_the_importer(
-        which in 0usize..4, cut in 0usize..2000, noise in "[-a-z0-9:=\\[\\]{}\"'$ \n]{0,40}"
+        which in 0usize..DIALECTS.len(), cut in 0usize..2000, noise in "[-a-z0-9:=\\[\\]{}\"'$ \n]{0,40}"
     ) {
         let text = export(&Run::default(), DIALECTS[which].id, &STAMP).unwrap();
         let at = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
@@ -642,4 +759,26 @@ fn an_imported_model_keeps_a_name() {
             .iter()
             .any(|error| error.field == "model.name")
     );
+}
+
+/// Megatron-LM's layout of DeepSeek-V3 (`pipeline_parallel_layout.md`): modules of multi-token prediction on the stage before
+/// the loss; and layers at both ends in bf16. Both come back from the flags that are written.
+#[test]
+fn megatron_says_where_multi_token_prediction_stands_and_which_layers_stay_in_bf16() {
+    let args = "--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --seq-length 4096 \
+        --micro-batch-size 1 --global-batch-size 1024 --pipeline-model-parallel-size 16 --mtp-num-layers 1 --bf16 \
+        --pipeline-model-parallel-layout 'Et*3|(tt|)*29,m|L' --fp8-format e4m3 --fp8-recipe mxfp8 \
+        --first-last-layers-bf16 --num-layers-at-end-in-bf16 3 --vocab-size 129280 --swiglu";
+    let present = run(r#"{"gpu":"b200-sxm","gpus":512}"#);
+    let first = read(args, &present).unwrap().run;
+    let means = |run: &Run| {
+        let parts = &run.precision.parts;
+        let stages = run.stage_layers.clone();
+        assert_eq!((run.virtual_stages, run.mtp_stage), (2, Some(30)));
+        assert_eq!(stages, Some([vec![3], vec![2; 29], vec![0; 2]].concat()));
+        assert_eq!((parts.bf16_first, parts.bf16_last), (Some(1), Some(3)));
+    };
+    means(&first);
+    let text = export(&first, "megatron", &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
+    means(&read(&text, &present).unwrap().run);
 }

@@ -8,6 +8,7 @@ use shardscope::core::memory::Verdict::{self, Fits, Oom, Tight};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{Report, evaluate, report};
 use shardscope::core::run::{Run, presets::TUNED};
+use shardscope::core::search::Request;
 
 /// The Run of starting point `id` after at most three edits.
 fn asked(id: &str, edits: &[(&str, &str)]) -> Run {
@@ -167,4 +168,47 @@ fn full_fine_tuning_of_a_70b_on_eight_cards_needs_the_host() {
     let kept = [("offload.optimizer", "")];
     assert_eq!(verdict("full-70b-8-h100", &kept), Oom);
     assert_eq!(verdict("full-70b-8-h100", &[]), Fits);
+}
+
+/// The plan searches adapters and offloading when it is asked to, and what it offers works.
+#[test]
+fn a_plan_searches_adapters_and_offloading_when_asked() {
+    // 16 bytes a parameter are 128 GB of 160, before activations and gathered layers; the NF4 base of a 70B is 34.6 of 48.
+    let full = [("gpus", "2"), ("global_batch", "4")];
+    let on_gpu = [("offload.parameters", ""), ("global_batch", "4")];
+    for (id, edits) in [("full-8b-8-h100", full), ("qlora-70b-2-4090", on_gpu)] {
+        let run = asked(id, &edits);
+        let plan = |also: bool| {
+            let object = serde_json::json!({"run": run.to_value(), "top": 40, "pin": ["recompute", "schedule"], "also": also});
+            let object = serde_json::from_value(object).unwrap();
+            let mut request = Request::from_value(&object).unwrap();
+            request.search.finish();
+            request.search.best().to_vec()
+        };
+        let changed = |found: &Run| (found.adapter != run.adapter, found.offload != run.offload);
+        let (own, also) = (plan(false), plan(true));
+        assert!(own.iter().all(|one| changed(&one.run) == (false, false)));
+        let adapts = run.adapter.method.is_none();
+        let wanted = |found: &Run| match changed(found) {
+            (adapter, _) if adapts => adapter,
+            (_, offload) => offload,
+        };
+        assert!(also.iter().any(|one| wanted(&one.run)), "{id}");
+        for one in &also {
+            let memory = report(&one.run).unwrap().memory;
+            assert_ne!(memory.verdict, Oom);
+            assert!(memory.host.is_none_or(|host| host.verdict == Some(Fits)));
+        }
+    }
+}
+
+/// An offloaded run has a plan: layouts that its framework refuses are left out, not all.
+#[test]
+fn an_offloaded_run_has_a_plan() {
+    let run = asked("full-70b-8-h100", &[("global_batch", "8")]);
+    let mut request = Request::new(&run, &[], 5).unwrap();
+    request.search.finish();
+    let best = request.search.best();
+    assert!(!best.is_empty());
+    assert!(best.iter().all(|one| one.run.zero >= 1));
 }

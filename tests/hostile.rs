@@ -44,6 +44,7 @@ static ENTRIES: &[Entry] = &[
     Entry { name: "JSON run", inputs: json_runs, ask: json_run },
     Entry { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
     Entry { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
+    Entry { name: "launch file", inputs: || mutated(files(launch_files())), ask: |text| imported(text, any_format) },
     Entry { name: "log", inputs: || mutated(log_lines()), ask: log },
     Entry { name: "own order", inputs: orders, ask: own_order },
     Entry { name: "schedule request", inputs: schedules, ask: schedule_request },
@@ -282,6 +283,22 @@ fn exports() -> Vec<String> {
         formats.filter_map(move |format| export(run, format.id, &stamp).ok())
     });
     written.collect()
+}
+
+/// Settings of other programs as their own examples have them.
+fn launch_files() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/launch");
+    let paths = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end != "txt"))
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 fn own_order(text: &str) -> Result<bool, String> {

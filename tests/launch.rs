@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a file that cannot be read has failed
 
-use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun};
+use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
 use shardscope::io::dialect::{DIALECTS, Dialect, dialect, entries};
@@ -273,6 +273,32 @@ fn talkative() -> Vec<Run> {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         runs.push(Run::from_pairs(&pairs).0);
+    }
+    // What only fine-tuning says.
+    for tuned in TUNED {
+        runs.push(tuned.run());
+        for settings in [
+            "adapter.method=dora&adapter.targets=q_proj,v_proj&adapter.modules_to_save=lm_head",
+            "adapter.method=qlora&adapter.base=nf4&precision=fp16&flash_attention=false",
+            "adapter.method=lora&adapter.base=int8&stack.compile=true&tokens_total=1e9",
+            "adapter.method=lora&adapter.base=gptq4&cross_entropy=fused-linear&stack.grad_reduce_bytes=2",
+            "adapter.method=&adapter.rank=&adapter.targets=&offload.optimizer=cpu&offload.framework=deepspeed&offload.fraction=0.5&zero=3&gpus=16&host_memory_gib=9000",
+            "adapter.method=&adapter.rank=&host_memory_gib=9000&offload.activations=cpu&cross_entropy=chunked&optimizer=adam-mini&precision=bf16-pure",
+            "adapter.method=&adapter.rank=&tp=2&cp=2&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=",
+            "adapter.method=&adapter.rank=&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=&offload.optimizer=",
+        ] {
+            let set = settings
+                .split('&')
+                .map(|pair| pair.split_once('=').unwrap());
+            let set: Vec<(&str, String)> =
+                set.map(|(key, value)| (key, value.to_owned())).collect();
+            runs.push(
+                tuned
+                    .run()
+                    .with_texts(&set)
+                    .unwrap_or_else(|| panic!("{settings}")),
+            );
+        }
     }
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
         runs.push(Run {

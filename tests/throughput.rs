@@ -1,14 +1,13 @@
 //! Published runs: step times and tokens a second as measured, against the model.
 //!
 //! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Which row becomes which Run stands
-//! in `src/core/accuracy/sources.rs`, which the page reads too. Here the pipeline is in closed form; `tests/accuracy.rs` holds
-//! the simulated step to the same.
+//! in `src/core/accuracy/sources.rs`, which the page reads too.
 
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use common::{estimate, evidence};
+use common::{evidence, step_s};
 use shardscope::core::accuracy::{Kind, Measured, Quantity};
 use shardscope::core::run::Scenario;
 use shardscope::core::time::Peak;
@@ -25,7 +24,7 @@ struct Case {
 
 impl Case {
     fn ratio(&self) -> f64 {
-        estimate(&self.scenario).seconds / self.measured
+        step_s(&self.scenario) / self.measured
     }
 }
 
@@ -176,7 +175,7 @@ fn model_flops_utilisation_stays_below_one() {
     for case in fujii().into_iter().chain(published()) {
         let scenario = &case.scenario;
         let peak = Peak::of(scenario).rate().0 * scenario.layout.gpus as f64;
-        let mfu = scenario.model_flops() / estimate(scenario).seconds / peak;
+        let mfu = scenario.model_flops() / step_s(scenario) / peak;
         assert!(mfu > 0.0 && mfu < 1.0, "{}: {mfu}", case.name);
     }
 }

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{estimate, evidence};
+use common::{evidence, step_s};
 use shardscope::core::accuracy::{Kind, Measured};
 use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ fn runs_outside_the_fit_are_met_within_wide_bands() {
             continue;
         };
         if source.kind != Kind::Fitted {
-            let ratio = estimate(&Scenario::new(&row.run).unwrap()).seconds / measured;
+            let ratio = step_s(&Scenario::new(&row.run).unwrap()) / measured;
             let ratios = sources.entry(source.name).or_default();
             ratios.push((ratio, row.label));
         }

@@ -4,9 +4,8 @@
 
 mod common;
 
-use common::{estimate, scenario, table, try_scenario};
+use common::{scenario, step_s, try_scenario};
 use shardscope::core::cluster::Link;
-use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::core::time::{Peak, Step};
@@ -47,7 +46,7 @@ fn part(step: &Step, name: &str) -> f64 {
 }
 
 fn seconds(layout: &str, more: &str) -> f64 {
-    estimate(&with(layout, more)).seconds
+    step_s(&with(layout, more))
 }
 
 #[test]
@@ -69,7 +68,9 @@ fn more_bandwidth_or_compute_is_never_slower() {
                 })
                 .collect();
             assert!(
-                times.windows(2).all(|pair| pair[1] <= pair[0]),
+                times
+                    .windows(2)
+                    .all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)),
                 "{layout} {field} {times:?}"
             );
         }
@@ -82,14 +83,11 @@ fn exposed_and_hidden_are_all_there_is() {
         for share in [0.0, 0.5, 1.0] {
             let overlap =
                 format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
-            let parts = estimate(&with(layout, &overlap));
-            assert!(parts.exposed_sync >= 0.0 && parts.exposed_sync <= parts.sync + 1e-12);
-            for waits in parts.waits {
-                for wait in [waits.tp, waits.cp, waits.ep, waits.zero3, waits.gradients] {
-                    let hidden = wait.both().comm.0 - wait.exposed().0;
-                    assert!(hidden >= -1e-12 && wait.exposed().0 >= 0.0, "{layout}");
-                    assert!(share > 0.0 || hidden.abs() < 1e-12, "{layout} {wait:?}");
-                }
+            let report = evaluate(&with(layout, &overlap).run).unwrap().report;
+            for row in report.overlap.iter().filter(|row| row.name != "pp") {
+                let hidden = row.comm_s.0 - row.exposed_s.0;
+                assert!(hidden >= -1e-9 && row.exposed_s.0 >= 0.0, "{layout}");
+                assert!(share > 0.0 || hidden.abs() < 1e-9, "{layout} {row:?}");
             }
         }
     }
@@ -170,25 +168,28 @@ fn a_larger_share_of_the_window_is_never_slower() {
                 format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
             seconds(layout, &overlap)
         };
-        assert!(at(1.0) <= at(0.5) && at(0.5) <= at(0.0), "{layout}");
+        let no_slower = |a: f64, b: f64| a <= b * (1.0 + 1e-9);
+        let times = [at(1.0), at(0.5), at(0.0)];
+        assert!(
+            times.windows(2).all(|two| no_slower(two[0], two[1])),
+            "{layout}"
+        );
     }
 }
 
 #[test]
 fn one_gpu_sends_nothing() {
     let alone = with("", r#""gpus":1,"tp":1,"pp":1,"global_batch":4,"zero":3"#);
-    let parts = estimate(&alone);
-    assert!(parts.sync.abs() < f64::EPSILON);
-    for waits in parts.waits {
-        assert!((waits.forward() + waits.backward() + waits.send).0.abs() < f64::EPSILON);
-    }
+    let report = evaluate(&alone.run).unwrap().report;
+    assert!(report.overlap.iter().all(|row| row.comm_s.0 == 0.0));
+    assert_eq!(report.step.exposed_comm_s.0, 0.0);
 }
 
 #[test]
 fn every_time_is_finite_and_no_step_beats_the_data_sheet() {
     for layout in LAYOUTS {
         let scenario = with(layout, "");
-        let time = estimate(&scenario).seconds;
+        let time = step_s(&scenario);
         let peak = scenario.gpu.bf16.0.max(scenario.gpu.fp8.0) * scenario.layout.gpus as f64;
         assert!(time.is_finite() && time > 0.0, "{layout}");
         assert!(scenario.model_flops() / time / peak < 1.0, "{layout}");
@@ -210,38 +211,6 @@ fn uneven_beats_even_on_h20_by_what_equal_layers_allow() {
     let gain = time("14,14") / time("10,18");
     println!("uneven over even on H20: {gain:.3}, measured 1.448");
     assert!(gain > 1.1 && gain <= 22.0 / 18.0, "{gain}");
-}
-
-/// Makespans that other implementations give (`schedule_numbers.csv`): the closed form meets them without latency between
-/// ranks, and to 3 % with it.
-#[test]
-fn closed_forms_meet_the_makespans_of_other_implementations() {
-    let mut compared = 0;
-    for row in table("schedule_numbers.csv") {
-        let bubble = match row["schedule"].as_str() {
-            "naive" => Bubble::Serial,
-            "gpipe" => Bubble::Flush,
-            "1f1b" => Bubble::Whole,
-            "interleaved-1f1b" if row["group"].is_empty() => Bubble::OverChunks,
-            _ => continue,
-        };
-        let number = |key: &str| row[key].parse::<f64>().unwrap();
-        let ranks: usize = row["pp"].parse().unwrap();
-        let chunks: usize = row["virtual_stages"].parse().unwrap();
-        let pass = Passes {
-            forward: number("forward_s"),
-            backward_input: number("backward_input_s"),
-            backward_weight: number("backward_weight_s"),
-        };
-        let stages = vec![pass; ranks * chunks];
-        let m = row["microbatches"].parse().unwrap();
-        let p2p = number("p2p_s");
-        let ratio = pipeline_seconds(&stages, ranks, m, bubble, p2p) / number("makespan_s");
-        let allowed = if p2p > 0.0 { 0.03 } else { 1e-9 };
-        assert!((ratio - 1.0).abs() <= allowed, "{ratio} {row:?}");
-        compared += 1;
-    }
-    assert!(compared >= 40, "{compared}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ const NAMES: &[&str] = &[
     "all-gather",
     "reduce-scatter",
     "torchtitan",
+    "axolotl",
     "nanotron",
     "llm-foundry",
     "verl",

@@ -2,7 +2,7 @@
 //
 //   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
 //   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
-//   { type: 'shardscope:set', run or link, panel, theme, lang, lesson }  the same, afterwards
+//   { type: 'shardscope:set', run or link, panel, theme, lang, lesson, sliders }  the same, afterwards
 //   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
@@ -24,9 +24,11 @@ const CHOICES = {
   theme: ['light', 'dark'],
   lang: ['en', 'zh'],
   lesson: ['a lesson and a step, such as pipelines.4'],
+  sliders: ['values of its sliders, such as p.8,m.16'],
 };
-const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang', lesson: 'view.lesson' };
-const allows = (name, wanted) => (name === 'lesson' ? /^[a-z]+(\.[1-9]\d*)?$/.test(wanted) : CHOICES[name].includes(wanted));
+const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang', lesson: 'view.lesson', sliders: 'view.sliders' };
+const FORMS = { lesson: /^[a-z]+(\.[1-9]\d*)?$/, sliders: /^(\p{L}\.\d+(,|$))+$/u };
+const allows = (name, wanted) => FORMS[name]?.test(wanted) ?? CHOICES[name].includes(wanted);
 
 const pairs = (link) => link.replace(/^[^#]*#/, '').split('&').filter(Boolean);
 const isView = (pair) => pair.startsWith('view.');
@@ -79,6 +81,8 @@ async function set({ run, link, ...choices }) {
   }
   const view = new Map(now.filter(isView).map((pair) => pair.split('=')));
   const panel = view.get(KEYS.panel);
+  // Sliders are those of one step.
+  if (choices.lesson !== undefined && choices.lesson !== view.get(KEYS.lesson)) view.delete(KEYS.sliders);
   for (const [name, allowed] of Object.entries(CHOICES)) {
     const wanted = choices[name];
     if (wanted === undefined) continue;

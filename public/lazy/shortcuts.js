@@ -29,6 +29,13 @@ addEventListener('keydown', (event) => {
   }
 });
 
+// Left and right arrows turn the steps of a lesson, where they move nothing else.
+addEventListener('keydown', ({ key, target, altKey, ctrlKey, metaKey, shiftKey }) => {
+  const turn = { ArrowLeft: 'back', ArrowRight: 'next' }[key];
+  if (!turn || altKey || ctrlKey || metaKey || shiftKey || target.closest?.('input, textarea, select, dialog, [role=region]')) return;
+  document.querySelector(`.lesson-head .${turn}`)?.click();
+});
+
 // Enter in the search goes to the first setting found.
 addEventListener('keydown', ({ key, target }) => {
   if (key !== 'Enter' || !target.matches?.('.find') || !target.value.trim()) return;

@@ -8,6 +8,7 @@ pub mod issue;
 pub mod message;
 pub mod sort;
 pub mod source;
+pub mod statics;
 pub mod units;
 
 pub mod cluster;

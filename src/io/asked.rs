@@ -1,7 +1,9 @@
-//! Requests of the page to the second module, which reads and writes other programs' settings.
+//! Requests of the page to the second module, which is loaded on first use: it reads and writes other programs' settings,
+//! and holds the lessons.
 
 use super::export::Order;
 use super::import::Question;
+use crate::view::learn;
 use serde::{Deserialize, Serialize};
 
 /// A question of the page.
@@ -11,4 +13,6 @@ pub enum Asked {
     Import(Question),
     /// A Run as a text; the answer is an optional text.
     Export(Order),
+    /// A step of a lesson; the answer is a [`learn::Page`].
+    Lesson(Box<learn::Question>),
 }

@@ -33,6 +33,8 @@ pub struct View {
     pub gpu: Option<String>,
     /// The step of a lesson that is open: pipelines.4.
     pub lesson: Option<String>,
+    /// Where the sliders of that step stand: p.8,m.16.
+    pub sliders: Option<String>,
     /// The schedules that the gallery compares: 1f1b,zb-v,interleaved-1f1b.4.
     pub ticked: Option<String>,
     /// What schedules are sorted by: bubble, -bubble.
@@ -95,6 +97,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.open", &view.open),
         ("view.gpu", &view.gpu),
         ("view.lesson", &view.lesson),
+        ("view.sliders", &view.sliders),
         ("view.ticked", &view.ticked),
         ("view.sort", &view.sort),
         ("view.axis", &view.axis),
@@ -155,6 +158,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.open" => view.open = Some(value),
             "view.gpu" => view.gpu = Some(value),
             "view.lesson" => view.lesson = Some(value),
+            "view.sliders" => view.sliders = Some(value),
             "view.ticked" => view.ticked = Some(value),
             "view.sort" => view.sort = Some(value),
             "view.axis" => view.axis = Some(value),

@@ -107,6 +107,12 @@ impl Panel {
         Self::Changed,
     ];
 
+    /// Whether it shows the timeline of the evaluation, op by op.
+    #[must_use]
+    pub fn draws_ops(self) -> bool {
+        matches!(self, Self::OverTime { .. } | Self::Gradients(_))
+    }
+
     /// The panel of an evaluation.
     #[must_use]
     pub fn view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {

@@ -1,10 +1,11 @@
 //! The views of the page, one of which is shown: the Run, and what stands beside it.
 
 use crate::view::learn::StepId;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// A view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum View {
     /// The Run: inputs, figures and panels.
     #[default]

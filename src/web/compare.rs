@@ -2,8 +2,8 @@
 
 use crate::view::node::markup::Node;
 use crate::view::panels::compare::{Second, compare as view};
-use crate::web::evaluated::evaluated;
-use crate::web::panel::panel;
+use crate::web::evaluated::{drawn, evaluated};
+use crate::web::html::view_once;
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -11,24 +11,23 @@ use leptos::prelude::*;
 /// The panel; empty while there is no second Run.
 pub(crate) fn compare_panel(state: State) -> AnyView {
     let second = evaluated(move || state.second.get());
-    let beside = panel(
-        state,
-        move || state.second.with(Option::is_some) && !second.with(|second| second.waits),
-        move |first, unit| {
-            let Some(run) = state.second.get() else {
-                return Node::none();
+    let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));
+    let beside = view_once(move || {
+        let run = state.second.get()?;
+        let (first, timed) = (state.drawn.get()?, timed.get());
+        second.with(|second| {
+            let evaluation = if second.errors.is_empty() {
+                Ok(timed.as_deref().filter(|one| one.scenario.run == run)?)
+            } else {
+                Err(&second.errors[..])
             };
-            second.with(|second| {
-                let of = second.evaluation.as_deref();
-                let evaluation = of.filter(|_| second.errors.is_empty());
-                let second = Second {
-                    run: &run,
-                    evaluation: evaluation.ok_or(&second.errors),
-                };
-                view(first, &second, unit)
-            })
-        },
-    );
+            let second = Second {
+                run: &run,
+                evaluation,
+            };
+            Some(view(&first, &second, state.unit.get()))
+        })
+    });
     let content = move || {
         if state.second.with(Option::is_none) {
             Node::none()

@@ -13,7 +13,7 @@ use crate::web::cluster::map;
 use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::learn::framed as framed_step;
+use crate::web::learn::{self, Open};
 use crate::web::link_sync::view;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
@@ -54,18 +54,17 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     };
     // Where the host page names a theme, its background shows through.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let step = move || of_lesson.then(|| state.open.get().step());
+    let step = of_lesson.then(|| Open::new(state));
     let title = move || {
-        translated(step().map_or_else(
-            || state.run.with(words::line),
-            |step| step.lesson().title.into(),
-        ))
+        let of_run = || state.run.with(words::line);
+        translated(step.map_or_else(of_run, Open::title))
     };
     let open = (of_cluster || panel == "schedules").then(|| panel.to_owned());
     let whole = move || {
-        let lesson = step().map(|step| step.to_string());
+        let [_, lesson, sliders] = state.linked_view();
         let view = View {
-            lesson,
+            lesson: lesson.filter(|_| of_lesson),
+            sliders: sliders.filter(|_| of_lesson),
             open: open.clone(),
             theme: None,
             lang: None,
@@ -77,7 +76,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     };
     view! {
         <div class="embed" class:clear=clear>
-            {if of_lesson { framed_step(state) } else { panels() }}
+            {step.map_or_else(panels, learn::framed)}
             // Where a figure comes from, below the panels.
             <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label=say("About a number")>
                 {move || state.drawer.get().then(|| view! { <About/> })}

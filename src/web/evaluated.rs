@@ -1,8 +1,9 @@
-//! What follows from a Run, as the page shows it: computed at once, or by the worker where ops are many, so that typing
-//! never waits.
+//! What follows from a Run, as the page shows it. Figures are computed at once, or by the worker where that takes long;
+//! ops are simulated apart from them, by the worker where they are many, so that neither typing nor figures wait for
+//! pictures.
 
 use crate::core::issue::Issue;
-use crate::core::report::{Evaluation, evaluate, evaluate_timed, needs_worker};
+use crate::core::report::{Evaluation, MAX_OPS_AT_ONCE, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
 use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -103,8 +104,66 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     )
 }
 
+/// The evaluation whose ops can be drawn: at once where they are few, else once the worker has simulated them. What was
+/// drawn before stays until then. And whether the worker has failed.
+pub fn drawn(
+    of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
+) -> (Memo<Option<Arc<Evaluation>>>, Signal<bool>) {
+    let of = Signal::derive(of);
+    let of = Memo::new_with_compare(move |_| of.get(), differ);
+    let (arrived, failed) = (RwSignal::new(()), RwSignal::new(false));
+    let requested = StoredValue::new(None::<Request>);
+    effect(move || {
+        if let Some(request) = requested.get_value() {
+            request.cancel();
+            requested.set_value(None);
+        }
+        if failed.get_untracked() {
+            failed.set(false);
+        }
+        let Some(evaluation) = of.get().filter(|evaluation| !is_ready(evaluation)) else {
+            return;
+        };
+        let job = Job::Simulate(evaluation.scenario.run.clone());
+        let request = request(job, move |progress| {
+            // The panel may be gone by now.
+            if let Progress::Reply(Reply::Simulated(Some(times))) = progress {
+                evaluation.keep_timeline(&times);
+                let _ = arrived.try_set(());
+            } else if matches!(progress, Progress::Failed) {
+                let _ = failed.try_set(true);
+            }
+        });
+        requested.set_value(Some(request));
+    });
+    let drawn = Memo::new_with_compare(
+        move |before: Option<&Option<Arc<Evaluation>>>| {
+            arrived.track();
+            let evaluation = of.get()?;
+            if is_ready(&evaluation) {
+                Some(evaluation)
+            } else {
+                before.cloned().flatten()
+            }
+        },
+        differ,
+    );
+    (drawn, failed.into())
+}
+
+/// Whether its ops are simulated, or are so as quickly as a frame is painted.
+fn is_ready(evaluation: &Evaluation) -> bool {
+    evaluation.has_timeline() || evaluation.order.items() as u64 <= MAX_OPS_AT_ONCE
+}
+
+fn differ(before: Option<&Option<Arc<Evaluation>>>, now: Option<&Option<Arc<Evaluation>>>) -> bool {
+    let pointer =
+        |of: Option<&Option<Arc<Evaluation>>>| of.and_then(Option::as_ref).map(Arc::as_ptr);
+    pointer(before) != pointer(now)
+}
+
 /// Why there is no simulation where the worker ended.
-const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
+pub(crate) const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
 
 fn shown(evaluation: Option<Arc<Evaluation>>) -> Shown {
     Shown {

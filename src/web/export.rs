@@ -2,8 +2,7 @@
 
 use crate::io::asked::Asked;
 use crate::io::export::Order;
-use crate::web::import::ask_importer;
-use crate::web::worker::job::{from_bytes, to_bytes};
+use crate::web::import::asked;
 use leptos::prelude::*;
 
 /// Texts that are kept.
@@ -13,7 +12,7 @@ const MAX_KEPT: usize = 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Exports {
     written: RwSignal<Vec<(Order, Option<String>)>>,
-    asked: StoredValue<Vec<Order>>,
+    awaited: StoredValue<Vec<Order>>,
 }
 
 impl Exports {
@@ -21,7 +20,7 @@ impl Exports {
     pub fn new() -> Self {
         Self {
             written: RwSignal::new(Vec::new()),
-            asked: StoredValue::new(Vec::new()),
+            awaited: StoredValue::new(Vec::new()),
         }
     }
 
@@ -34,14 +33,13 @@ impl Exports {
         if let Some(text) = known {
             return text;
         }
-        if !self.asked.with_value(|asked| asked.contains(&order)) {
-            self.asked.update_value(|asked| asked.push(order.clone()));
+        if !self.awaited.with_value(|all| all.contains(&order)) {
+            self.awaited.update_value(|all| all.push(order.clone()));
             leptos::task::spawn_local(async move {
-                let question = to_bytes(&Asked::Export(order.clone()));
-                let answer = ask_importer(&question, None).await;
-                let text = answer.and_then(|bytes| from_bytes::<Option<String>>(&bytes)?);
-                self.asked
-                    .update_value(|asked| asked.retain(|one| *one != order));
+                let text = asked::<Option<String>>(&Asked::Export(order.clone())).await;
+                let text = text.flatten();
+                self.awaited
+                    .update_value(|all| all.retain(|one| *one != order));
                 self.written.update(|written| {
                     written.insert(0, (order, text));
                     written.truncate(MAX_KEPT);

@@ -13,6 +13,7 @@ use crate::web::state::State;
 use crate::web::worker::job::{from_bytes, to_bytes};
 use js_sys::{Function, Promise, Uint8Array};
 use leptos::prelude::*;
+use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -44,7 +45,7 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
         // Gone when the effect runs again.
         let latest = StoredValue::new(());
         leptos::task::spawn_local(async move {
-            let reading = ask(&question).await;
+            let reading = asked::<Option<Reading>>(&question).await.flatten();
             if latest.is_disposed() {
                 return;
             }
@@ -60,9 +61,9 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
     shown.into()
 }
 
-async fn ask(question: &Asked) -> Option<Reading> {
-    let answer = ask_importer(&to_bytes(question), None).await?;
-    from_bytes::<Option<Reading>>(&answer).flatten()
+/// The second module's answer; none where it cannot be loaded.
+pub(crate) async fn asked<T: DeserializeOwned>(question: &Asked) -> Option<T> {
+    from_bytes(&ask_importer(&to_bytes(question), None).await?)
 }
 
 /// The importer's answer to a question, about `piece` of a file where there is one; none where it cannot be loaded.

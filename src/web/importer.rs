@@ -92,6 +92,7 @@ pub fn read_import(question: &[u8]) -> Vec<u8> {
     match from_bytes(question) {
         Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
         Some(Asked::Export(order)) => to_bytes(&order.written()),
+        Some(Asked::Lesson(question)) => to_bytes(&question.page()),
         None => Vec::new(),
     }
 }

@@ -1,11 +1,15 @@
-//! The lessons: the list of them, the open step with its sliders, its picture.
+//! The lessons: the list of them, the open step with its sliders, its picture. The second module makes what is shown.
 
-use crate::core::report::{evaluate, needs_worker};
-use crate::view::learn::{self, Dials, Live, Slider, StepId};
+use crate::core::message::Message;
+use crate::io::asked::Asked;
+use crate::view::charts::figure::save;
+use crate::view::learn::{Page, Question, Scale};
 use crate::view::node::Node;
+use crate::view::node::markup::leaf;
 use crate::view::views::View;
-use crate::web::html::{text, view_of};
+use crate::web::html::{effect, text, view_of};
 use crate::web::i18n::say;
+use crate::web::import::asked;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -16,85 +20,150 @@ pub fn learn(state: State) -> AnyView {
     (move || open.get().then(|| lesson(state))).into_any()
 }
 
-/// The step that is open, and where its sliders stand.
+/// What the second module made of the open step.
 #[derive(Clone, Copy)]
-struct Open {
-    current: Memo<StepId>,
-    /// Positions of the sliders, of the step that they belong to.
-    moved: RwSignal<(StepId, Vec<usize>)>,
-    live: Memo<Live>,
+pub(crate) struct Open {
+    state: State,
+    page: RwSignal<Page>,
+    /// What is said instead, until there is a page.
+    waiting: RwSignal<&'static str>,
 }
 
 impl Open {
-    fn new(state: State) -> Self {
-        let current = Memo::new(move |_| state.open.get().step());
-        let moved = RwSignal::new((StepId::first(), Vec::new()));
-        let live = Memo::new_with_compare(
-            move |_| (current.get().step().live)(&dials(current, moved)),
-            |_, _| true,
-        );
-        Self {
-            current,
-            moved,
-            live,
-        }
+    /// Asks whenever the step, its sliders or the Run change.
+    pub fn new(state: State) -> Self {
+        let open = Self {
+            state,
+            page: RwSignal::default(),
+            waiting: RwSignal::new("Loading the lessons…"),
+        };
+        effect(move || {
+            let question = Asked::Lesson(Box::new(Question {
+                step: state.open.get().step(),
+                sliders: state.sliders.get(),
+                run: state.run.get(),
+                unit: state.unit.get(),
+            }));
+            // Gone when the effect runs again.
+            let latest = StoredValue::new(());
+            leptos::task::spawn_local(async move {
+                let page = asked::<Page>(&question).await;
+                if latest.is_disposed() {
+                    return;
+                }
+                open.waiting.set(match page {
+                    Some(page) => {
+                        open.page.set(page);
+                        ""
+                    }
+                    None => "The lessons did not arrive. Check the network and try again.",
+                });
+            });
+        });
+        open
+    }
+
+    /// Name of the lesson.
+    pub fn title(self) -> Message {
+        self.page.with(|page| page.lesson.clone())
+    }
+
+    /// Parts of the page, one after the other.
+    fn part<const N: usize>(self, of: fn(&Page) -> [&Node; N]) -> Signal<Node> {
+        view_of(move || {
+            self.page
+                .with(|page| of(page).into_iter().cloned().collect())
+        })
+    }
+
+    fn waits(self) -> AnyView {
+        let words = view_of(move || match self.waiting.get() {
+            "" => Node::none(),
+            words => leaf("p", "muted", words).say("role", "status"),
+        });
+        view! { <div use:patched=words></div> }.into_any()
     }
 
     fn turn(self, slider: usize, position: usize) {
-        let mut positions = untrack(move || dials(self.current, self.moved))
-            .positions()
-            .to_vec();
-        if let Some(place) = positions.get_mut(slider) {
-            *place = position;
-        }
-        self.moved.set((self.current.get_untracked(), positions));
-    }
-
-    /// What the step shows, by the part of it that `of` makes.
-    fn part(self, of: fn(StepId, &Live) -> Node) -> Signal<Node> {
-        view_of(move || self.live.with(|live| of(self.current.get(), live)))
+        let at = |at: usize, scale: &Scale| {
+            let position = if at == slider {
+                position
+            } else {
+                scale.position
+            };
+            let value = scale.values.get(position).copied().unwrap_or_default();
+            format!("{}.{value}", scale.symbol)
+        };
+        let all: Vec<String> = self.page.with_untracked(|page| {
+            let each = page.sliders.iter().enumerate();
+            each.map(|(place, scale)| at(place, scale)).collect()
+        });
+        self.state.sliders.set(all.join(","));
     }
 
     fn sliders(self) -> AnyView {
-        let sliders = move || {
-            let each = self.current.get().step().sliders.iter().enumerate();
-            each.map(|(at, slider)| {
-                let position = Signal::derive(move || {
-                    let dials = dials(self.current, self.moved);
-                    dials.positions().get(at).copied().unwrap_or(0)
-                });
-                row(slider, position, move |position| self.turn(at, position))
-            })
-            .collect_view()
+        // The sliders without their positions: those move in place.
+        let scales = Memo::new(move |_| {
+            let still = |scale: &Scale| Scale {
+                position: 0,
+                ..scale.clone()
+            };
+            self.page
+                .with(|page| page.sliders.iter().map(still).collect::<Vec<_>>())
+        });
+        let rows = move || {
+            let each = scales.get().into_iter().enumerate();
+            each.map(|(at, scale)| self.row(at, scale)).collect_view()
         };
-        view! { <div class="sliders">{sliders}</div> }.into_any()
+        view! { <div class="sliders">{rows}</div> }.into_any()
     }
-}
 
-fn dials(current: Memo<StepId>, moved: RwSignal<(StepId, Vec<usize>)>) -> Dials {
-    let id = current.get();
-    moved.with(|(of, positions)| Dials::new(id.step(), if *of == id { positions } else { &[] }))
+    /// A slider with its name and its value.
+    fn row(self, at: usize, scale: Scale) -> AnyView {
+        let of = move |shown: fn(&Scale) -> String| {
+            text(move || {
+                self.page
+                    .with(|page| page.sliders.get(at).map_or_else(String::new, shown))
+            })
+        };
+        let value = of(|scale| scale.value().to_string());
+        let moved = move |event| {
+            if let Ok(position) = event_target_value(&event).parse() {
+                self.turn(at, position);
+            }
+        };
+        view! {
+            <label class="slider">
+                <span>{say(scale.name)} " " <i>{scale.symbol}</i></span>
+                <input type="range" min="0" max=scale.values.len().saturating_sub(1).to_string()
+                    prop:value=of(|scale| scale.position.to_string())
+                    aria-valuetext=value on:input=moved/>
+                <output>{value}</output>
+            </label>
+        }
+        .into_any()
+    }
 }
 
 fn lesson(state: State) -> AnyView {
     let open = Open::new(state);
-    let current = open.current;
-    let lessons = view_of(move || learn::lessons(current.get()));
-    let head = view_of(move || learn::head(current.get()));
-    let words = open.part(|step, live| Node::from_iter([learn::title(step), learn::words(live)]));
-    let formula = open.part(|_, live| learn::formula(live));
-    let picture = open.part(|_, live| learn::picture(live));
-    let on_run = view_of(move || {
-        let quick = |run: &_| (!needs_worker(run)).then(|| evaluate(run).ok()).flatten();
-        let on_run = state
-            .run
-            .with(|run| learn::on_run(current.get(), run, state.unit.get(), quick));
-        Node::from_iter([on_run, learn::source(current.get())])
+    let lessons = open.part(|page| [&page.lessons]);
+    let head = open.part(|page| [&page.head]);
+    let words = open.part(|page| [&page.title, &page.notices, &page.words]);
+    let formula = open.part(|page| [&page.formula]);
+    let on_run = open.part(|page| [&page.on_run, &page.source]);
+    let picture = view_of(move || {
+        let picture = open.page.with(|page| page.picture.clone());
+        if picture == Node::none() {
+            return picture;
+        }
+        Node::from_iter([picture, save("lesson")])
     });
     view! {
         <main class="learn" id="learn" tabindex="-1">
             <div use:patched=lessons></div>
             <div class="lesson-page">
+                {open.waits()}
                 <div use:patched=head></div>
                 <div class="lesson-step">
                     <section>
@@ -112,48 +181,20 @@ fn lesson(state: State) -> AnyView {
 }
 
 /// The open step alone, in an embed: what can be moved first.
-pub fn framed(state: State) -> AnyView {
-    let open = Open::new(state);
-    let picture =
-        open.part(|step, live| Node::from_iter([learn::title(step), learn::picture(live)]));
-    let formula = open.part(|_, live| learn::formula(live));
-    let words = open.part(|step, live| Node::from_iter([learn::words(live), learn::source(step)]));
+pub fn framed(open: Open) -> AnyView {
+    let title = open.part(|page| [&page.title, &page.notices]);
+    let picture = open.part(|page| [&page.picture]);
+    let formula = open.part(|page| [&page.formula]);
+    let words = open.part(|page| [&page.words, &page.source]);
     view! {
         <main class="lesson-frame">
-            <div use:patched=picture></div>
+            {open.waits()}
+            <div use:patched=title></div>
             {open.sliders()}
+            <div use:patched=picture></div>
             <div use:patched=formula></div>
             <div use:patched=words></div>
         </main>
-    }
-    .into_any()
-}
-
-/// A slider with its name and its value.
-fn row(
-    slider: &'static Slider,
-    position: Signal<usize>,
-    turn: impl Fn(usize) + 'static,
-) -> AnyView {
-    let value = move || {
-        slider
-            .values
-            .get(position.get())
-            .map_or_else(String::new, u64::to_string)
-    };
-    let moved = move |event| {
-        if let Ok(position) = event_target_value(&event).parse() {
-            turn(position);
-        }
-    };
-    view! {
-        <label class="slider">
-            <span>{say(slider.name)} " " <i>{slider.symbol}</i></span>
-            <input type="range" min="0" max=(slider.values.len() - 1).to_string()
-                prop:value=text(move || position.get().to_string())
-                aria-valuetext=text(value) on:input=moved/>
-            <output>{text(value)}</output>
-        </label>
     }
     .into_any()
 }

@@ -46,6 +46,10 @@ pub fn keep(state: State) {
             if state.open.get_untracked() != open {
                 state.open.set(open);
             }
+            let sliders = read.view.sliders.unwrap_or_default();
+            if state.sliders.get_untracked() != sliders {
+                state.sliders.set(sliders);
+            }
             if state.gallery.with_untracked(|look| *look != gallery) {
                 state.gallery.set(gallery);
             }
@@ -75,7 +79,7 @@ pub fn keep(state: State) {
 pub(crate) fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
-    let [open, lesson] = state.open.get().link();
+    let [open, lesson, sliders] = state.linked_view();
     let [ticked, sort, axis, limit] = state.gallery.with(Look::link);
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
@@ -84,6 +88,7 @@ pub(crate) fn view(state: State) -> link::View {
         open,
         gpu: state.gpu.get().map(|gpu| gpu.to_string()),
         lesson,
+        sliders,
         ticked,
         sort,
         axis,

@@ -30,14 +30,15 @@ pub fn shown(
     panel: impl Fn() -> Option<Panel> + Send + Sync + 'static,
 ) -> Signal<Node> {
     let kind = Signal::derive(panel);
-    self::panel(
-        state,
-        move || kind.with(Option::is_some),
-        move |evaluation, unit| {
-            kind.get()
-                .map_or_else(Node::none, |kind| kind.view(evaluation, unit))
-        },
-    )
+    view_once(move || {
+        let kind = kind.get()?;
+        let evaluation = if kind.draws_ops() {
+            state.drawn.get()
+        } else {
+            state.evaluation()
+        };
+        Some(kind.view(&*evaluation?, state.unit.get()))
+    })
 }
 
 /// A fold whose content is a panel, computed while it is open.

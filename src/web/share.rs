@@ -70,7 +70,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
-        let [_, lesson] = state.open.get().link();
+        let [_, lesson, sliders] = state.linked_view();
         // Of an open lesson it is the step that is shared.
         let panel = lesson
             .as_ref()
@@ -81,9 +81,13 @@ pub(crate) fn ShareDialog() -> impl IntoView {
             "element" => {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
-                let lesson = lesson.map_or_else(String::new, |step| format!(" lesson=\"{step}\""));
+                let said = [("lesson", lesson), ("sliders", sliders)];
+                let said = said.map(|(name, value)| {
+                    value.map_or_else(String::new, |value| format!(" {name}=\"{value}\""))
+                });
+                let step = said.concat();
                 format!(
-                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lesson}{lang}></shardscope-embed>"
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
                 )
             }
             "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
@@ -91,6 +95,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 let view = View {
                     embed: Some(panel),
                     lesson,
+                    sliders,
                     lang: chosen(),
                     made: made(),
                     open: None,

@@ -15,7 +15,7 @@ use crate::view::gallery::Look;
 use crate::view::node::action::Dialog;
 use crate::view::views::View;
 use crate::web::browser;
-use crate::web::evaluated::{Shown, evaluated};
+use crate::web::evaluated::{Shown, drawn, evaluated};
 use crate::web::export::Exports;
 use crate::web::field::shown_text;
 use crate::web::history::History;
@@ -44,6 +44,10 @@ pub(crate) struct State {
     pub run: RwSignal<Run>,
     /// What follows from it.
     pub shown: Memo<Shown>,
+    /// The last good evaluation whose ops are simulated.
+    pub drawn: Memo<Option<Arc<Evaluation>>>,
+    /// Its ops could not be simulated.
+    pub undrawable: Signal<bool>,
     /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
     /// The figure that the drawer explains.
@@ -86,6 +90,8 @@ pub(crate) struct State {
     pub runs: Runs,
     /// The view that is open.
     pub open: RwSignal<View>,
+    /// Where the sliders of the open step stand, as links say it.
+    pub sliders: RwSignal<String>,
     /// What is looked at in the gallery of schedules.
     pub gallery: RwSignal<Look>,
     /// The selected GPU, by its global rank: one for all views.
@@ -98,13 +104,18 @@ impl State {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
+        let sliders = link.view.sliders.clone().unwrap_or_default();
         let gallery = gallery_of(&link.view);
         let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
+        let shown = evaluated(move || Some(run.get()));
+        let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
-            shown: evaluated(move || Some(run.get())),
+            shown,
+            drawn,
+            undrawable,
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
             lang: RwSignal::new(link.view.lang.clone()),
@@ -126,6 +137,7 @@ impl State {
             planner: Planner::new(),
             runs: Runs::stored(),
             open: RwSignal::new(open),
+            sliders: RwSignal::new(sliders),
             gallery: RwSignal::new(gallery),
             gpu: RwSignal::new(gpu),
         }
@@ -134,6 +146,14 @@ impl State {
     /// The last good evaluation.
     pub fn evaluation(&self) -> Option<Arc<Evaluation>> {
         self.shown.with(|shown| shown.evaluation.clone())
+    }
+
+    /// Whether the ops of the last good evaluation are simulated.
+    pub(crate) fn is_drawn(&self) -> bool {
+        let (drawn, last) = (self.drawn.get(), self.evaluation());
+        drawn
+            .zip(last)
+            .is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
     }
 
     /// Whether the picture is not of what was typed last.
@@ -230,7 +250,17 @@ impl State {
             browser::keep_entry();
             browser::to_top();
         }
+        // They are those of one step.
+        self.sliders.set(String::new());
         self.open.set(view);
+    }
+
+    /// What a link says of the open view: `view.open`, `view.lesson`, `view.sliders`.
+    pub(crate) fn linked_view(&self) -> [Option<String>; 3] {
+        let [open, lesson] = self.open.get().link();
+        let sliders = self.sliders.get();
+        let sliders = (lesson.is_some() && !sliders.is_empty()).then_some(sliders);
+        [open, lesson, sliders]
     }
 
     /// The panel to show alone, if the link asks for one.

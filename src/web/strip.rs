@@ -8,6 +8,7 @@ use crate::view::panels::issues::note;
 use crate::view::panels::strip::strip;
 use crate::view::panels::suggest::{Searched, suggestion};
 use crate::view::panels::waterfall::waterfall;
+use crate::web::evaluated::FAILED;
 use crate::web::html::flag;
 use crate::web::i18n::say;
 use crate::web::panel::panel;
@@ -94,7 +95,10 @@ pub(crate) fn Advice() -> impl IntoView {
 
 /// How much is being simulated, while it is.
 pub(crate) fn waiting(state: State) -> Node {
-    if !state.shown.with(|shown| shown.waits) {
+    if state.undrawable.get() {
+        return plain(FAILED);
+    }
+    if !state.shown.with(|shown| shown.waits) && state.is_drawn() {
         return Node::none();
     }
     let ops = state.run.with(work).unwrap_or_default();

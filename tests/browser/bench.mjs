@@ -1,15 +1,51 @@
 // `make bench`: how quick the page feels here, for reading. Medians of several runs; nothing is decided by them.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { launch } from './browser.mjs';
+import { frames } from './frames.mjs';
 import { serve } from './server.mjs';
 
 const RUNS = 5;
 /** 64 pipeline ranks, 1024 micro-batches of each. */
 const LARGE = '#v=1&model=llama-3.1-405b&gpus=1024&tp=8&pp=64&global_batch=2048';
 
+/** 64 ranks, 4096 micro-batches. */
+const HUGE = '#v=1&model.base=llama-3.1-8b&model.layers=128&gpus=64&tp=1&pp=64&global_batch=4096';
+
+/** The same loop as in benches/reports.rs, about: milliseconds, against which machines can be compared. */
+function reference() {
+  const times = Array.from({ length: 9 }, () => {
+    const began = performance.now();
+    let [state, sum] = [1, 0];
+    for (let step = 0; step < 1_000_000; step += 1) {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      sum += Math.sqrt(state >>> 8) / (1 + sum);
+    }
+    return sum > 0 ? performance.now() - began : NaN;
+  });
+  return times.sort((a, b) => a - b)[4];
+}
+
+const HISTORY = new URL('../../benches/history.csv', import.meta.url);
+const commit = process.env.SHARDSCOPE_COMMIT;
+const fixed = reference();
+const kept = readFileSync(HISTORY, 'utf8').trimEnd().split('\n');
+const now = [];
+
+/** How far milliseconds are, as a ratio to the fixed loop, from what was kept last; keeps them. */
+function change(name, ms) {
+  const ratio = ms / fixed;
+  const before = kept.findLast((line) => line.includes(`,"browser: ${name}",`))?.split(',').at(-1);
+  if (commit) now.push(`${commit},"browser: ${name}",${ratio.toFixed(4)}`);
+  return (before ? `${((ratio / before - 1) * 100).toFixed(0)} %` : '').padStart(9);
+}
+
 function report(name, times) {
   const sorted = [...times].sort((a, b) => a - b);
   const ms = (t) => t.toFixed(1).padStart(8);
-  console.log(`${name.padEnd(36)}${ms(sorted[sorted.length >> 1])}${ms(sorted[0])}${ms(sorted.at(-1))}`);
+  const median = sorted[sorted.length >> 1];
+  console.log(`${name.padEnd(36)}${ms(median)}${ms(sorted[0])}${ms(sorted.at(-1))}${change(name, median)}`);
 }
 
 const server = await serve({
@@ -21,7 +57,7 @@ const server = await serve({
   </script>` },
 });
 const browser = await launch();
-console.log(`${'milliseconds'.padEnd(36)}  median     min     max`);
+console.log(`${'milliseconds'.padEnd(36)}  median     min     max   change`);
 
 /** The network that the design's targets are for. */
 const SLOW = { offline: false, latency: 40, downloadThroughput: 10e6 / 8, uploadThroughput: 10e6 / 8 };
@@ -62,9 +98,10 @@ function watchPanels() {
 // From an edit to the end of the frame that shows its figures; what the main thread does until then; how often it lays
 // out and recalculates styles.
 const EDITS = 40;
-console.log(`\n${'an edit'.padEnd(36)}  p50 ms  p95 ms     aim   main p95 (aim 12)  layouts  styles (aim 1)`);
+console.log(`\n${'an edit'.padEnd(36)}  p50 ms  p95 ms       aim   main p95 (aim 12)    layouts  styles (aim 1)   change`);
 for (const [name, link, slowed, aim] of [
-  ['default run', '', 1, ''],
+  ['default run', '', 1, '17 / 34'],
+  ['default run, CPU slowed 4 times', '', 4, ''],
   ['pp 64, m 1024', LARGE, 1, '25 / 50'],
   ['pp 64, m 1024, CPU slowed 4 times', LARGE, 4, '60 / 120'],
 ]) {
@@ -89,7 +126,8 @@ for (const [name, link, slowed, aim] of [
   const at = (key, percent) => all[key].sort((a, b) => a - b)[Math.floor(EDITS * percent / 100)];
   const cell = (value, width) => value.toFixed(value < 10 && Number.isInteger(value) ? 0 : 1).padStart(width);
   console.log(`${name.padEnd(36)}${cell(at('paint', 50), 8)}${cell(at('paint', 95), 8)}${aim.padStart(10)}`
-    + `${cell(at('main', 95), 17)}${cell(at('layouts', 50), 11)}${cell(at('styles', 50), 8)}`);
+    + `${cell(at('main', 95), 20)}${cell(at('layouts', 50), 11)}${cell(at('styles', 50), 16)}`
+    + change(`${name}, p95`, at('paint', 95)));
   await page.context().close();
 }
 
@@ -119,6 +157,19 @@ async function toPaint(odd) {
   await task();
   return performance.now() - began;
 }
+
+// Zoom, pan and hover of the largest timeline.
+const { page: huge } = await browser.open(server.url + HUGE);
+await huge.waitForFunction(() => globalThis.unanswered === 0);
+await huge.waitForTimeout(500);
+console.log(`\n${'work of a frame, p 64, m 4096 (aim 8)'.padEnd(36)}  p50 ms  p95 ms   change`);
+for (const [kind, times] of Object.entries(await huge.evaluate(frames))) {
+  const at = (share) => times.sort((a, b) => a - b)[Math.floor(share * times.length)];
+  const cell = (share) => at(share).toFixed(1).padStart(8);
+  console.log(`${kind.padEnd(36)}${cell(0.5)}${cell(0.95)}${change(`frame, ${kind}, p95`, at(0.95))}`);
+}
+await huge.context().close();
+console.log();
 
 // From a press on "Schedules" until every schedule has its figures and its picture. The worker is there already.
 const GALLERY = '#v=1&model=llama-3.1-405b&gpus=1024&tp=8&pp=16&global_batch=512';
@@ -164,7 +215,8 @@ for (const [name, link] of LAYOUTS) {
     }
     return calls / (performance.now() - began) * 1000;
   }, link);
-  console.log(`${name.padEnd(48)}${(Number.isNaN(rate) ? 'refused' : rate.toFixed(0)).padStart(12)}`);
+  console.log(`${name.padEnd(48)}${(Number.isNaN(rate) ? 'refused' : rate.toFixed(0)).padStart(12)}`
+    + change(`report, ${name}`, 1000 / rate));
 }
 
 // The search, through the JavaScript package: in slices, so that the page around it stays alive.
@@ -179,7 +231,8 @@ for (const [name, run] of [
     const answer = await shardscope.plan({ run });
     return [answer.evaluated, (performance.now() - began) / 1000];
   }, run);
-  console.log(`${name.padEnd(48)}${(evaluated / seconds).toFixed(0).padStart(12)}${seconds.toFixed(2).padStart(8)}`);
+  console.log(`${name.padEnd(48)}${(evaluated / seconds).toFixed(0).padStart(12)}${seconds.toFixed(2).padStart(8)}`
+    + change(`plan, ${name}`, 1000 * seconds));
 }
 // The issue's size: p = 64, m = 4096, 524 thousand ops with the whole backward, 786 thousand with B and W apart.
 console.log(`\n${'simulated in the browser, p = 64, m = 4096'.padEnd(48)}${'ms'.padStart(12)}`);
@@ -214,3 +267,7 @@ console.log();
 report('20 measured runs fitted (aim 300)', fits);
 await browser.close();
 await server.close();
+if (commit) {
+  const others = kept.filter((line) => !line.startsWith(`${commit},"browser: `));
+  writeFileSync(HISTORY, `${[...others, ...now].join('\n')}\n`);
+}

@@ -94,7 +94,32 @@ test('a step of a lesson stands alone, and its sliders move its figures', async 
   await eventually(bubble, (after) => after !== before);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
   const link = await page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
-  assert.match(link, /#v=1&view\.lesson=pipelines\.4$/);
+  assert.match(link, /#v=1&view\.lesson=pipelines\.4&view\.sliders=p\.4,m\.16,v\.4$/);
+  assert.deepEqual(problems, []);
+});
+
+test('a low frame shows title, sliders and picture at once, where the link says that the sliders stand', async () => {
+  const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}&view.sliders=p.4,m.32,v.4`, EMBED);
+  await page.locator('.lesson-frame .drawing').waitFor();
+  assert.deepEqual(await page.locator('.slider output').allInnerTexts(), ['4', '32', '4']);
+  const bottoms = await page.locator('.lesson-frame :is(h2, .sliders, .drawing)').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
+  assert.ok(bottoms.length === 3 && Math.max(...bottoms) <= 400, `${bottoms}`);
+  await page.evaluate(() => { location.hash = location.hash.replace('v.4', 'v.99'); });
+  await page.locator('.lesson-frame .issue', { hasText: 'no 99' }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('arrow keys turn the steps of a lesson, and the address says which and where its sliders stand', async () => {
+  const { page, problems } = await site.open('#v=1&view.lesson=pipelines.4');
+  await page.locator('.lesson-step h2', { hasText: 'Interleaving' }).waitFor();
+  await page.locator('.slider', { hasText: 'ranks' }).locator('input').first().press('ArrowRight');
+  await page.waitForFunction(() => location.hash.includes('view.sliders=p.8,m.16,v.2'));
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('ArrowRight');
+  await page.locator('.lesson-step h2', { hasText: 'ZB-H1' }).waitFor();
+  await page.waitForFunction(() => location.hash.endsWith('view.lesson=pipelines.5'));
+  await page.keyboard.press('ArrowLeft');
+  await page.locator('.lesson-step h2', { hasText: 'Interleaving' }).waitFor();
   assert.deepEqual(problems, []);
 });
 
@@ -173,7 +198,7 @@ test('what is not understood is said and changes nothing', async () => {
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
     [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
-    [{ lang: 'tlh' }, /en, zh/], [{ lesson: '7' }, /pipelines/], [{ run: `${'{"model":'.repeat(2000)}1${'}'.repeat(2000)}` }, /64 levels/],
+    [{ lang: 'tlh' }, /en, zh/], [{ lesson: '7' }, /pipelines/], [{ sliders: 'p=8' }, /p\.8/], [{ run: `${'{"model":'.repeat(2000)}1${'}'.repeat(2000)}` }, /64 levels/],
   ]) {
     const answer = await ask({ type: 'shardscope:set', ...message });
     assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));

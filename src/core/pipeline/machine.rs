@@ -303,7 +303,8 @@ fn result(op: Op) -> Option<Need> {
     }
 }
 
-fn record(done: &mut Vec<TimedOp>, item: Item, start: f64, end: f64) {
+/// Appends the ops of an item.
+pub(super) fn record(done: &mut Vec<TimedOp>, item: Item, start: f64, end: f64) {
     let halves = match item {
         Item::One(_) => [Half::Whole; 2],
         Item::Pair(..) => [Half::First, Half::Second],

@@ -10,7 +10,6 @@
 //! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
 
 pub mod balance;
-pub mod closed_form;
 pub mod durations;
 pub mod families;
 pub mod fault;

@@ -107,8 +107,8 @@ impl Order {
     #[must_use]
     pub fn stages_of(&self, rank: usize) -> Vec<u32> {
         let mut held = vec![false; self.stages as usize];
-        let parts = self.ranks.get(rank).into_iter().flat_map(Row::loops);
-        for op in parts.flat_map(|part| part.body).flat_map(|item| item.ops()) {
+        let items = self.ranks.get(rank).map_or(&[][..], Row::written);
+        for op in items.iter().flat_map(|item| item.ops()) {
             if let Some(stage) = held.get_mut(op.stage as usize) {
                 *stage = true;
             }

@@ -80,6 +80,11 @@ impl Row {
     pub fn iter(&self) -> impl Iterator<Item = Item> {
         self.loops().flat_map(Loop::items)
     }
+    /// Its items as they are written: those that repeat, once.
+    #[must_use]
+    pub fn written(&self) -> &[Item] {
+        &self.items
+    }
     /// How many items it has.
     #[must_use]
     pub fn len(&self) -> usize {

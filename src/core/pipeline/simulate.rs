@@ -4,7 +4,7 @@
 use super::durations::Durations;
 use super::fault::{Fault, Stuck};
 use super::leap;
-use super::machine::{Machine, Place};
+use super::machine::{Machine, Place, record};
 use super::needs::{Need, needs};
 use super::op::{Item, Op};
 use super::order::{Order, Placement};
@@ -12,7 +12,7 @@ use super::row::Row;
 use serde::{Deserialize, Serialize};
 
 /// Whether an op runs alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// Alone.
     Whole,
@@ -23,7 +23,7 @@ pub enum Half {
 }
 
 /// An op with its times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedOp {
     /// The op.
     pub op: Op,
@@ -36,7 +36,7 @@ pub struct TimedOp {
 }
 
 /// Every op of every rank, in the order of its start.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// One list a rank; a pair is two entries with equal times, as the order writes them.
     pub ranks: Vec<Vec<TimedOp>>,
@@ -62,13 +62,27 @@ impl Timeline {
             }),
         }
     }
-    /// The same on a clock that runs `scale` times as long.
+    /// Start and end of every item, rank by rank: all that its order does not say.
     #[must_use]
-    pub fn rescaled(mut self, scale: f64) -> Self {
-        for op in self.ranks.iter_mut().flatten() {
-            (op.start, op.end) = (op.start * scale, op.end * scale);
+    pub fn times(&self) -> Vec<f64> {
+        let ops = self.ranks.iter().flatten();
+        let items = ops.filter(|op| op.half != Half::Second);
+        items.flat_map(|op| [op.start, op.end]).collect()
+    }
+    /// The timeline of `order` with these [`Self::times`].
+    #[must_use]
+    pub fn of_times(order: &Order, times: &[f64]) -> Self {
+        let mut times = times.chunks_exact(2);
+        let of = |row: &Row| {
+            let mut ops = Vec::with_capacity(row.len());
+            for (item, time) in row.iter().zip(&mut times) {
+                record(&mut ops, item, time[0], time[1]);
+            }
+            ops
+        };
+        Self {
+            ranks: order.ranks.iter().map(of).collect(),
         }
-        self
     }
 }
 
@@ -88,6 +102,17 @@ impl Spans {
     #[must_use]
     pub fn makespan(&self) -> f64 {
         self.ends.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The same on a clock that runs `scale` times as long.
+    #[must_use]
+    pub(crate) fn rescaled(mut self, scale: f64) -> Self {
+        for list in [&mut self.starts, &mut self.ends, &mut self.busy] {
+            for time in list {
+                *time *= scale;
+            }
+        }
+        self
     }
 
     fn of(machine: &Machine) -> Self {

@@ -41,6 +41,8 @@ pub struct Evaluation {
     pub loads: Vec<RankLoad>,
     /// The rank that works longest, whose communication the overlap rows are.
     pub busiest: usize,
+    /// When each rank starts and ends, and how long it works between.
+    pub spans: Spans,
     /// The figures.
     pub report: Report,
     timeline: OnceLock<Timeline>,
@@ -52,6 +54,16 @@ impl Evaluation {
     pub fn timeline(&self) -> &Timeline {
         let made = || pipeline::simulate(&self.order, &self.durations).unwrap_or_default();
         self.timeline.get_or_init(made)
+    }
+    /// Whether the timeline is there already.
+    #[must_use]
+    pub fn has_timeline(&self) -> bool {
+        self.timeline.get().is_some()
+    }
+    /// Takes the timeline of the same Run that another thread has simulated, as its [`Timeline::times`].
+    pub fn keep_timeline(&self, times: &[f64]) {
+        // One that is there already is the same.
+        let _ = self.timeline.set(Timeline::of_times(&self.order, times));
     }
     /// Which of its chunks `stage` is to `rank`, from 0.
     #[must_use]
@@ -67,7 +79,6 @@ impl Evaluation {
 pub struct Timed {
     order: Order,
     spans: Spans,
-    timeline: Option<Timeline>,
 }
 
 /// Understands, simulates and measures `run`.
@@ -82,16 +93,12 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     made.map_err(|issues| mend(run, None, issues))
 }
 
-/// The first half of [`evaluate`], with the timeline, which takes long where ops are many.
+/// The first half of [`evaluate`], which takes long where [`needs_worker`](super::needs_worker) says so.
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
-    let timed = Draft::of(run).and_then(|draft| {
-        let timed = draft.timed()?;
-        let timeline = pipeline::simulate(&timed.order, &draft.durations).ok();
-        Ok(Timed { timeline, ..timed })
-    });
+    let timed = Draft::of(run).and_then(|draft| draft.timed());
     timed.map_err(|issues| mend(run, None, issues))
 }
 
@@ -138,19 +145,11 @@ impl Draft {
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
         let spans = pipeline::time(&order, &self.durations)
             .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
-        Ok(Timed {
-            order,
-            spans,
-            timeline: None,
-        })
+        Ok(Timed { order, spans })
     }
 
     fn finish(self, timed: Timed) -> Evaluation {
-        let Timed {
-            order,
-            spans,
-            timeline,
-        } = timed;
+        let Timed { order, spans } = timed;
         let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);
         let warnings = pipeline::warnings(spec);
         let mut stats = Stats::of(&order, &spans);
@@ -217,10 +216,9 @@ impl Draft {
             scenario: self.scenario,
             loads,
             busiest,
+            spans: spans.rescaled(scale),
             report,
-            timeline: timeline.map_or_else(OnceLock::new, |timeline| {
-                OnceLock::from(timeline.rescaled(scale))
-            }),
+            timeline: OnceLock::new(),
         }
     }
 }

@@ -29,7 +29,9 @@ pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlaps, t
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
-pub use schedules::{ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
+pub use schedules::{
+    MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work,
+};
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 

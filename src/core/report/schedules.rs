@@ -6,7 +6,7 @@ use super::variant::Variant;
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{Order, stats};
+use crate::pipeline::{Order, Spec, stats};
 use crate::run::{Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds};
@@ -112,14 +112,26 @@ pub fn work(run: &Run) -> Option<u64> {
     Some(op_count(&spec(&scenario).ok()?))
 }
 
-/// Ops above which a Run is not simulated between two key strokes.
-const MAX_OPS_AT_ONCE: u64 = 50_000;
+/// Ops above which nothing is simulated between two key strokes.
+pub const MAX_OPS_AT_ONCE: u64 = 50_000;
 
-/// Whether the Run's simulation takes so long that an interactive program leaves it to a worker. False where the Run is
-/// invalid: its errors are found at once.
+/// Micro-batches per rank that an order is simulated for, about, until it repeats itself.
+const UNTIL_PERIODIC: u32 = 4;
+
+/// Whether the Run's report takes so long that an interactive program leaves it to a worker: where many ops are laid out
+/// or simulated for it, one by one. False where the Run is invalid: its errors are found at once.
 #[must_use]
 pub fn needs_worker(run: &Run) -> bool {
-    work(run).is_some_and(|ops| ops > MAX_OPS_AT_ONCE)
+    let Some(spec) = Scenario::new(run).ok().and_then(|all| spec(&all).ok()) else {
+        return false;
+    };
+    let whole = spec.schedule.uses_durations || run.microbatch_lengths.is_some();
+    let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
+    let microbatches = if whole { spec.microbatches } else { few };
+    op_count(&Spec {
+        microbatches,
+        ..spec
+    }) > MAX_OPS_AT_ONCE
 }
 
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.

@@ -74,6 +74,23 @@ impl OffloadParts {
         parts.iter().any(Option::is_some)
     }
 
+    /// The ZeRO stage from which on it works: what `check` asks for.
+    #[must_use]
+    pub(crate) fn least_zero(&self, run: &Run) -> u64 {
+        let alone = || Run {
+            zero: 0,
+            ..run.clone()
+        };
+        match (self.parameters, self.optimizer) {
+            (Some(_), _) | (None, Some(OffloadTo::Nvme)) => 3,
+            (None, Some(OffloadTo::Cpu)) => {
+                let unsharded = usual(&alone(), &run.software());
+                u64::from(self.framework.unwrap_or(unsharded) != OffloadFramework::Torchao)
+            }
+            (None, None) => 0,
+        }
+    }
+
     /// What it means in `run` under `software`; none where nothing leaves.
     #[must_use]
     pub fn resolve(&self, run: &Run, software: &Software) -> Option<Offload> {

@@ -15,6 +15,7 @@ pub(crate) struct Bounding {
     weights: Weights,
     stages: Option<Stages>,
     last: Option<(Block, Scenario)>,
+    variant: usize,
     next: usize,
     /// Layouts looked at.
     pub evaluated: u64,
@@ -40,6 +41,12 @@ impl Bounding {
         let index = self.next;
         self.next += 1;
         let block = space.blocks[index];
+        if self.variant != block.variant {
+            // Nothing of another way to train is alike.
+            (self.orders, self.weights) = (Orders::default(), Weights::default());
+            (self.stages, self.last) = (None, None);
+            self.variant = block.variant;
+        }
         let members = space.members(&block);
         let Some(first) = members.first() else {
             return 1;

@@ -5,6 +5,7 @@
 use super::bounding::Bounding;
 use super::ranking::{Found, Known, Place, Promise, Ranking};
 use super::space::Space;
+use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -55,6 +56,11 @@ impl Search {
             share: 0.0,
             done: false,
         }
+    }
+
+    /// Searches the layouts of `others` too; before the first step.
+    pub(crate) fn also(&mut self, others: Vec<Run>) {
+        self.space.also(others);
     }
 
     /// Works for about `budget` units, each of a microsecond or a few, and returns the progress.

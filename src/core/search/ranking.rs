@@ -210,7 +210,10 @@ impl Known {
 /// marked as tight, and can be left out.
 #[must_use]
 pub fn fits(memory: &Memory) -> bool {
-    memory.verdict != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes
+    let host = memory.host.and_then(|host| host.verdict);
+    memory.verdict != Verdict::Oom
+        && memory.peak_bytes <= memory.capacity_bytes
+        && host != Some(Verdict::Oom)
 }
 
 /// The fastest of some layouts, as far as they are known.

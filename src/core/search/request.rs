@@ -1,4 +1,5 @@
-//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}}`.
+//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true}`; `also` searches
+//! adapters, quantised bases and offloading too.
 
 use super::axes::Axes;
 use super::engine::{Progress, Search};
@@ -9,7 +10,7 @@ use crate::calibrate::fit_step;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::report::report;
-use crate::run::{Run, Schedule, ScheduleOptions, Value};
+use crate::run::{AdapterMethod, Run, Schedule, ScheduleOptions, Value};
 use crate::t;
 use crate::units::whole;
 use std::rc::Rc;
@@ -84,6 +85,27 @@ impl Request {
         })
     }
 
+    /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
+    #[must_use]
+    pub(crate) fn also(mut self, run: &Run) -> Self {
+        let mut others = Vec::new();
+        let mut other = |key: &'static str, value: &str| {
+            others.extend(run.with_texts(&[(key, value.to_owned())]));
+        };
+        if run.adapter.method.is_none() {
+            other("adapter.method", "lora");
+        }
+        if run.adapter.method != Some(AdapterMethod::Qlora) && run.adapter.base.is_none() {
+            other("adapter.method", "qlora");
+        }
+        if run.host_memory_gib.is_some() && !run.offload.leaves() {
+            other("offload.optimizer", "cpu");
+            other("offload.parameters", "cpu");
+        }
+        self.search.also(others);
+        self
+    }
+
     /// Reads a request.
     ///
     /// # Errors
@@ -97,7 +119,7 @@ impl Request {
             return Err(vec![Issue::error("", message)]);
         };
         let mut issues = Vec::new();
-        let known = ["run", "top", "pin", "space"];
+        let known = ["run", "top", "pin", "space", "also"];
         for (key, _) in entries
             .iter()
             .filter(|(key, _)| !known.contains(&key.as_str()))
@@ -140,10 +162,19 @@ impl Request {
             }
             Some(_) => issues.push(Issue::error("pin", "pin takes a list of field names")),
         }
+        let also = match request.get("also") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(also)) => *also,
+            Some(_) => {
+                issues.push(Issue::error("also", "also takes true or false"));
+                false
+            }
+        };
         if !issues.is_empty() {
             return Err(issues);
         }
-        Self::with_axes(&run, axes, &pins, top)
+        let request = Self::with_axes(&run, axes, &pins, top)?;
+        Ok(if also { request.also(&run) } else { request })
     }
 
     /// `run` without what a search changes: two runs with the same have the same plan.

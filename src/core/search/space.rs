@@ -12,6 +12,8 @@ use crate::sort::sort;
 /// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
+    /// Index of the run that it is a layout of: the base, or one of those that are searched also.
+    pub variant: usize,
     /// Tensor parallel.
     pub tp: u64,
     /// Pipeline parallel.
@@ -67,6 +69,8 @@ pub struct Space {
     pub axes: Axes,
     /// The layouts.
     pub blocks: Vec<Block>,
+    /// Other ways to train the base, whose layouts are tried too.
+    others: Vec<Run>,
     layers: u64,
     routed: bool,
 }
@@ -79,12 +83,31 @@ impl Space {
             base,
             axes,
             blocks: Vec::new(),
+            others: Vec::new(),
             layers: model.layers,
             routed: model.moe.is_some(),
         };
         let blocks = space.divide(model);
         space.blocks = blocks;
         space
+    }
+
+    /// Tries the layouts of `others` too, behind those of the base.
+    pub(crate) fn also(&mut self, others: Vec<Run>) {
+        let own = self.blocks.clone();
+        for variant in 1..=others.len() {
+            self.blocks
+                .extend(own.iter().map(|block| Block { variant, ..*block }));
+        }
+        self.others = others;
+    }
+
+    /// The run that `block` is a layout of.
+    fn trained(&self, block: &Block) -> &Run {
+        let other = block.variant.checked_sub(1);
+        other
+            .and_then(|at| self.others.get(at))
+            .unwrap_or(&self.base)
     }
 
     fn divide(&self, model: &Architecture) -> Vec<Block> {
@@ -102,6 +125,7 @@ impl Space {
                         for &ep in &axes.ep {
                             for &etp in &etp {
                                 let block = Block {
+                                    variant: 0,
                                     tp,
                                     pp: 1,
                                     cp,
@@ -233,16 +257,19 @@ impl Space {
     /// The layouts of `block`.
     #[must_use]
     pub fn members(&self, block: &Block) -> Vec<Member> {
-        let run = &self.base;
+        let run = self.trained(block);
         let sharers = run.gpus / (block.tp * block.pp).max(1);
         let axes = &self.axes;
+        // What leaves the GPU has to be sharded first.
+        let least = run.offload.least_zero(run);
         let kept = |zero: u64| {
             // With FlashAttention it takes time and saves a thousandth; FSDP's selective recomputation is another one.
             let idle = axes.recompute[block.recompute] == Recompute::Selective
                 && run.runs_flash_attention()
                 && zero < 3
                 && axes.recompute.contains(&Recompute::None);
-            (sharers > 1 || Some(&zero) == axes.zero.first()) && !idle
+            let alone = axes.zero.iter().find(|zero| **zero >= least);
+            zero >= least && (sharers > 1 || Some(&zero) == alone) && !idle
         };
         let schedules = self.schedules(block.pp).into_iter();
         schedules
@@ -272,7 +299,7 @@ impl Space {
             zero: member.zero,
             schedule: member.chunks.schedule,
             virtual_stages: member.chunks.virtual_stages,
-            ..self.base.clone()
+            ..self.trained(block).clone()
         }
     }
 

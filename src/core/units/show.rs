@@ -1,9 +1,10 @@
 //! How quantities are printed: a fitting unit, three significant digits, narrow no-break spaces between thousands.
 
 use super::{Bytes, GIB, Seconds};
+use serde::{Deserialize, Serialize};
 
 /// The unit in which the page shows memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryUnit {
     /// 2³⁰ bytes.
     #[default]

@@ -7,7 +7,9 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
-use crate::core::run::{CpComm, Optimizer, Recompute, Scenario, Value};
+use crate::core::run::{
+    CpComm, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
+};
 use crate::core::t;
 use crate::io::json::pretty;
 
@@ -70,10 +72,8 @@ fn read(reader: &mut SettingsReader) {
     }
     reader.assume("the model and the sequence, as on this page: the program has them");
     batch(reader);
-    let stage = reader
-        .count("zero_optimization.stage", "ZeRO stage")
-        .unwrap_or(0);
-    reader.set("zero", &Value::from(stage));
+    shards(reader, "");
+    let stage = reader.run.zero;
     let shard = reader.count(
         "zero_optimization.mics_shard_size",
         "ranks that share shards (MiCS)",
@@ -138,6 +138,41 @@ fn read(reader: &mut SettingsReader) {
         Some(_) => reader.recompute(Recompute::Full),
         None => reader.assume("recomputation, as on this page: the program decides"),
     }
+}
+
+/// Takes the ZeRO stage and what goes to the host from the settings whose names begin with `prefix`; false where they say
+/// nothing of shards.
+pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
+    let name = |key: &str| format!("{prefix}{key}");
+    let stage = reader.count(&name("zero_optimization.stage"), "ZeRO stage");
+    reader.set("zero", &Value::from(stage.unwrap_or(0)));
+    let leaves = |word: Option<String>| word.and_then(|word| OffloadTo::from_id(&word));
+    let device = name("zero_optimization.offload_optimizer.device");
+    let optimizer = leaves(reader.word(&device, "states of the optimizer on"));
+    let device = name("zero_optimization.offload_param.device");
+    let parameters = leaves(reader.word(&device, "parameters on"));
+    // Before 0.4: stages 1 and 2.
+    let old = reader.flag(
+        &name("zero_optimization.cpu_offload"),
+        "states of the optimizer on the host",
+    );
+    let optimizer = optimizer.or(old.then_some(OffloadTo::Cpu));
+    let share = reader.number(
+        &name("zero_optimization.offload_optimizer.ratio"),
+        "share of the states that leave",
+    );
+    let checkpoints = name("activation_checkpointing.cpu_checkpointing");
+    let activations = reader.flag(&checkpoints, "activations on the host");
+    let any = optimizer.or(parameters).is_some() || activations;
+    reader.run.offload = OffloadParts {
+        optimizer,
+        gradients: None,
+        parameters,
+        activations: activations.then_some(OffloadTo::Cpu),
+        framework: any.then_some(OffloadFramework::DeepSpeed),
+        fraction: share.filter(|share| (0.0..1.0).contains(share) && optimizer.is_some()),
+    };
+    stage.is_some()
 }
 
 fn batch(reader: &mut SettingsReader) {
@@ -207,6 +242,15 @@ fn write(s: &Scenario) -> Entries {
         "zero_optimization.overlap_comm",
         run.software().overlap.dp > 0.0,
     );
+    if let Some(device) = run.offload.optimizer {
+        writer.text("zero_optimization.offload_optimizer.device", device.id());
+        if let Some(share) = run.offload.fraction {
+            writer.number("zero_optimization.offload_optimizer.ratio", share);
+        }
+    }
+    if let Some(device) = run.offload.parameters {
+        writer.text("zero_optimization.offload_param.device", device.id());
+    }
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         writer.count("zero_optimization.mics_shard_size", s.zero.shard);
@@ -237,6 +281,9 @@ fn write(s: &Scenario) -> Entries {
     if run.cp > 1 {
         writer.count("sequence_parallel_size", run.cp);
     }
+    if run.offload.activations.is_some() {
+        writer.yes("activation_checkpointing.cpu_checkpointing");
+    }
     // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
         writer.count("pipeline.stages", run.pp);
@@ -246,7 +293,8 @@ fn write(s: &Scenario) -> Entries {
     writer.done()
 }
 
-fn print(entries: &Entries, comments: &[String]) -> String {
+/// JSON that says `entries`, comments under a key that nothing reads.
+pub(super) fn print(entries: &Entries, comments: &[String]) -> String {
     let lines = comments.iter().cloned().map(Value::Text).collect();
     let mut all = vec![(COMMENT.to_owned(), Value::List(lines))];
     if let Value::Map(said) = Value::nested(entries.clone()) {

@@ -4,20 +4,31 @@
 //! `read` takes them into a Run, `print` writes the text of a launch script or a file of settings, [`entries`] reads it. What a
 //! program cannot say is found by saying it and reading it back: see [`not_said`].
 
+pub(crate) mod accelerate;
+pub(crate) mod axolotl;
 pub mod deepspeed;
+mod hub;
 mod launcher;
+pub(crate) mod llama_factory;
+pub(crate) mod llm_foundry;
 pub mod megatron;
 pub mod nanotron;
+pub(crate) mod peft;
 pub mod settings_reader;
 mod settings_writer;
 pub mod toml;
 pub mod torchtitan;
+pub(crate) mod torchtune;
+pub(crate) mod trl;
+mod tuning;
 pub mod words;
 pub mod yaml;
 
 use crate::core::issue::Issue;
 use crate::core::run::registry::{FIELDS, plain};
-use crate::core::run::{Based, Format, PrecisionParts, Recompute, Run, Scenario, Value};
+use crate::core::run::{
+    AdapterParts, Based, Format, OffloadParts, PrecisionParts, Recompute, Run, Scenario, Value,
+};
 use settings_reader::SettingsReader;
 
 /// Names and values of a program's settings; nested ones are dotted.
@@ -47,6 +58,13 @@ pub static DIALECTS: &[&Dialect] = &[
     &torchtitan::DIALECT,
     &deepspeed::DIALECT,
     &nanotron::DIALECT,
+    &axolotl::DIALECT,
+    &llama_factory::DIALECT,
+    &trl::DIALECT,
+    &accelerate::DIALECT,
+    &torchtune::DIALECT,
+    &llm_foundry::DIALECT,
+    &peft::DIALECT,
 ];
 
 /// The program with this id.
@@ -63,9 +81,12 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
 pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
     match dialect.id {
         "torchtitan" => torchtitan::entries(text),
-        "deepspeed" => deepspeed::entries(text),
-        "nanotron" => nanotron::entries(text),
-        _ => Ok(megatron::entries(text)),
+        "deepspeed" | "peft" => deepspeed::entries(text),
+        "megatron" => Ok(megatron::entries(text)),
+        _ if text.trim_start().starts_with('{') => deepspeed::entries(text),
+        "llm-foundry" => llm_foundry::entries(text),
+        "llama-factory" | "trl" => trl::entries(text),
+        _ => yaml::entries(text),
     }
 }
 
@@ -103,6 +124,16 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == reader.run.gpu.resolve(),
             "precision" => alike(&run.precision, &reader.run.precision),
+            key if key.starts_with("adapter.") => {
+                let adapter =
+                    |parts: &AdapterParts| parts.resolve(&scenario.software, scenario.precision);
+                let unset = key != "adapter.method" && field.get(run) == Value::Null;
+                unset || adapter(&run.adapter) == adapter(&reader.run.adapter)
+            }
+            key if key.starts_with("offload.") => {
+                let offload = |parts: &OffloadParts| parts.resolve(run, &scenario.software);
+                offload(&run.offload) == offload(&reader.run.offload)
+            }
             // What both leave to the program.
             "stage_layers" => run.stage_layers.is_none() && reader.run.stage_layers.is_none(),
             // Said in whole steps.

@@ -5,9 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, Same, same, steps, yaml};
-use crate::core::issue::Issue;
 use crate::core::model::Biases;
-use crate::core::run::registry::plain;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
 use crate::core::t;
 use crate::io::config;
@@ -20,7 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     stack: |_| "megatron-2024",
     read,
     write,
-    print,
+    print: yaml::print,
 };
 
 static SAME: &[Same] = &[
@@ -43,14 +41,6 @@ const CONFIG: &str = "model.model_config.";
 pub fn knows(line: &str) -> bool {
     line.split_once(':')
         .is_some_and(|(section, _)| SECTIONS.contains(&section))
-}
-
-/// The settings that a text says.
-///
-/// # Errors
-/// Why it cannot be read, by line where there is one.
-pub fn entries(text: &str) -> Result<Entries, Issue> {
-    Ok(yaml::read(text)?.flat(|_| true))
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -231,21 +221,4 @@ fn write(s: &Scenario) -> Entries {
         writer.count("tokens.train_steps", steps);
     }
     writer.done()
-}
-
-fn print(entries: &Entries, comments: &[String]) -> String {
-    let comments = comments.iter().map(|comment| format!("# {comment}\n"));
-    let mut lines: Vec<String> = comments.collect();
-    yaml_of(&Value::nested(entries.clone()), 0, &mut lines);
-    lines.concat()
-}
-
-fn yaml_of(value: &Value, indent: usize, lines: &mut Vec<String>) {
-    let Value::Map(entries) = value else { return };
-    let blanks = " ".repeat(indent);
-    for (key, value) in entries {
-        let said = plain(value).map_or_else(String::new, |value| format!(" {value}"));
-        lines.push(format!("{blanks}{key}:{said}\n"));
-        yaml_of(value, indent + 2, lines);
-    }
 }

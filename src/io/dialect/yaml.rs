@@ -3,10 +3,12 @@
 //! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a number,
 //! and `<<` merges another map. Tags are ignored but for `!!str`.
 
+use super::Entries;
 use super::words::scalar;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::run::Value;
+use crate::core::run::registry::plain as shown;
 use crate::core::t;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,60 @@ pub fn read(text: &str) -> Result<Value, Issue> {
         taken.map_err(|what| wrong(span.start.line(), what.into()))?;
     }
     Ok(reader.document)
+}
+
+/// Reads the first document of a file as dotted names and their values.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
+    Ok(read(text)?.flat(|_| true))
+}
+
+/// A file that says `entries`, comments first.
+#[must_use]
+pub(crate) fn print(entries: &Entries, comments: &[String]) -> String {
+    let comments = comments.iter().map(|comment| format!("# {comment}\n"));
+    let mut lines: Vec<String> = comments.collect();
+    block(&Value::nested(entries.clone()), 0, &mut lines);
+    lines.concat()
+}
+
+fn block(value: &Value, indent: usize, lines: &mut Vec<String>) {
+    let Value::Map(entries) = value else { return };
+    let blanks = " ".repeat(indent);
+    for (key, value) in entries {
+        let said = match value {
+            Value::Map(_) | Value::Null => String::new(),
+            value => format!(" {}", flow(value)),
+        };
+        lines.push(format!("{blanks}{key}:{said}\n"));
+        block(value, indent + 2, lines);
+    }
+}
+
+/// A value in one line: words in quotes where they would mean something else, lists in brackets.
+fn flow(value: &Value) -> String {
+    let quoted = |text: &str| {
+        let tame = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
+        let is_word = plain(text) == Value::Text(text.to_owned())
+            && text.chars().all(tame)
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !text.ends_with(' ');
+        if is_word {
+            text.to_owned()
+        } else {
+            format!("'{}'", text.replace('\'', "''"))
+        }
+    };
+    match value {
+        Value::Text(text) => quoted(text),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        value => shown(value).unwrap_or_default(),
+    }
 }
 
 /// A list, or a map as a list of a key, its value, a key...

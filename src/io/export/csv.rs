@@ -1,7 +1,7 @@
 //! Figures for a spreadsheet: memory by stage, overlap, utilisation, the schedule by rank; bytes and seconds.
 
 use super::Stamp;
-use crate::core::pipeline::Half;
+use crate::core::pipeline::Item;
 use crate::core::report::Evaluation;
 
 /// Four tables with an empty line between them, after comments with version, date and link.
@@ -56,15 +56,11 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     }
     lines.push(String::new());
     lines.push("rank,ops,busy_s,idle_s,first_start_s,last_end_s,peak_in_flight".to_owned());
-    let makespan = evaluation.timeline().makespan();
-    for (rank, ops) in evaluation.timeline().ranks.iter().enumerate() {
-        // The halves of a pair run at once: one of them counts.
-        let counted = ops.iter().filter(|op| op.half != Half::Second);
-        let busy: f64 = counted.map(|op| op.end - op.start).sum();
-        let (first, last) = (
-            ops.first().map_or(0.0, |op| op.start),
-            ops.last().map_or(0.0, |op| op.end),
-        );
+    let spans = &evaluation.spans;
+    let makespan = spans.makespan();
+    for (rank, row) in evaluation.order.ranks.iter().enumerate() {
+        let ops = row.iter().flat_map(Item::ops).count();
+        let (first, last, busy) = (spans.starts[rank], spans.ends[rank], spans.busy[rank]);
         let held = report
             .pipeline
             .peak_in_flight
@@ -73,7 +69,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
             .unwrap_or(0);
         lines.push(format!(
             "{rank},{},{busy},{},{first},{last},{held}",
-            ops.len(),
+            ops,
             makespan - busy
         ));
     }

@@ -4,7 +4,10 @@ use super::{csv, markdown};
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
-use crate::io::dialect::{Dialect, deepspeed, dialect, megatron, nanotron, not_said, torchtitan};
+use crate::io::dialect::{
+    Dialect, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron,
+    nanotron, not_said, peft, torchtitan, torchtune, trl,
+};
 use crate::io::json::pretty;
 use crate::io::link::encode;
 use serde::Serialize;
@@ -96,6 +99,13 @@ pub static FORMATS: &[Format] = &[
     ),
     settings(&deepspeed::DIALECT, "its JSON"),
     settings(&nanotron::DIALECT, "its YAML"),
+    settings(&axolotl::DIALECT, "its YAML"),
+    settings(&llama_factory::DIALECT, "its YAML"),
+    settings(&trl::DIALECT, "its YAML"),
+    settings(&accelerate::DIALECT, "its YAML"),
+    settings(&torchtune::DIALECT, "its YAML"),
+    settings(&llm_foundry::DIALECT, "its YAML"),
+    settings(&peft::DIALECT, "its JSON"),
 ];
 
 /// The Run and its report, for another program.
@@ -135,9 +145,14 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 /// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
-    let stack = run.stack.base.unwrap_or_default();
-    let own = FORMATS.iter().find(|format| stack.starts_with(format.id));
-    own.map_or("megatron", |format| format.id)
+    match run.stack.base.unwrap_or_default() {
+        "torchtitan" | "torchtitan-eager" => "torchtitan",
+        "deepspeed" => "deepspeed",
+        "torchtune" => "torchtune",
+        "composer-2023" => "llm-foundry",
+        "hf-trainer" | "hf-fused" => "trl",
+        _ => "megatron",
+    }
 }
 
 /// Settings of a program, with what they leave out in comments.

@@ -48,7 +48,7 @@ impl Picture<'_> {
     }
 
     fn ranks(&self) -> usize {
-        self.evaluation.timeline().ranks.len()
+        self.evaluation.order.ranks.len()
     }
 
     fn schedule(&self) -> &'static str {

@@ -6,7 +6,10 @@ use crate::core::run::Value;
 use crate::core::run::registry::FIELDS;
 use crate::core::t;
 use crate::io::dialect::words::Script;
-use crate::io::dialect::{Dialect, deepspeed, megatron, nanotron, toml, torchtitan};
+use crate::io::dialect::{
+    Dialect, accelerate, axolotl, deepspeed, llama_factory, llm_foundry, megatron, nanotron, peft,
+    toml, torchtitan, torchtune, trl,
+};
 
 /// What was recognised.
 pub enum Kind {
@@ -25,7 +28,7 @@ pub enum Kind {
 /// What is read, for a message.
 fn readable() -> Message {
     t!(
-        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, Nanotron's YAML"
+        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, an adapter_config.json, YAML of axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron"
     )
 }
 
@@ -58,12 +61,38 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     if text.lines().any(section) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
+    let plain = |(name, _): &(String, Value)| name.trim_start_matches('-').replace('-', "_");
+    let names: Vec<String> = arguments.iter().map(plain).collect();
+    let keys = text
+        .lines()
+        .filter_map(|line| Some(line.split_once(':')?.0));
+    let keys: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
+    if let Some(dialect) = tuned(&keys) {
+        return Ok(Kind::Dialect(dialect));
+    }
+    let component = |line: &str| line.trim().starts_with("_component_:");
+    if text.lines().any(component) {
+        return Ok(Kind::Dialect(&torchtune::DIALECT));
+    }
     if text.lines().any(nanotron::knows) {
         return Ok(Kind::Dialect(&nanotron::DIALECT));
     }
     link_in(text)
         .map(Kind::Link)
         .ok_or_else(|| Issue::error("", t!("this is none of {readable}", readable = readable())))
+}
+
+/// The program of fine-tuning whose files have one of these keys.
+fn tuned(keys: &[&str]) -> Option<&'static Dialect> {
+    let any = |knows: fn(&str) -> bool| keys.iter().any(|key| knows(key));
+    match () {
+        () if any(axolotl::knows) => Some(&axolotl::DIALECT),
+        () if any(llama_factory::knows) => Some(&llama_factory::DIALECT),
+        () if any(llm_foundry::knows) => Some(&llm_foundry::DIALECT),
+        () if any(accelerate::knows) => Some(&accelerate::DIALECT),
+        () if any(trl::knows) => Some(&trl::DIALECT),
+        () => None,
+    }
 }
 
 fn object(text: &str) -> Result<Kind, Issue> {
@@ -101,6 +130,13 @@ fn object(text: &str) -> Result<Kind, Issue> {
         .any(|key| object.get(key).is_some())
     {
         return Ok(Kind::Model(object));
+    }
+    if peft::knows(&object) {
+        return Ok(Kind::Dialect(&peft::DIALECT));
+    }
+    let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    if let Some(dialect) = tuned(&keys) {
+        return Ok(Kind::Dialect(dialect));
     }
     if deepspeed::knows(&object) {
         return Ok(Kind::Dialect(&deepspeed::DIALECT));

@@ -202,7 +202,9 @@ impl Drawing {
     /// For the page; `label` describes it to screen readers.
     #[must_use]
     pub fn inline(self, label: impl Into<Message>) -> Node {
-        let height = format!("height:{}px", px(self.height));
+        // The height once more, for style sheets that shrink it.
+        let height = px(self.height);
+        let height = format!("height:{height}px;--down:{height}");
         let attributes = [("class", "drawing"), ("role", "img"), ("style", &height)];
         el("svg", &attributes, &self.content()).label(label)
     }

@@ -69,12 +69,12 @@ impl Prepared {
     /// Seconds from the first start to the last end.
     #[must_use]
     pub fn makespan(&self) -> f64 {
-        self.evaluation.timeline().makespan()
+        self.evaluation.spans.makespan()
     }
     /// Pipeline ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
-        self.evaluation.timeline().ranks.len()
+        self.evaluation.order.ranks.len()
     }
 }
 

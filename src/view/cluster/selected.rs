@@ -4,7 +4,7 @@ use super::names::layers;
 use super::wires::{Wire, load};
 use crate::core::cluster::{GroupKind, Link, Mesh};
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::Timeline;
+use crate::core::pipeline::Spans;
 use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent};
@@ -104,7 +104,7 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
         1 => t!("layers {layers}", layers),
         n => t!("layers {layers}, 1/{n} of each", layers, n),
     };
-    let works = show_percent(works(evaluation.timeline(), rank));
+    let works = show_percent(works(&evaluation.spans, rank));
     let waits = waits_for(evaluation, rank);
     let links = [(Link::Intra, "Node link"), (Link::Inter, "Network")];
     let links = links.into_iter().map(|(link, name)| {
@@ -133,18 +133,9 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
 }
 
 /// The share of the simulated step that a rank works.
-fn works(timeline: &Timeline, rank: usize) -> f64 {
-    let Some(ops) = timeline.ranks.get(rank) else {
-        return 0.0;
-    };
-    // The halves of a pair have the same times.
-    let mut busy = 0.0;
-    let mut free = f64::NEG_INFINITY;
-    for op in ops {
-        busy += (op.end - op.start.max(free)).max(0.0);
-        free = free.max(op.end);
-    }
-    busy / timeline.makespan().max(f64::MIN_POSITIVE)
+fn works(spans: &Spans, rank: usize) -> f64 {
+    let busy = spans.busy.get(rank).copied().unwrap_or(0.0);
+    busy / spans.makespan().max(f64::MIN_POSITIVE)
 }
 
 /// The pipeline ranks whose results `rank` needs: forward, and backward.
@@ -224,7 +215,7 @@ mod tests {
             };
             let evaluation = evaluate(&run).unwrap();
             let mean: f64 = (0..4)
-                .map(|rank| works(evaluation.timeline(), rank))
+                .map(|rank| works(&evaluation.spans, rank))
                 .sum::<f64>()
                 / 4.0;
             let bubble = evaluation.report.pipeline.bubble_fraction;

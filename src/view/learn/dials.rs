@@ -1,6 +1,9 @@
 //! What can be changed in a step: its sliders, and where they stand.
 
 use super::Step;
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use serde::{Deserialize, Serialize};
 
 /// A value that can be changed.
 #[derive(Clone, Copy)]
@@ -51,6 +54,27 @@ pub(super) const SEQUENCE: Slider = slider(
 /// Tensor-parallel ranks.
 pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1);
 
+/// A slider as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// As formulas write it.
+    pub symbol: String,
+    /// What it is.
+    pub name: Message,
+    /// The values that it takes, in order.
+    pub values: Vec<u64>,
+    /// Index of its value.
+    pub position: usize,
+}
+
+impl Scale {
+    /// Its value.
+    #[must_use]
+    pub fn value(&self) -> u64 {
+        self.values.get(self.position).copied().unwrap_or_default()
+    }
+}
+
 /// The positions of a step's sliders.
 pub struct Dials {
     sliders: &'static [Slider],
@@ -71,10 +95,52 @@ impl Dials {
             positions: positions.collect(),
         }
     }
-    /// Which value of each slider it is.
+    /// The sliders of `step` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
+    /// is moved to its nearest value, or left out, with a notice.
     #[must_use]
-    pub fn positions(&self) -> &[usize] {
-        &self.positions
+    pub fn linked(step: &Step, link: &str) -> (Self, Vec<Message>) {
+        let mut dials = Self::new(step, &[]);
+        let mut notices = Vec::new();
+        for pair in link.split(',').filter(|pair| !pair.is_empty()) {
+            let (symbol, value) = pair.split_once('.').unwrap_or((pair, ""));
+            let mut each = dials.sliders.iter().zip(&mut dials.positions);
+            let found = each.find(|(slider, _)| slider.symbol == symbol);
+            let (Some((slider, position)), Ok(value)) = (found, value.parse::<u64>()) else {
+                let pair = verbatim(pair);
+                notices.push(t!(
+                    "{pair} in the link is not a slider of this step with a value.",
+                    pair
+                ));
+                continue;
+            };
+            let values = slider.values.iter().enumerate();
+            let nearest = values.min_by_key(|(_, known)| known.abs_diff(value));
+            *position = nearest.map_or(slider.start, |(position, _)| position);
+            if slider.values[*position] != value {
+                notices.push(t!(
+                    "The slider {symbol} has no {value}; the nearest value is {nearest}.",
+                    symbol = slider.symbol,
+                    value,
+                    nearest = slider.values[*position]
+                ));
+            }
+        }
+        (dials, notices)
+    }
+    /// The sliders as they are shown.
+    #[must_use]
+    pub fn scales(&self) -> Vec<Scale> {
+        let scale = |(slider, position): (&Slider, &usize)| Scale {
+            symbol: slider.symbol.to_owned(),
+            name: slider.name.into(),
+            values: slider.values.to_vec(),
+            position: *position,
+        };
+        self.sliders
+            .iter()
+            .zip(&self.positions)
+            .map(scale)
+            .collect()
     }
     /// The value of the slider `symbol`; 1 where there is none.
     #[must_use]

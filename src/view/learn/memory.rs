@@ -8,7 +8,7 @@ use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{number, show_percent, significant};
+use crate::core::units::{Bytes, number, show_bytes, show_percent, significant};
 
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
@@ -16,13 +16,12 @@ const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "memory",
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[
         Step { title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
         Step { title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
-        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
+        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
         Step { title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
         Step { title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
         Step { title: "Logits: the last layer's surprise", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
@@ -35,7 +34,7 @@ fn held(policy: &Policy, parameters: f64) -> Bar {
     let bytes = policy.bytes;
     let optimizer = bytes.optimizer(Optimizer::Adam);
     let each = [bytes.weights, bytes.gradients(), optimizer];
-    let name = verbatim(policy.choice.id);
+    let name = Message::from(policy.choice.label);
     Bar::new(name, each.map(|each| each * parameters))
 }
 
@@ -68,8 +67,17 @@ fn states(dials: &Dials) -> Live {
         ),
         t!("None of it depends on the batch."),
     ];
+    // The master copy and two averages, each in four bytes.
+    let optimizer = bars[0].values[2] / total * each;
+    let note = t!(
+        "Of them {bytes} are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
+        bytes = number(optimizer, 3),
+        numbers = number(optimizer / 4.0, 3),
+        printed = 6_u8
+    );
     Live::of(text)
         .formula("M = bytes · N", product(each, dials))
+        .note(note)
         .memory(&bars)
 }
 
@@ -119,8 +127,22 @@ fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
     Bar::memory(name, &settings(s, more))
 }
 
-/// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores.
+/// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores; and those
+/// of scores, in units of `a s`.
 const KORTHIKANTI: f64 = 34.0;
+const SCORES: f64 = 5.0;
+
+/// Activations of Llama 3 405B as Pengfei He's blog counts them, for 16 sequences of 131,072 tokens, in TB: without stored
+/// scores, with them, and as the blog prints it, with `s` where its formula has `s²`.
+fn blog() -> [f64; 3] {
+    let Some(model) = model("llama-3.1-405b") else {
+        return [0.0; 3];
+    };
+    let (s, b, layers) = (131_072.0, 16.0, model.layers as f64);
+    let flash = KORTHIKANTI * s * b * model.hidden as f64 * layers;
+    let scores = |s2: f64| SCORES * model.heads as f64 * b * s2 * layers;
+    [flash, flash + scores(s * s), flash + scores(s)].map(|bytes| bytes / 1e12)
+}
 
 fn activations(dials: &Dials) -> Live {
     let (s, b) = (dials.get("s"), dials.get("b"));
@@ -148,9 +170,12 @@ fn activations(dials: &Dials) -> Live {
             kept = gib(kept)
         ),
     ];
-    let hidden = model(MODEL).map_or(0, |model| model.hidden);
+    let (hidden, share) = model(MODEL).map_or((0, 0.0), |model| {
+        (model.hidden, model.kv_heads as f64 / model.heads as f64)
+    });
     let note = t!(
-        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."
+        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have. Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
+        bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
     );
     Live::of(text)
         .formula(
@@ -174,8 +199,16 @@ fn scores(dials: &Dials) -> Live {
     .filter_map(|(name, more)| of(name, s, more))
     .collect();
     let share = model(MODEL).map_or(0.0, |model| {
-        5.0 * model.heads as f64 * s as f64 / model.hidden as f64
+        SCORES * model.heads as f64 * s as f64 / model.hidden as f64
     });
+    let [flash, square, printed] = blog().map(|tb| significant(tb, 4));
+    let note = t!(
+        "Pengfei He's blog prints {printed} TB for all activations of Llama 3 405B, sequences of {s} tokens: that has s where its formula has s², which gives {square} TB. Without stored scores it is {flash} TB.",
+        printed,
+        s = 131_072_u32,
+        square,
+        flash
+    );
     let text = vec![
         t!(
             "Attention compares every token with every other, so its scores grow with the square of the sequence: twice the tokens, four times the scores."
@@ -196,6 +229,7 @@ fn scores(dials: &Dials) -> Live {
                 number(share / KORTHIKANTI, 3)
             ),
         )
+        .note(note)
         .memory(&bars)
 }
 
@@ -333,6 +367,37 @@ mod tests {
         let scores = 5.0 * a * s / h;
         assert!((scores - 80.0_f64).abs() < 1e-9);
         assert!((scores / (KORTHIKANTI + scores) - 0.70).abs() < 0.005);
+    }
+
+    /// The blog's worked example: 147 366 233 505 792 bytes as printed, 22 313 351 535 132 672 by its formula, and
+    /// 147 197 119 168 512 without stored scores.
+    #[test]
+    fn the_blogs_example_is_corrected() {
+        let known = [
+            147.197_119_168_512,
+            22_313.351_535_132_6,
+            147.366_233_505_792,
+        ];
+        for (ours, known) in blog().into_iter().zip(known) {
+            assert!((ours / known - 1.0).abs() < 1e-12, "{ours} {known}");
+        }
+        let step = &LESSON.steps[3];
+        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        assert!(
+            note.contains("prints 147.4 TB") && note.contains("147.2 TB"),
+            "{note}"
+        );
+    }
+
+    /// Playbook, appendix A2: `6 h²` is printed; two averages and a master copy in fp32 are 3 h² numbers, 12 h² bytes.
+    #[test]
+    fn adam_keeps_three_numbers_per_weight() {
+        let step = &LESSON.steps[0];
+        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        assert!(
+            note.starts_with("Of them 12 are the optimizer's, 3 numbers"),
+            "{note}"
+        );
     }
 
     /// Fujii 2024, section 3: 18 bytes a parameter; the playbook counts 20 with its fp32 accumulation; FP8-LM 9.

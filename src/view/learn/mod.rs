@@ -2,11 +2,15 @@
 //! formula with its values, its source, and the way to see the same on the Run of the page.
 //!
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
-//! file here; a new step is a row of its `STEPS` and a function from slider values to [`Live`].
+//! file here; a new step is a row of its `STEPS`, counted in `id.rs`, and a function from slider values to [`Live`].
+//!
+//! The page knows ids and counts ([`StepId`]). Everything else is in the second module, which is loaded when a lesson is
+//! opened and answers a [`Question`] with the views of a [`Page`].
 
 mod bars;
 mod caption;
 mod dials;
+mod id;
 mod lanes;
 mod layout;
 mod matrices;
@@ -16,22 +20,22 @@ mod page;
 mod pictures;
 mod pipelines;
 mod plot;
+mod question;
 mod sequence;
 mod tensor;
 mod zero;
 
-pub use dials::{Dials, Slider};
-pub use page::{formula, head, lessons, on_run, picture, source, title, words};
+pub use dials::{Dials, Scale, Slider};
+pub use id::StepId;
+pub use page::{formula, head, picture, words};
+pub use question::{Page, Question};
 
 use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
 use crate::view::node::Node;
-use std::fmt::{self, Display, Formatter};
 
 /// A lesson.
 pub struct Lesson {
-    /// In links; never changes.
-    pub id: &'static str,
     /// Its name.
     pub title: &'static str,
     /// What it is about.
@@ -90,27 +94,7 @@ impl Live {
     }
 }
 
-/// A step by its lesson and its number, both from 0; shown and linked as `pipelines.4`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StepId {
-    lesson: usize,
-    step: usize,
-}
-
 impl StepId {
-    /// The step that a link names: `pipelines.4`, or `pipelines` for its first.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        let (id, number) = text.split_once('.').unwrap_or((text, "1"));
-        let lesson = LESSONS.iter().position(|lesson| lesson.id == id)?;
-        let step = number.parse::<usize>().ok()?.checked_sub(1)?;
-        (step < LESSONS[lesson].steps.len()).then_some(Self { lesson, step })
-    }
-    /// The first step of the first lesson.
-    #[must_use]
-    pub const fn first() -> Self {
-        Self { lesson: 0, step: 0 }
-    }
     /// Its lesson.
     #[must_use]
     pub fn lesson(self) -> &'static Lesson {
@@ -120,25 +104,6 @@ impl StepId {
     #[must_use]
     pub fn step(self) -> &'static Step {
         &self.lesson().steps[self.step]
-    }
-    /// Every step of every lesson, in order.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let steps = |lesson: usize| 0..LESSONS[lesson].steps.len();
-        (0..LESSONS.len())
-            .flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
-    }
-    /// The one before and the one behind, over all lessons.
-    #[must_use]
-    pub(crate) fn neighbours(self) -> [Option<Self>; 2] {
-        let all: Vec<Self> = Self::all().collect();
-        let at = all.iter().position(|step| *step == self).unwrap_or(0);
-        [at.checked_sub(1), Some(at + 1)].map(|at| all.get(at?).copied())
-    }
-}
-
-impl Display for StepId {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.lesson().id, self.step + 1)
     }
 }
 
@@ -215,28 +180,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_link_names_a_step_and_a_step_its_link() {
-        for id in StepId::all() {
-            assert_eq!(StepId::named(&id.to_string()), Some(id));
-        }
-        assert_eq!(
-            StepId::named("pipelines").unwrap().to_string(),
-            "pipelines.1"
-        );
-        for text in [
-            "",
-            "pipelines.0",
-            "pipelines.99",
-            "pipelines.x",
-            "cooking.1",
-        ] {
-            assert_eq!(StepId::named(text), None, "{text}");
-        }
-        let [before, after] = StepId::first().neighbours();
-        assert!(before.is_none() && after.is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
-use super::{LESSONS, Lesson, Live, StepId};
+use super::{LESSONS, Live, StepId};
+use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::t;
@@ -10,22 +11,21 @@ use crate::view::node::markup::{Action, cited_at, el, leaf, prose, text};
 use crate::view::views::View;
 
 /// The lessons, and the steps of the one that is open.
-#[must_use]
-pub fn lessons(current: StepId) -> Node {
-    let items = LESSONS.iter().map(|lesson| item(lesson, current));
+pub(super) fn lessons(current: StepId) -> Node {
+    let first = StepId::all().filter(|id| id.step == 0);
+    let items = first.map(|first| item(first, current));
     let list = el("ol", &[], &[items.collect()]);
     let nav = [leaf("h2", "", "Lessons"), list];
     el("nav", &[("class", "lessons")], &nav).label("Lessons")
 }
 
-fn item(lesson: &'static Lesson, current: StepId) -> Node {
-    let open = lesson.id == current.lesson().id;
-    let of = |id: &StepId| id.lesson().id == lesson.id;
-    let steps: Vec<StepId> = StepId::all().filter(of).collect();
-    let first = steps.first().copied().unwrap_or(current);
+fn item(first: StepId, current: StepId) -> Node {
+    let lesson = first.lesson();
+    let open = first.lesson == current.lesson;
     let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
     let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
-    let steps = steps.into_iter().map(|id| {
+    let steps = StepId::all().filter(|id| id.lesson == first.lesson);
+    let steps = steps.map(|id| {
         let here = if id == current { "step" } else { "" };
         let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
         el("li", &[("aria-current", here)], &[button])
@@ -40,7 +40,7 @@ fn item(lesson: &'static Lesson, current: StepId) -> Node {
         &[("class", if open { "open" } else { "" })],
         &[head, steps],
     )
-    .keyed(lesson.id)
+    .keyed(first.lesson_id())
 }
 
 /// Where one is, the title, and the ways to the steps beside.
@@ -57,11 +57,15 @@ pub fn head(current: StepId) -> Node {
     let [before, after] = current.neighbours();
     let back = before.map_or_else(Node::none, |id| {
         let title = t!("‹ {step}", step = id.step().title);
-        leaf("button", "", title).on(Action::Show(View::Learn(id)))
+        let back = leaf("button", "back", title).keyed("back");
+        back.say("aria-keyshortcuts", verbatim("ArrowLeft"))
+            .on(Action::Show(View::Learn(id)))
     });
     let next = after.map_or_else(Node::none, |id| {
         let title = t!("Next: {step} ›", step = id.step().title);
-        leaf("button", "main", title).on(Action::Show(View::Learn(id)))
+        let next = leaf("button", "main next", title).keyed("next");
+        next.say("aria-keyshortcuts", verbatim("ArrowRight"))
+            .on(Action::Show(View::Learn(id)))
     });
     let title = el(
         "div",
@@ -76,8 +80,7 @@ pub fn head(current: StepId) -> Node {
 }
 
 /// Title of a step.
-#[must_use]
-pub fn title(current: StepId) -> Node {
+pub(super) fn title(current: StepId) -> Node {
     leaf("h2", "", current.step().title)
 }
 
@@ -117,8 +120,7 @@ pub fn picture(live: &Live) -> Node {
 }
 
 /// What the step's settings make of `run`, and the way there. `evaluate` gives the report of a Run.
-#[must_use]
-pub fn on_run(
+pub(super) fn on_run(
     current: StepId,
     run: &Run,
     unit: MemoryUnit,
@@ -157,8 +159,7 @@ pub fn on_run(
 }
 
 /// The sources of a step.
-#[must_use]
-pub fn source(current: StepId) -> Node {
+pub(super) fn source(current: StepId) -> Node {
     let (source, place) = current.step().source;
     let cite = [text("Source: "), cited_at(source, place)];
     el("p", &[("class", "muted")], &cite)

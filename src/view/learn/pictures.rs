@@ -2,7 +2,7 @@
 
 use super::caption::data;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::stats::in_flight_curve;
+use crate::core::pipeline::stats::{in_flight_curve, weight_versions};
 use crate::core::pipeline::{
     Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule,
 };
@@ -20,6 +20,8 @@ pub(super) struct Pipeline {
     pub order: Order,
     pub timeline: Timeline,
     pub stats: Stats,
+    /// Blocks show the version of the weights that they use, not their micro-batch.
+    pub versions: bool,
 }
 
 impl Pipeline {
@@ -30,12 +32,14 @@ impl Pipeline {
         let of =
             |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
         let built = build(&spec, &of(spec.stages().max(1), spec.chunks())).ok()?;
-        let chunks = spec.own_chunks().unwrap_or(spec.chunks());
-        let (timeline, stats) = measure(&built.order, &of(built.order.stages, chunks)).ok()?;
+        // A stage is so much of what a rank's layers would be without copies.
+        let parts = built.order.stages / spec.pp.max(1);
+        let (timeline, stats) = measure(&built.order, &of(built.order.stages, parts)).ok()?;
         Some(Self {
             order: built.order,
             timeline,
             stats,
+            versions: false,
         })
     }
     /// Micro-batch after micro-batch: the next enters when the one before has left.
@@ -121,6 +125,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     }
     for (row, (rank, ops)) in ranks.iter().enumerate().step_by(stride).enumerate() {
         let stages = one.order.stages_of(rank);
+        let versions = one.versions.then(|| weight_versions(ops));
         for op in ops {
             let (upper, lower) = match op.half {
                 Half::Whole => (0.0, 1.0),
@@ -140,7 +145,11 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 op.op.kind.letters(),
                 op.op.microbatch
             );
-            let opacity = FAINTS[chunk.unwrap_or(0).min(3)];
+            let version = versions
+                .as_ref()
+                .and_then(|all| all.get(op.op.microbatch as usize));
+            let faint = version.map_or(chunk.unwrap_or(0).min(3), |version| *version as usize % 4);
+            let opacity = FAINTS[faint];
             if opacity < 1.0 {
                 drawing.fill(at, Ink::Paper, 1.0, "");
             }
@@ -148,7 +157,11 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
             if ops.len() <= MAX_NUMBERED {
                 let middle = (at.x + at.width / 2.0, at.y + at.height / 2.0);
                 let ink = if opacity < 1.0 { Ink::Text } else { Ink::Paper };
-                drawing.label(middle, ink, verbatim(op.op.microbatch.to_string()));
+                drawing.label(
+                    middle,
+                    ink,
+                    verbatim(version.unwrap_or(&op.op.microbatch).to_string()),
+                );
             }
         }
     }

@@ -1,11 +1,14 @@
 //! How pipelines fill up: from one micro-batch at a time to two directions at once.
 
+mod bubbles;
+mod uneven;
+
 use super::dials::{Dials, Slider, slider};
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Lesson, Live, Step};
 use crate::core::message::Message;
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
-use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM};
+use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 
@@ -14,12 +17,12 @@ const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
 /// Enough of them for schedules that need more than ranks.
 const MANY: Slider = M.over(&[16, 32], 0);
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
-const W: Slider = slider("w", "waves", &[1, 2, 4], 0);
+const L: Slider = slider("l", "layers of the first rank", &[2, 6, 8, 10, 12, 14], 3);
+const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "pipelines",
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
@@ -33,6 +36,8 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
         Step { title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
         Step { title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
+        Step { title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
+        Step { title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
     ],
 };
 
@@ -55,12 +60,12 @@ impl Live {
         let bubble = drawn
             .last()
             .map(|(_, one)| show_percent(one.stats.bubble_fraction));
-        let note = t!(
+        let simulated = t!(
             "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
             bubble = bubble.unwrap_or_default()
         );
         Self {
-            note,
+            note: Message::joined(" ", [simulated, self.note]),
             legend: legend(&drawn),
             picture: pipelines(&drawn),
             table: pipeline_table(&drawn),
@@ -242,7 +247,7 @@ fn chimera(dials: &Dials) -> Live {
             last = dials.get("p") - 1
         ),
         t!(
-            "The cost is memory: each rank is a stage of both directions, so it holds {copies} copies of weights, and their gradients must be added up.",
+            "The cost is memory. What enters at the last rank needs the first layers there, so each rank holds the layers of two stages: every weight exists in {copies} copies, whose gradients must be added up.",
             copies = copies(now.as_ref())
         ),
     ];
@@ -276,15 +281,20 @@ fn dualpipe(dials: &Dials) -> Live {
             "DualPipe feeds micro-batches from both ends, so that in the middle every rank has a forward and a backward pass to run as a pair, one's messages behind the other's kernels."
         ),
         t!(
-            "Like Chimera it needs {copies} copies of the weights: one for each direction.",
+            "The cost: a micro-batch from the other end starts at rank {last}, so that rank needs the first layers too, and rank {first} the last ones. Every weight exists in {copies} copies.",
+            first = 0_u8,
+            last = p - 1,
             copies = copies(now.as_ref())
         ),
     ];
     Live::of(text)
         .formula(
-            "bubble = (p / 2 − 1)(FB + 2 B − 3 W) / (3 m + (p / 2 − 1)(FB + 2 B − 3 W))",
+            "bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))",
             share(p - 2, 3 * m + p - 2),
         )
+        .note(t!(
+            "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
+        ))
         .drawn(vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)])
 }
 
@@ -303,9 +313,17 @@ fn pipedream(dials: &Dials) -> Live {
             "The gradients belong to older weights, so the result is not that of plain training. Large runs do not use it."
         ),
     ];
-    Live::of(text).drawn(vec![
-        ("1F1B", of("1f1b", dials)),
-        ("PipeDream, one step with fill and drain", now),
+    let now = now.map(|one| Pipeline {
+        versions: true,
+        ..one
+    });
+    let note = t!(
+        "The simulation drains after {m} micro-batches, to end; PipeDream goes on.",
+        m = dials.get("m")
+    );
+    Live::of(text).note(note).drawn(vec![
+        ("1F1B; numbers are micro-batches", of("1f1b", dials)),
+        ("PipeDream; numbers: weight versions", now),
     ])
 }
 
@@ -318,7 +336,7 @@ mod tests {
     #[test]
     fn the_formula_of_each_step_is_what_is_simulated() {
         let mut held = 0;
-        for id in StepId::all().filter(|id| id.lesson().id == "pipelines") {
+        for id in StepId::all().filter(|id| id.lesson_id() == "pipelines") {
             let step = id.step();
             let last: Vec<usize> = step
                 .sliders
@@ -327,10 +345,10 @@ mod tests {
                 .collect();
             for at in [vec![0; last.len()], last, Vec::new()] {
                 let live = (step.live)(&Dials::new(step, &at));
-                if let Some([_, values]) = live.formula {
+                let note = live.note.to_string();
+                if let Some([_, values]) = live.formula.filter(|_| note.contains("idle")) {
                     let values = values.to_string();
                     let (_, closed) = values.rsplit_once("= ").unwrap();
-                    let note = live.note.to_string();
                     assert!(note.contains(&format!("idle {closed} of")), "{id} {at:?}");
                     held += 1;
                 }

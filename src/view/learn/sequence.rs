@@ -23,7 +23,6 @@ const LONG: Slider = SEQUENCE.over(&[8192, 32_768, 131_072, 1_048_576], 2);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "sequence",
     title: "Sequence and context parallelism",
     about: "ring attention, causal and zig-zag masks",
     steps: &[

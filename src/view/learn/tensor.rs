@@ -23,7 +23,6 @@ const P: Slider = slider("P", "ranks of a grid", &[4, 16, 64], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "tensor",
     title: "Tensor parallelism",
     about: "matrices cut in one, two and three dimensions",
     steps: &[

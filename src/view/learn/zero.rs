@@ -18,7 +18,6 @@ const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "zero",
     title: "Data parallelism and ZeRO",
     about: "what stages 0, 1, 2 and 3 shard",
     steps: &[

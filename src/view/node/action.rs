@@ -6,51 +6,68 @@ use crate::core::pipeline::sync::Policy;
 use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
+use crate::core::statics::{self, Static};
 use crate::core::units::MemoryUnit;
 use crate::view::gallery::GalleryAction;
 use crate::view::views::View;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a press on an element does.
-#[derive(Clone, Debug, PartialEq)]
+/// What a press on an element does. Those that views of the second module have come first: serde counts
+/// variants up to the first that is never sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Action {
-    /// Explains a figure in the drawer.
-    Explain(Figure),
-    /// Goes to the input of the field with this key.
-    Focus(&'static str),
-    /// Sets fields, each from its text; an empty text unsets it.
-    Apply(Vec<(&'static str, String)>),
-    /// Makes a Run the page's own.
-    Load(Arc<Run>),
-    /// Opens a page of the dialog.
-    Open(Dialog),
-    /// Changes the second Run.
-    Compare(Compare),
     /// Opens a view.
     Show(View),
     /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
-    Try(Vec<(&'static str, String)>),
+    Try(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
     Redo,
-    /// Chooses a variant of a panel.
-    Choose(Choice),
-    /// Sorts the schedules by the column with this key; again: the other way round.
-    Sort(&'static str),
-    /// Changes what the gallery of schedules shows.
-    Gallery(GalleryAction),
-    /// A command for the planner.
-    Plan(PlanCommand),
-    /// Zooms or saves the timeline.
-    Timeline(TimelineAction),
-    /// Draws the in-flight activations of this rank.
-    Rank(usize),
     /// Starts an order of one's own from the one that is drawn.
     StartOrder,
+    /// Explains a figure in the drawer.
+    #[serde(skip)]
+    Explain(Figure),
+    /// Goes to the input of the field with this key.
+    #[serde(skip)]
+    Focus(Static),
+    /// Sets fields, each from its text; an empty text unsets it.
+    #[serde(skip)]
+    Apply(Vec<(Static, String)>),
+    /// Makes a Run the page's own.
+    #[serde(skip)]
+    Load(Arc<Run>),
+    /// Opens a page of the dialog.
+    #[serde(skip)]
+    Open(Dialog),
+    /// Changes the second Run.
+    #[serde(skip)]
+    Compare(Compare),
+    /// Chooses a variant of a panel.
+    #[serde(skip)]
+    Choose(Choice),
+    /// Sorts the schedules by the column with this key; again: the other way round.
+    #[serde(skip)]
+    Sort(Static),
+    /// Changes what the gallery of schedules shows.
+    #[serde(skip)]
+    Gallery(GalleryAction),
+    /// A command for the planner.
+    #[serde(skip)]
+    Plan(PlanCommand),
+    /// Zooms or saves the timeline.
+    #[serde(skip)]
+    Timeline(TimelineAction),
+    /// Draws the in-flight activations of this rank.
+    #[serde(skip)]
+    Rank(usize),
     /// Copies or saves what stands beside the button.
+    #[serde(skip)]
     Save(Save),
     /// Does something with the runs that were measured.
+    #[serde(skip)]
     Measured(Measured),
 }
 

@@ -7,11 +7,13 @@ pub mod markup;
 pub mod patch;
 
 use crate::core::message::{Catalogue, Message, verbatim};
+use crate::core::statics::{self, Static};
 use action::Action;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A piece of a view. Parts are shared, so a tree is cheap to clone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Node {
     /// An element with its children.
     Element(Arc<Element>),
@@ -26,12 +28,14 @@ pub enum Node {
 }
 
 /// An element of a [`Node`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Element {
     /// Its name: `div`.
-    pub tag: &'static str,
+    #[serde(deserialize_with = "statics::text")]
+    pub tag: Static,
     /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
-    pub attributes: Vec<(&'static str, Message)>,
+    #[serde(deserialize_with = "statics::pairs")]
+    pub attributes: Vec<(Static, Message)>,
     /// What a press on it does.
     pub action: Option<Action>,
     /// What tells it from its siblings of the same tag, where they may come, go or move.

@@ -3,7 +3,7 @@
 use super::words;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::trace::{Cause, Place};
-use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
+use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
@@ -23,16 +23,18 @@ const MAX_ROWS: usize = 256;
 pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
-    let any = |is: &dyn Fn(&TimedOp) -> bool| {
-        drawn().any(|one| one.timeline().ranks.iter().flatten().any(is))
+    let any = |is: &dyn Fn(&Item) -> bool| {
+        let mut rows = drawn().flat_map(|one| &one.order.ranks);
+        rows.any(|row| row.written().iter().any(is))
     };
-    let split = any(&|op| op.op.kind == Kind::W);
-    let paired = any(&|op| op.half != Half::Whole);
+    let has = |kind| any(&|item| item.ops().any(|op| op.kind == kind));
+    let split = has(Kind::W);
+    let paired = any(&|item| matches!(item, Item::Pair(..)));
     let swatch = |class: &str, name: &'static str| {
         let square = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[square, text(name)])
     };
-    let backward = match (split, any(&|op| op.op.kind == Kind::BW)) {
+    let backward = match (split, has(Kind::BW)) {
         (true, false) => "B backward (input)",
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
@@ -72,7 +74,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let thinned = t!(
         "one rank of {stride} is drawn, of {ranks}",
         stride,
-        ranks = evaluation.timeline().ranks.len()
+        ranks = evaluation.order.pp()
     );
     Node::from_iter([
         swatch("c-forward", "F forward"),
@@ -232,17 +234,16 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
 #[must_use]
 pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
     let pipeline = &evaluation.report.pipeline;
-    let makespan = Seconds(evaluation.timeline().makespan());
+    let makespan = Seconds(evaluation.spans.makespan());
     let rows: Vec<(bool, Vec<Node>)> = evaluation
-        .timeline()
-        .ranks
+        .spans
+        .busy
         .iter()
         .zip(&pipeline.peak_in_flight)
         .take(MAX_ROWS)
         .enumerate()
-        .map(|(rank, (ops, peak))| {
-            let whole = ops.iter().filter(|op| op.half != Half::Second);
-            let busy = Seconds(whole.map(|op| op.end - op.start).sum());
+        .map(|(rank, (busy, peak))| {
+            let busy = Seconds(*busy);
             let cells = [
                 rank.to_string(),
                 show_seconds(busy),

@@ -149,8 +149,9 @@ impl Map {
             Some(kind) => vec![kind],
             None => kinds(&drawn.evaluation),
         };
-        let doing = self.look.clock.get().map(|time| {
-            let timeline = drawn.evaluation.timeline();
+        let played = self.look.clock.get().zip(self.look.own.prepared.get());
+        let doing = played.map(|(time, prepared)| {
+            let timeline = prepared.evaluation.timeline();
             let op = |tone| op_at(timeline, stage_of_tone(scene, tone), time);
             let doing = (0..tones(scene)).map(|tone| op(tone).map(|(_, op)| op.op.kind));
             doing.collect::<Vec<Option<Kind>>>()

@@ -13,7 +13,7 @@ use crate::web::html::{flag, view_of};
 use crate::web::i18n::say;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
-use crate::web::timeline::look::{Lane, Look, prepared};
+use crate::web::timeline::look::{Lane, Look, current};
 use crate::web::timeline::minimap::minimap;
 use crate::web::timeline::surface::surface;
 use crate::web::timeline::zoom_buttons;
@@ -44,13 +44,7 @@ pub fn compared(state: State) -> AnyView {
             let (run, set) = set(at)?;
             run.with_texts(&set)
         });
-        let shown = evaluated(move || run.get());
-        Lane::low(prepared(move || {
-            let shown = shown.get();
-            shown
-                .evaluation
-                .filter(|_| shown.errors.is_empty() && !shown.waits)
-        }))
+        Lane::low(current(evaluated(move || run.get())))
     });
     // The instant under the cursor is that of all views.
     let look = Look {

@@ -6,7 +6,7 @@ use crate::view::charts::prepared::Prepared;
 use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::action::TimelineAction;
-use crate::web::evaluated::evaluated;
+use crate::web::evaluated::{Shown, drawn, evaluated};
 use crate::web::state::State;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -100,33 +100,35 @@ pub struct Look {
     pub clock: RwSignal<Option<f64>>,
 }
 
-/// Made ready anew with each evaluation.
-pub fn prepared(
-    of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
-) -> Memo<Option<Arc<Prepared>>> {
-    let of = Signal::derive(of);
+/// Made ready anew with each evaluation that can be drawn.
+pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepared>>> {
     Memo::new_with_compare(
-        move |_| Some(Arc::new(Prepared::of(of.get()?))),
+        move |_| Some(Arc::new(Prepared::of(drawn.get()?))),
         |_, _| true,
     )
 }
 
+/// The picture of what was evaluated: none while that is an earlier schedule's.
+pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
+    let (drawn, _) = drawn(move || {
+        let shown = shown.get();
+        shown
+            .evaluation
+            .filter(|_| shown.errors.is_empty() && !shown.waits)
+    });
+    prepared(drawn)
+}
+
 impl Look {
     pub fn new(state: State) -> Self {
-        let own = prepared(move || state.evaluation());
+        let own = prepared(state.drawn);
         let compared = evaluated(move || {
             let id = state.compare.get()?;
             let evaluation = state.evaluation()?;
             let run = &evaluation.scenario.run;
             run.with_texts(&with_schedule(run, &id))
         });
-        let other = prepared(move || {
-            let shown = compared.get();
-            // An earlier schedule's picture is none of this one.
-            shown
-                .evaluation
-                .filter(|_| shown.errors.is_empty() && !shown.waits)
-        });
+        let other = current(compared);
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
         Self::over(&[Lane::new(own, rank), Lane::new(other, rank)])
     }

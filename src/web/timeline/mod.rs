@@ -9,7 +9,7 @@ mod overlay;
 pub(crate) mod surface;
 
 use crate::core::message::verbatim;
-use crate::core::report::ScheduleFigures;
+use crate::core::report::{MAX_OPS_AT_ONCE, ScheduleFigures};
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::charts::shape::Shape;
@@ -100,7 +100,7 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
                 </span>
             </div>
             {(!embedded).then(|| custom::custom(state))}
-            <div class="stale-able" class:stale=flag(move || state.is_stale())>
+            <div class="stale-able" class:stale=flag(move || state.is_stale() || !state.is_drawn())>
                 {nodes("legend", move || shown_legend(look))}
                 {surface::surface(state, look, look.own)}
                 {nodes("against", move || comparison(state, look))}
@@ -185,13 +185,10 @@ fn path_note(look: Look) -> Node {
     }
 }
 
-/// Ops of a step above which splits are not compared automatically: each one is simulated.
-const MAX_OPS: usize = 50_000;
-
-/// The panel of other splits of the layers, where they are quick to simulate.
+/// The panel of other splits of the layers, where they are quick to simulate: each one is.
 fn split(look: Look) -> Option<Panel> {
     let items = own(look)?.evaluation.order.items();
-    (items <= MAX_OPS).then_some(Panel::Uneven)
+    (items as u64 <= MAX_OPS_AT_ONCE).then_some(Panel::Uneven)
 }
 
 /// The second schedule against the first, or why there is none.

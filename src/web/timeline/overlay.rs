@@ -74,12 +74,16 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
         (right - left).max(3.0),
         shape.rows.height
     );
-    // Above all rows, where it hides none of them.
-    let tip = if left < width / 2.0 {
-        format!("bottom:100%;left:{left:.1}px")
+    // Below all rows: it hides none of them, nor the legend above; within the surface, which is as wide as the page allows.
+    let (side, at) = if left < width / 2.0 {
+        ("left", left)
     } else {
-        format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
+        ("right", (width - right).max(0.0))
     };
+    let tip = format!(
+        "top:{:.1}px;{side}:{at:.1}px;max-width:min(420px,100% - {at:.1}px)",
+        shape.rows_height()
+    );
     let version = prepared.version(place.rank, op.op.microbatch);
     let version = version.map(|updates| t!("weights behind {updates} updates", updates));
     let lines: Node = describe(&prepared.trace(), place)

@@ -16,8 +16,10 @@ use std::cell::RefCell;
 /// Work that takes longer than a frame of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Job {
-    /// Orders and simulates the pipeline of a Run: one reply.
+    /// Orders the pipeline of a Run and times it, without its ops: one reply.
     Evaluate(Run),
+    /// Simulates a Run op by op: one reply.
+    Simulate(Run),
     /// Evaluates a Run under every schedule, in the order of [`Variant::all`], with a memory limit: a reply each.
     AllSchedules(Run, u64),
     /// Draws schedules of a Run, by their place in [`Variant::all`]: a reply each.
@@ -51,8 +53,10 @@ pub enum Job {
 /// are shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// The simulation; none where the Run cannot be simulated.
+    /// Order and spans; none where the Run cannot be simulated.
     Evaluated(Option<Timed>),
+    /// The times of its timeline; none where the Run cannot be simulated.
+    Simulated(Option<Vec<f64>>),
     /// A schedule's figures; none where it cannot run.
     Schedule(Option<ScheduleFigures>),
     /// A schedule's picture; none where it cannot run.
@@ -128,6 +132,7 @@ impl Job {
     pub fn lane(&self) -> Lane {
         match self {
             Self::Evaluate(_)
+            | Self::Simulate(_)
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
             | Self::Accuracy { .. }
@@ -143,6 +148,11 @@ impl Job {
             Self::Evaluate(run) => {
                 let evaluated = move || Some(Reply::Evaluated(time(&run).ok()));
                 Box::new(std::iter::once_with(evaluated))
+            }
+            Self::Simulate(run) => {
+                let times = move || Some(evaluate(&run).ok()?.timeline().times());
+                let simulated = move || Some(Reply::Simulated(times()));
+                Box::new(std::iter::once_with(simulated))
             }
             Self::AllSchedules(run, limit) => {
                 let all = Variant::all(&run).into_iter();
@@ -348,6 +358,7 @@ mod tests {
     fn a_simulation_that_arrives_gives_the_report_of_the_page_itself() {
         let run = Run {
             global_batch: 512,
+            measured_step_s: Some(9.0),
             ..Run::default()
         };
         let mut arrived = 0;
@@ -359,8 +370,16 @@ mod tests {
             let Some(Reply::Evaluated(Some(timed))) = from_bytes(&to_bytes(&sent)) else {
                 panic!("{id}: another reply arrived");
             };
-            let arrived_report = evaluate_timed(&run, timed).unwrap().report;
-            assert_eq!(arrived_report, evaluate(&run).unwrap().report, "{id}");
+            let (arrived_one, own) = (
+                evaluate_timed(&run, timed).unwrap(),
+                evaluate(&run).unwrap(),
+            );
+            assert_eq!(arrived_one.report, own.report, "{id}");
+            let Some(Reply::Simulated(Some(times))) = replies(Job::Simulate(run)).next() else {
+                panic!("{id}: another reply");
+            };
+            arrived_one.keep_timeline(&times);
+            assert_eq!(arrived_one.timeline(), own.timeline(), "{id}");
             arrived += 1;
         }
         assert_eq!(arrived, schedule_ids().count() - 1);

@@ -9,6 +9,7 @@ pub(crate) mod flush;
 pub(crate) mod hanayo;
 pub(crate) mod interleaved;
 mod pull;
+mod rounds;
 pub(crate) mod sequence;
 pub(crate) mod slots;
 mod weave;

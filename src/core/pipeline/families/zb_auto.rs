@@ -2,12 +2,13 @@
 //!
 //! Source: Qi et al. 2023, section 3; the rule is that of their published scheduler (`zb.py`, without its solver).
 
+use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use crate::issue::Issue;
 use crate::pipeline::Durations;
-use crate::pipeline::op::{Item, Kind, Op};
+use crate::pipeline::op::{Kind, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::Spec;
-use crate::sort::sort_by;
+use crate::pipeline::spec::{Spec, op_count};
+use std::collections::VecDeque;
 
 /// Three choices that the rule leaves open; all eight settings are tried.
 #[derive(Clone, Copy)]
@@ -26,7 +27,9 @@ struct Rank {
     done: [usize; 3],
     /// Idle time since the first forward.
     lost: f64,
-    ops: Vec<(f64, Op)>,
+    /// End of the first forward.
+    first: f64,
+    laid: Laid,
 }
 
 impl Rank {
@@ -41,14 +44,15 @@ impl Rank {
 /// One attempt.
 struct Layout<'a> {
     ranks: Vec<Rank>,
-    /// Ends of F and of B, per rank and micro-batch.
-    ends: [Vec<Vec<f64>>; 2],
+    /// Ends of F and of B, per rank, that the neighbour has not used yet.
+    sent: [Vec<VecDeque<f64>>; 2],
     durations: &'a Durations,
     m: usize,
     limit: usize,
     switches: Switches,
-    /// The most that any rank has lost.
-    most_lost: f64,
+    /// The rank that has lost most.
+    worst: usize,
+    comparisons: Vec<Comparison>,
 }
 
 impl<'a> Layout<'a> {
@@ -58,17 +62,19 @@ impl<'a> Layout<'a> {
             clock: 0.0,
             done: [0; 3],
             lost: 0.0,
-            ops: Vec::with_capacity(3 * m),
+            first: 0.0,
+            laid: Laid::default(),
         };
-        let none = vec![vec![f64::NAN; m]; p];
+        let none = vec![VecDeque::new(); p];
         Self {
             ranks: (0..p).map(rank).collect(),
-            ends: [none.clone(), none],
+            sent: [none.clone(), none],
             durations,
             m,
             limit,
             switches,
-            most_lost: 0.0,
+            worst: 0,
+            comparisons: Vec::new(),
         }
     }
     fn time(&self, j: usize, kind: Kind) -> f64 {
@@ -79,15 +85,19 @@ impl<'a> Layout<'a> {
         };
         list[j]
     }
+    /// The rank that what the `kind` of rank j needs comes from.
+    fn source(&self, j: usize, kind: Kind) -> Option<usize> {
+        match kind {
+            Kind::F => j.checked_sub(1),
+            Kind::B => Some(j + 1).filter(|from| *from < self.ranks.len()),
+            _ => None,
+        }
+    }
     /// When what the next `kind` of rank j needs from its neighbour arrives.
     fn arrival(&self, j: usize, kind: Kind) -> Option<f64> {
-        let from = match kind {
-            Kind::F => j.checked_sub(1)?,
-            Kind::B if j + 1 < self.ranks.len() => j + 1,
-            _ => return None,
-        };
-        let next = self.ranks[j].done[kind as usize];
-        Some(self.ends[kind as usize][from][next] + self.durations.p2p)
+        let from = self.source(j, kind)?;
+        let sent = &self.sent[kind as usize][from];
+        Some(sent.front()? + self.durations.p2p)
     }
     /// Runs the next `kind` of rank j as early as it can.
     fn run(&mut self, j: usize, kind: Kind) {
@@ -96,22 +106,42 @@ impl<'a> Layout<'a> {
         let end = self
             .arrival(j, kind)
             .map_or(unhindered, |arrival| unhindered.max(arrival + time));
+        let is_used = match kind {
+            Kind::F => j + 1 < self.ranks.len(),
+            Kind::B => j > 0,
+            _ => false,
+        };
+        if let Some(from) = self.source(j, kind) {
+            self.sent[kind as usize][from].pop_front();
+        }
+        if is_used {
+            self.sent[kind as usize][j].push_back(end);
+        }
         let rank = &mut self.ranks[j];
         if rank.done[0] > 0 {
             rank.lost += end - unhindered;
-            self.most_lost = self.most_lost.max(rank.lost);
+        } else {
+            rank.first = end;
         }
         let next = &mut rank.done[kind as usize];
         #[allow(clippy::cast_possible_truncation)] // both come from u32
-        rank.ops.push((end, Op::new(kind, j as u32, *next as u32)));
-        if let Some(ends) = self.ends.get_mut(kind as usize) {
-            ends[j][*next] = end;
-        }
+        let op = Op::new(kind, j as u32, *next as u32);
+        rank.laid.ops.push(op.into());
         *next += 1;
         rank.clock = end;
+        if rank.lost > self.ranks[self.worst].lost {
+            self.worst = j;
+        }
     }
-    fn slack(&self, j: usize) -> f64 {
-        self.most_lost - self.ranks[j].lost
+    /// Whether idle time of `gap` would make rank j the one that has lost most.
+    fn matters(&mut self, j: usize, gap: f64) -> bool {
+        let over = gap - (self.ranks[self.worst].lost - self.ranks[j].lost);
+        self.comparisons.push(Comparison {
+            rank: j,
+            worst: Some(self.worst),
+            over,
+        });
+        over > 0.0
     }
     /// Room for one more activation on rank j. A pending W exists whenever it is needed: before a forward, a rank has
     /// run all backwards but those of its warm-up, which the limit has bounded.
@@ -128,7 +158,7 @@ impl<'a> Layout<'a> {
             self.run(j, Kind::W);
         }
         let gap = ready - self.ranks[j].clock;
-        if self.ranks[j].pending() && gap > 0.0 && (gap > self.slack(j) || self.switches.greedy) {
+        if self.ranks[j].pending() && gap > 0.0 && (self.switches.greedy || self.matters(j, gap)) {
             self.run(j, Kind::W);
         }
     }
@@ -175,7 +205,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether rank j runs a forward in this round.
-    fn wants_forward(&self, j: usize) -> bool {
+    fn wants_forward(&mut self, j: usize) -> bool {
         let rank = &self.ranks[j];
         if rank.done[0] >= self.m {
             return false;
@@ -197,7 +227,8 @@ impl<'a> Layout<'a> {
         if rank.clock + self.time(j, Kind::F) + weights <= horizon {
             return true;
         }
-        horizon - rank.clock > self.slack(j)
+        let gap = horizon - rank.clock;
+        self.matters(j, gap)
     }
 
     /// One forward and one backward on each rank that has them.
@@ -228,37 +259,87 @@ impl<'a> Layout<'a> {
     }
 
     /// Lays everything out; gives the longest time from a rank's first start to its last end.
-    fn lay_out(&mut self) -> f64 {
+    fn lay_out(&mut self, longest: usize) -> f64 {
         self.warm_up();
-        for _ in 1..self.m {
+        let mut rounds = Rounds::new(longest);
+        let mut left = self.m - 1;
+        while left > 0 {
             self.round();
+            left -= 1;
+            let mark = self.mark();
+            #[allow(clippy::cast_possible_truncation)] // comes from u32
+            if let Some(period) = rounds.period(mark, self.m as u32) {
+                self.repeat(&period);
+                left -= (period.rounds * period.times) as usize;
+            }
         }
         (0..self.ranks.len()).for_each(|j| self.flush(j));
-        let span =
-            |(j, rank): (usize, &Rank)| rank.clock - self.ends[0][j][0] + self.time(j, Kind::F);
+        let span = |(j, rank): (usize, &Rank)| rank.clock - rank.first + self.time(j, Kind::F);
         self.ranks.iter().enumerate().map(span).fold(0.0, f64::max)
     }
 
-    /// By completion; what completes together in the order F, B, W.
+    /// The state behind a round.
+    fn mark(&mut self) -> Mark {
+        let (clock, begun) = (self.ranks[0].clock, self.ranks[0].done[0]);
+        let mut shape = Vec::new();
+        for rank in &self.ranks {
+            shape.push(rank.clock - clock);
+            shape.extend(rank.done.map(|done| begun as f64 - done as f64));
+        }
+        let sent = self.sent.iter().flatten().flatten();
+        shape.extend(sent.map(|end| end - clock));
+        #[allow(clippy::cast_possible_truncation)] // comes from u32
+        let microbatch = begun as u32;
+        Mark {
+            shape,
+            clock,
+            microbatch,
+            lost: self.ranks.iter().map(|rank| rank.lost).collect(),
+            ops: self.ranks.iter().map(|rank| rank.laid.ops.len()).collect(),
+            comparisons: std::mem::take(&mut self.comparisons),
+        }
+    }
+
+    /// Repeats what was laid out last.
+    fn repeat(&mut self, period: &Period) {
+        let times = f64::from(period.times);
+        let later = times * period.seconds;
+        for (j, rank) in self.ranks.iter_mut().enumerate() {
+            rank.clock += later;
+            rank.lost += times * period.rates[j];
+            for done in &mut rank.done {
+                *done += (period.times * period.step) as usize;
+            }
+            rank.laid.repeat(period.from[j], period.times, period.step);
+        }
+        for j in 0..self.ranks.len() {
+            if self.ranks[j].lost > self.ranks[self.worst].lost {
+                self.worst = j;
+            }
+        }
+        for end in self.sent.iter_mut().flatten().flatten() {
+            *end += later;
+        }
+    }
+
     fn order(self, spec: &Spec) -> Order {
-        let sorted = |mut rank: Rank| -> Vec<Item> {
-            sort_by(&mut rank.ops, |a, b| {
-                a.0.total_cmp(&b.0).then(a.1.kind.cmp(&b.1.kind))
-            });
-            rank.ops.into_iter().map(|(_, op)| op.into()).collect()
-        };
-        let ranks = self.ranks.into_iter().map(sorted);
+        let ranks = self.ranks.into_iter().map(|rank| rank.laid.row());
         Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
     }
 }
 
 /// The best of the eight settings: the first with the shortest longest span.
 pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
+    best_of_eight(spec, durations, LONGEST)
+}
+
+fn best_of_eight(spec: &Spec, durations: &Durations, longest: usize) -> Result<Order, Issue> {
     let limit = spec.memory_limit.unwrap_or(spec.pp);
     if limit == 0 {
         let message = "a rank must hold at least one micro-batch";
         return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
     }
+    let durations = &exact(durations, op_count(spec));
     let mut best: Option<(f64, Layout)> = None;
     for bits in 0..8 {
         let switches = Switches {
@@ -267,7 +348,7 @@ pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue
             greedy: bits & 1 == 0,
         };
         let mut layout = Layout::new(spec, durations, limit as usize, switches);
-        let span = layout.lay_out();
+        let span = layout.lay_out(longest);
         if best.as_ref().is_none_or(|(shortest, _)| span < *shortest) {
             best = Some((span, layout));
         }
@@ -280,8 +361,10 @@ pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue
 
 #[cfg(test)]
 mod tests {
+    use super::super::rounds::tests::any_durations;
     use super::*;
     use crate::pipeline::{build, measure, schedule, stats::peak_in_flight};
+    use proptest::prelude::*;
 
     fn built(p: u32, m: u32, limit: Option<u32>, durations: &Durations) -> Order {
         let spec = Spec {
@@ -298,6 +381,33 @@ mod tests {
             let order = built(p, m, Some(limit), &durations);
             assert!(peak_in_flight(&order).iter().all(|held| *held <= limit));
             assert!(measure(&order, &durations).is_ok());
+        }
+    }
+
+    proptest! {
+        /// Rounds that are repeated without being laid out are those that would have been.
+        #[test]
+        fn the_order_is_that_of_all_rounds(random in any::<u64>(), p in 1u32..7, m in 1u32..90, limit in 0u32..12) {
+            let durations = any_durations(random, p);
+            let spec = Spec {
+                memory_limit: Some(limit).filter(|limit| *limit > 0),
+                ..Spec::new(schedule("zb-auto").unwrap(), p, m)
+            };
+            let [whole, ours] = [0, LONGEST].map(|longest| best_of_eight(&spec, &durations, longest).unwrap());
+            prop_assert_eq!(whole, ours);
+        }
+    }
+
+    #[test]
+    fn what_is_laid_out_does_not_grow_with_the_micro_batches() {
+        for (p, last) in [(4, 1.0), (8, 1.7)] {
+            let mut durations = Durations::uniform(p, 1.0, 1.1, 0.9).with_p2p(0.01);
+            durations.forward[p as usize - 1] *= last;
+            let written = |m| -> usize {
+                let order = built(p, m, None, &durations);
+                order.ranks.iter().map(|row| row.written().len()).sum()
+            };
+            assert_eq!(written(1000), written(5000));
         }
     }
 

@@ -139,7 +139,10 @@ impl PlanSession {
         }
         let before = std::mem::replace(&mut self.query, query.clone());
         let now = &self.query;
-        if before.filter != now.filter {
+        if before.also != now.also {
+            self.request = None;
+        }
+        if before.filter != now.filter || before.also != now.also {
             (self.filtered, self.front, self.map) = (None, None, None);
         }
         if before.picture != now.picture {
@@ -170,7 +173,15 @@ impl PlanSession {
         }
         if self.query.searches {
             if self.request.is_none() {
-                self.request = Request::new(&self.question, &[], TOP).ok();
+                let request = Request::new(&self.question, &[], TOP).ok();
+                let also = self.query.also;
+                self.request = request.map(|request| {
+                    if also {
+                        request.also(&self.question)
+                    } else {
+                        request
+                    }
+                });
             }
             if !self.search(budget) || !self.front(budget) {
                 return false;

@@ -19,6 +19,8 @@ pub struct PlanQuery {
     pub run: Run,
     /// The layouts are searched.
     pub searches: bool,
+    /// Adapters, quantised bases and offloading are searched too.
+    pub also: bool,
     /// No work is done.
     pub stopped: bool,
     /// What rows are shown.
@@ -78,6 +80,8 @@ pub enum Asked {
 pub enum PlanCommand {
     /// Starts the search or continues it.
     Search,
+    /// Searches adapters and offloading too, or no longer.
+    Also,
     /// Pauses all work.
     Stop,
     /// Opens a closed fold, closes an open one.
@@ -147,6 +151,7 @@ impl PlanCommand {
             Self::FilterFits => "filter:fits".to_owned(),
             Self::Filter(axis, value) => format!("filter:{}={value}", axis.name()),
             Self::Order(order) => format!("order:{order:?}"),
+            Self::Also => "also".to_owned(),
             Self::MaxTp(tp) => format!("filter:max-TP={tp}"),
             Self::ClearFilter => "filter:none".to_owned(),
             Self::Pin(place) => format!("pin:{}.{}", place.block(), place.member()),
@@ -173,6 +178,7 @@ impl PlanQuery {
         Self {
             run: run.clone(),
             searches: false,
+            also: false,
             stopped: false,
             filter: Filter::default(),
             order: Order::default(),
@@ -228,6 +234,10 @@ impl PlanQuery {
         match command {
             PlanCommand::Search => self.searches = true,
             PlanCommand::Stop => {}
+            PlanCommand::Also => {
+                self.also = !self.also;
+                self.pinned.clear();
+            }
             PlanCommand::Toggle(fold) => toggle(&mut self.open, fold),
             PlanCommand::FilterFits => self.filter.fits = !self.filter.fits,
             PlanCommand::Filter(axis, value) => self.filter.toggle(axis, value),

@@ -5,6 +5,7 @@ use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
+use crate::core::traffic::playbook_ratio;
 use crate::core::units::{GIB, number, show_percent, significant};
 use crate::view::charts::ink::Ink;
 
@@ -228,9 +229,25 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
             [
                 measured(MEASURED[1]),
                 t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."),
+                message(),
             ],
         ))
         .axis("pipeline ranks", &points)
+}
+
+/// What a message between stages takes of the next stage's forward pass, and what the sources print.
+fn message() -> Message {
+    let settings = "model=llama-3.1-70b&seq_len=8192&tp=8&pp=8&gpus=64&global_batch=64";
+    let ratio = run(settings).and_then(|it| {
+        let layers = it.scenario.model.layers as f64 / 8.0;
+        playbook_ratio(&it.scenario, "pp", it.scenario.gpu.inter, 1.0, layers)
+    });
+    let [sent, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
+    t!(
+        "A message takes {sent} of the next stage's forward pass; the playbook counts elements, not bytes, and would say {printed}. Pengfei He's blog divides activations by the ranks too: with 1F1B the first holds as many more micro-batches as it holds fewer layers.",
+        sent = show_percent(sent),
+        printed = show_percent(printed)
+    )
 }
 
 pub(super) fn context(dials: &Dials) -> Live {
@@ -276,6 +293,16 @@ pub(super) fn context(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Playbook, appendix A3: `F / (32 h L B)` elements, so twice that in bytes; over 400 Gbit/s, h 8192 and 10 layers.
+    #[test]
+    fn a_message_between_stages_is_counted_in_bytes() {
+        let ratio = 989e12 / (32.0 * 8192.0 * 10.0 * 50e9);
+        let note = message().to_string();
+        for share in [2.0 * ratio, ratio] {
+            assert!(note.contains(&show_percent(share)), "{share}: {note}");
+        }
+    }
 
     /// Playbook: 4 M tokens of sequences of 4096 are 1024; micro-batches of 2 on 128 GPUs are accumulated over 4 passes,
     /// on 512 over 1.

@@ -32,7 +32,6 @@ const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "layout",
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
@@ -213,7 +212,7 @@ fn recipe(dials: &Dials) -> Live {
         )
         .bars(&TIME, &bars, None);
     Live {
-        legend: Node::from_iter([steps, live.legend]),
+        table: Node::from_iter([steps, live.table]),
         ..live
     }
 }

@@ -39,7 +39,6 @@ const SHARE: Slider = slider(
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "overlap",
     title: "Overlap",
     about: "what can hide behind compute",
     steps: &[

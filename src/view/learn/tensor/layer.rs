@@ -51,7 +51,7 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
         ),
     ];
     let note = t!(
-        "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}.",
+        "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}. The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: it is the activations between blocks, s b h numbers.",
         b = 1_u8,
         format = "bf16"
     );

@@ -18,7 +18,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let pipeline = &run.report.pipeline;
             let schedule = schedule_row(pipeline.schedule);
             let name = schedule.map_or(pipeline.schedule, |row| row.name);
-            let length = show_seconds(Seconds(run.timeline().makespan()));
+            let length = show_seconds(Seconds(run.spans.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
             (
                 t!(

@@ -4,6 +4,7 @@ use super::{View, button, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
+use crate::core::report::staircase::is_tuned;
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Fold, Order, PlanCommand};
@@ -76,9 +77,16 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
     if run.recompute != Recompute::None {
         list.push(run.recompute.words());
     }
+    list.extend(
+        run.adapter
+            .method
+            .map(|method| method.choice().label.into()),
+    );
     let others = [
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.stage_layers.is_some(), "uneven"),
+        (run.offload.optimizer.is_some(), "optimizer on the host"),
+        (run.offload.parameters.is_some(), "parameters on the host"),
     ];
     list.extend(
         others
@@ -123,6 +131,13 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
         (PlanCommand::MaxTp(tp), on, t!("TP up to {tp}", tp))
     });
     let usual = chips_of("Only", std::iter::once(fits).chain(sizes));
+    let also = is_tuned(&view.query.run).then(|| {
+        let label = t!("adapters and offloading");
+        chips_of(
+            "Search also",
+            std::iter::once((PlanCommand::Also, view.query.also, label)),
+        )
+    });
     let others = Filter::AXES.iter().map(|axis| {
         let values = axis.values(axes).into_iter();
         let chips = values.map(|value| {
@@ -134,7 +149,8 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let others = fold(view, Fold::Filters, "More filters", || others.collect());
     let clear = (!filter.is_empty())
         .then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
-    let lines: Node = [usual, others].into_iter().chain(clear).collect();
+    let lines = also.into_iter().chain([usual, others]).chain(clear);
+    let lines: Node = lines.collect();
     Node::from_iter([orders, el("div", &[("class", "filters")], &[lines])])
 }
 

@@ -1,0 +1,254 @@
+//! axolotl's YAML.
+//!
+//! Source: axolotl-ai-cloud/axolotl, `src/axolotl/utils/schemas`: names and defaults.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
+use super::{Dialect, Entries, hub, yaml};
+use crate::core::run::{
+    AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value,
+};
+
+/// axolotl.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "axolotl",
+    name: "axolotl",
+    file: "axolotl.yaml",
+    stack,
+    read,
+    write,
+    print: yaml::print,
+};
+
+const MESH: Mesh = Mesh {
+    tp: "tensor_parallel_size",
+    cp: "context_parallel_size",
+    shard: "dp_shard_size",
+    replicate: "dp_replicate_size",
+};
+
+const BATCH: Batch = Batch {
+    micro: "micro_batch_size",
+    accumulation: "gradient_accumulation_steps",
+    silent: 1,
+};
+
+/// The files that it brings in `deepspeed_configs`.
+const FILES: Files = &[
+    (1, false, false, "deepspeed_configs/zero1.json"),
+    (2, false, false, "deepspeed_configs/zero2.json"),
+    (3, false, false, "deepspeed_configs/zero3_bf16.json"),
+    (
+        3,
+        true,
+        true,
+        "deepspeed_configs/zero3_bf16_cpuoffload_all.json",
+    ),
+    (
+        3,
+        false,
+        true,
+        "deepspeed_configs/zero3_bf16_cpuoffload_params.json",
+    ),
+];
+
+const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
+
+/// Whether a key of a file is one of its own.
+#[must_use]
+pub(crate) fn knows(key: &str) -> bool {
+    key == "base_model"
+}
+
+/// Fused norms and rotary embeddings come by Liger's or Unsloth's switches.
+fn stack(entries: &Entries) -> &'static str {
+    let fused = [
+        "liger_rms_norm",
+        "liger_rope",
+        "unsloth_rms_norm",
+        "unsloth_rope",
+        "flash_attn_rms_norm",
+    ];
+    let on =
+        |(name, value): &(String, Value)| fused.contains(&&**name) && *value == Value::Bool(true);
+    if entries.iter().any(on) {
+        "hf-fused"
+    } else {
+        "hf-trainer"
+    }
+}
+
+fn read(reader: &mut SettingsReader) {
+    tuning::begin(reader);
+    hub::read(reader, "base_model");
+    MESH.read(reader, DIALECT.name);
+    tuning::sequence(reader, &["sequence_len"], DIALECT.name, 2048);
+    reader.set("zero", &Value::from(0));
+    let deepspeed = tuning::deepspeed(reader, "deepspeed");
+    let fsdp = tuning::fsdp(reader);
+    let sharing = match (deepspeed, &fsdp) {
+        (true, _) => Sharing::DeepSpeed,
+        (_, Some(_)) => Sharing::Fsdp,
+        _ => Sharing::Nobody,
+    };
+    adapter(reader);
+    BATCH.read(reader);
+    let max = reader.count("max_steps", "steps");
+    reader.steps(max);
+    tuning::optimizer(reader, "optimizer");
+    let bf16 = reader.flag("bf16", "bf16") | reader.flag("bfloat16", "bf16");
+    let fp16 = reader.flag("fp16", "fp16") | reader.flag("float16", "fp16");
+    // It loads the weights in what it computes in.
+    tuning::precision(reader, bf16, fp16, true, sharing);
+    let wrapped = fsdp.as_ref().and_then(|fsdp| fsdp.checkpoints);
+    let kept = reader.word("gradient_checkpointing", "full recomputation");
+    let leaves = matches!(
+        kept.as_deref(),
+        Some("offload" | "unsloth" | "offload_disk")
+    );
+    let own = kept.is_some_and(|word| word != "false");
+    tuning::checkpoint(reader, own || wrapped == Some(true));
+    let moved = reader.word("activation_offloading", "activations on the host");
+    let moved = moved.is_some_and(|word| word != "false");
+    tuning::offload_activations(
+        reader,
+        leaves || moved || fsdp.is_some_and(|fsdp| fsdp.activations),
+    );
+    let plugins = reader.word("plugins", "plugins").unwrap_or_default();
+    let fused = plugins.contains("CutCrossEntropy")
+        | reader.flag(
+            "liger_fused_linear_cross_entropy",
+            "loss fused with the head",
+        );
+    let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
+    tuning::loss(reader, fused, chunked);
+    tuning::compile(reader, "torch_compile");
+    tuning::attention(reader, "attn_implementation", &["eager"]);
+    if tuning::switch(
+        reader,
+        "eager_attention",
+        "attention with its scores in memory",
+    ) == Some(true)
+    {
+        reader.run.flash_attention = Some(false);
+    }
+    for name in ["flash_attention", "sdp_attention", "xformers_attention"] {
+        reader.flag(name, "attention without stored scores");
+    }
+}
+
+fn adapter(reader: &mut SettingsReader) {
+    let method = reader.word("adapter", "adapters");
+    let four = reader.flag("load_in_4bit", "base in 4 bits");
+    let eight = reader.flag("load_in_8bit", "base in 8 bits");
+    let gptq = reader.flag("gptq", "base of GPTQ");
+    let rank = reader.count("lora_r", "rank of the adapters");
+    let all = reader.flag("lora_target_linear", "adapters beside all linears");
+    let targets = tuning::targets(reader, "lora_target_modules");
+    let saved = tuning::saved(reader, "lora_modules_to_save");
+    let dora = reader.flag("peft_use_dora", "DoRA");
+    let double = tuning::switch(
+        reader,
+        "bnb_config_kwargs.bnb_4bit_use_double_quant",
+        "double quantisation",
+    );
+    let Some(method) = method else { return };
+    let base = match (gptq, four || method == "qlora", eight) {
+        (true, ..) => Some(BaseFormat::Gptq4),
+        (_, true, _) if double == Some(false) => Some(BaseFormat::Nf4),
+        (_, true, _) => Some(BaseFormat::Nf4Double),
+        (_, _, true) => Some(BaseFormat::Int8),
+        _ => None,
+    };
+    let targets = targets.filter(|_| !all);
+    LowRank {
+        rank,
+        dora,
+        base,
+        targets,
+        saved,
+    }
+    .take(reader);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut writer = SettingsWriter::default();
+    if let Some(name) = hub::repository(&run.model) {
+        writer.text("base_model", name);
+    } else {
+        writer.value("base_model", Value::Null);
+    }
+    write_adapter(s, &mut writer);
+    writer.count("sequence_len", run.seq_len);
+    BATCH.write(s, &mut writer);
+    tuning::write_steps(&mut writer, "max_steps", run);
+    match run.optimizer {
+        Optimizer::Muon => writer.text("optimizer", "muon"),
+        other => tuning::write_optimizer(&mut writer, "optimizer", other),
+    }
+    tuning::write_half(s, &mut writer);
+    writer.flag("gradient_checkpointing", run.recompute == Recompute::Full);
+    if tuning::offloads_activations(s) {
+        writer.yes("activation_offloading");
+    }
+    match run.cross_entropy {
+        Some(CrossEntropy::FusedLinear) => writer.value("plugins", tuning::list(&[CUT])),
+        Some(CrossEntropy::Chunked) => writer.yes("chunked_cross_entropy"),
+        _ => {}
+    }
+    if run.flash_attention == Some(false) {
+        writer.text("attn_implementation", "eager");
+    }
+    if run.stack.parts.compile == Some(true) {
+        writer.yes("torch_compile");
+    }
+    MESH.write(s, &mut writer);
+    match tuning::sharing(s) {
+        Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
+        Sharing::Fsdp => {
+            writer.count("fsdp_version", 2);
+            writer.flag(
+                "fsdp_config.offload_params",
+                run.offload.parameters.is_some(),
+            );
+            writer.flag("fsdp_config.reshard_after_forward", run.zero == 3);
+        }
+        Sharing::Nobody => {}
+    }
+    writer.done()
+}
+
+fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
+    let Some(adapter) = &s.adapter else { return };
+    let four = matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double));
+    writer.text("adapter", if four { "qlora" } else { "lora" });
+    match adapter.base {
+        _ if four => writer.yes("load_in_4bit"),
+        Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
+        Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row) => writer.yes("gptq"),
+        _ => {}
+    }
+    if adapter.base == Some(BaseFormat::Nf4) {
+        writer.flag("bnb_config_kwargs.bnb_4bit_use_double_quant", false);
+    }
+    writer.count("lora_r", adapter.rank);
+    if tuning::all_linear(adapter) {
+        writer.yes("lora_target_linear");
+    } else {
+        writer.value(
+            "lora_target_modules",
+            tuning::list(&tuning::target_names(adapter)),
+        );
+    }
+    if !adapter.saved.is_empty() {
+        writer.value(
+            "lora_modules_to_save",
+            tuning::list(&tuning::saved_names(adapter)),
+        );
+    }
+    if adapter.method == AdapterMethod::Dora {
+        writer.yes("peft_use_dora");
+    }
+}

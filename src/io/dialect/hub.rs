@@ -1,0 +1,186 @@
+//! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
+
+use super::settings_reader::SettingsReader;
+use crate::core::run::{Based, ModelParts};
+use crate::core::t;
+
+/// Presets and the repositories of their weights, as their model cards are named.
+const REPOSITORIES: &[(&str, &str)] = &[
+    ("llama-3.1-8b", "meta-llama/Llama-3.1-8B"),
+    ("llama-3.1-70b", "meta-llama/Llama-3.1-70B"),
+    ("llama-3.1-405b", "meta-llama/Llama-3.1-405B"),
+    ("llama-2-7b", "meta-llama/Llama-2-7b-hf"),
+    ("llama-2-13b", "meta-llama/Llama-2-13b-hf"),
+    ("llama-2-70b", "meta-llama/Llama-2-70b-hf"),
+    ("mistral-7b", "mistralai/Mistral-7B-v0.1"),
+    ("mixtral-8x7b", "mistralai/Mixtral-8x7B-v0.1"),
+    ("mixtral-8x22b", "mistralai/Mixtral-8x22B-v0.1"),
+    ("qwen-2.5-7b", "Qwen/Qwen2.5-7B"),
+    ("qwen-2.5-72b", "Qwen/Qwen2.5-72B"),
+    ("qwen-3-8b", "Qwen/Qwen3-8B"),
+    ("qwen-3-32b", "Qwen/Qwen3-32B"),
+    ("qwen-3-30b-a3b", "Qwen/Qwen3-30B-A3B"),
+    ("qwen-3-235b-a22b", "Qwen/Qwen3-235B-A22B"),
+    (
+        "qwen-3-coder-480b-a35b",
+        "Qwen/Qwen3-Coder-480B-A35B-Instruct",
+    ),
+    ("qwen-3-next-80b-a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct"),
+    ("qwen-3.5-27b", "Qwen/Qwen3.5-27B"),
+    ("qwen-3.5-35b-a3b", "Qwen/Qwen3.5-35B-A3B"),
+    ("qwen-3.5-122b-a10b", "Qwen/Qwen3.5-122B-A10B"),
+    ("qwen-3.5-397b-a17b", "Qwen/Qwen3.5-397B-A17B"),
+    ("deepseek-v3", "deepseek-ai/DeepSeek-V3"),
+    ("deepseek-v3.2", "deepseek-ai/DeepSeek-V3.2"),
+    ("glm-4.5", "zai-org/GLM-4.5"),
+    ("glm-4.5-air", "zai-org/GLM-4.5-Air"),
+    ("kimi-k2", "moonshotai/Kimi-K2-Base"),
+    ("moonlight-16b-a3b", "moonshotai/Moonlight-16B-A3B"),
+    ("minimax-m2", "MiniMaxAI/MiniMax-M2"),
+    ("gpt-oss-120b", "openai/gpt-oss-120b"),
+    ("gpt-oss-20b", "openai/gpt-oss-20b"),
+    ("llama-4-scout", "meta-llama/Llama-4-Scout-17B-16E"),
+    ("llama-4-maverick", "meta-llama/Llama-4-Maverick-17B-128E"),
+    ("gemma-3-27b", "google/gemma-3-27b-pt"),
+    ("gemma-4-31b", "google/gemma-4-31B"),
+    ("gemma-4-26b-a4b", "google/gemma-4-26B-A4B"),
+    ("gpt-2-xl", "openai-community/gpt2-xl"),
+];
+
+/// Other releases of the same shapes, and releases of others that begin alike: those have no preset.
+const OTHERS: &[(&str, Option<&str>)] = &[
+    ("llama-3-8b", Some("llama-3.1-8b")),
+    ("llama-3-70b", Some("llama-3.1-70b")),
+    ("llama-3.3-70b", Some("llama-3.1-70b")),
+    ("deepseek-r1-distill-llama-8b", Some("llama-3.1-8b")),
+    ("deepseek-r1-distill-llama-70b", Some("llama-3.1-70b")),
+    ("deepseek-r1-distill", None),
+    ("deepseek-r1", Some("deepseek-v3")),
+    ("deepseek-v3.1", Some("deepseek-v3")),
+    ("llama-4-scout", Some("llama-4-scout")),
+    ("mistral-7b-v0.3", None),
+    ("mistral-7b-instruct-v0.3", None),
+    ("mistral-7b", Some("mistral-7b")),
+    ("zephyr-7b", Some("mistral-7b")),
+    ("mixtral-8x7b", Some("mixtral-8x7b")),
+    ("mixtral-8x22b", Some("mixtral-8x22b")),
+    ("qwen2-7b", Some("qwen-2.5-7b")),
+    ("qwen2-72b", Some("qwen-2.5-72b")),
+    ("qwen2.5-coder-7b", Some("qwen-2.5-7b")),
+    ("qwen2.5-math-7b", Some("qwen-2.5-7b")),
+    ("qwen3-coder-30b-a3b", Some("qwen-3-30b-a3b")),
+    ("qwen3-next-80b-a3b", Some("qwen-3-next-80b-a3b")),
+    ("qwen3-coder-480b-a35b", Some("qwen-3-coder-480b-a35b")),
+    ("kimi-k2", Some("kimi-k2")),
+    ("gemma-3-27b", Some("gemma-3-27b")),
+    ("glm-4.5v", None),
+    ("glm-4.5-air", Some("glm-4.5-air")),
+    ("llama-2-7b", Some("llama-2-7b")),
+    ("llama-2-13b", Some("llama-2-13b")),
+    ("llama-2-70b", Some("llama-2-70b")),
+];
+
+/// The repository of a model that is a preset as it is.
+#[must_use]
+pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
+    let base = model.base.filter(|_| !model.is_changed())?;
+    let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
+    Some(found.1)
+}
+
+/// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
+#[must_use]
+pub(super) fn preset(name: &str) -> Option<&'static str> {
+    let last = |name: &str| {
+        let last = name.trim_end_matches('/').rsplit('/').next();
+        last.unwrap_or_default()
+            .to_ascii_lowercase()
+            .replace('_', "-")
+    };
+    let name = last(name);
+    let own = REPOSITORIES
+        .iter()
+        .map(|(id, whole)| (last(whole), Some(*id)));
+    let others = OTHERS.iter().map(|(word, id)| ((*word).to_owned(), *id));
+    let found = others
+        .chain(own)
+        .filter(|(word, _)| names(&name, word))
+        .max_by_key(|(word, _)| word.len())?;
+    found.1
+}
+
+/// Whether `word` stands in `name`, ended by nothing, a dash or a version of the same shapes.
+fn names(name: &str, word: &str) -> bool {
+    name.match_indices(word).any(|(at, _)| {
+        let open = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');
+        open(name[..at].chars().next_back()) && open(name[at + word.len()..].chars().next())
+    })
+}
+
+/// Takes the model that the setting `key` names.
+pub(super) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
+    let Some(name) = reader.word(key, "model") else {
+        reader.assume("the model, as on this page: the text does not say");
+        return None;
+    };
+    match preset(&name) {
+        Some(id) => {
+            let model: Based<ModelParts> = Based::preset(id);
+            if let Ok(shapes) = model.resolve() {
+                reader.model(ModelParts::from(shapes));
+            }
+        }
+        None => reader.assume(t!(
+            "the model, as on this page: {name} is no preset; import its config.json first",
+            name = name.clone()
+        )),
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::presets;
+
+    #[test]
+    fn releases_and_copies_are_the_model_that_they_are() {
+        for (name, id) in [
+            ("NousResearch/Meta-Llama-3-8B", Some("llama-3.1-8b")),
+            (
+                "unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit",
+                Some("llama-3.1-8b"),
+            ),
+            ("casperhansen/llama-3-70b-fp16", Some("llama-3.1-70b")),
+            ("/models/Qwen2.5-72B-Instruct/", Some("qwen-2.5-72b")),
+            ("Qwen/Qwen3-30B-A3B-Instruct-2507", Some("qwen-3-30b-a3b")),
+            (
+                "deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
+                Some("llama-3.1-8b"),
+            ),
+            ("deepseek-ai/DeepSeek-R1-0528", Some("deepseek-v3")),
+            ("zai-org/GLM-4.5-Air-FP8", Some("glm-4.5-air")),
+            ("google/gemma-3-27b-it", Some("gemma-3-27b")),
+            // Other shapes behind names that begin alike.
+            ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", None),
+            ("mistralai/Mistral-7B-v0.3", None),
+            ("Qwen/Qwen3-4B-Instruct-2507", None),
+            ("Qwen/Qwen2.5-VL-7B-Instruct", None),
+            ("meta-llama/Llama-3.2-1B", None),
+            ("codellama/CodeLlama-7b-hf", None),
+        ] {
+            assert_eq!(preset(name), id, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_repository_is_read_as_its_preset() {
+        for (id, name) in REPOSITORIES {
+            assert!(presets::model(id).is_some(), "{id}");
+            assert_eq!(preset(name), Some(*id), "{name}");
+            assert_eq!(repository(&Based::preset(id)), Some(*name));
+        }
+        let known = |id: &str| presets::model(id).is_some();
+        assert!(OTHERS.iter().all(|(_, id)| id.is_none_or(known)));
+    }
+}

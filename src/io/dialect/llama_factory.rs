@@ -1,0 +1,224 @@
+//! LLaMA-Factory's YAML: arguments of Hugging Face's Trainer and its own.
+//!
+//! Source: hiyouga/LLaMA-Factory, `src/llamafactory/hparams/*.py` and `model/adapter.py`: names, defaults, and what is cast
+//! to fp32.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::trl::BATCH;
+use super::tuning::{self, Files, LowRank, Sharing};
+use super::{Dialect, Entries, hub, yaml};
+use crate::core::run::{
+    AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value,
+};
+use crate::core::t;
+
+/// LLaMA-Factory.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "llama-factory",
+    name: "LLaMA-Factory",
+    file: "llama_factory.yaml",
+    stack,
+    read,
+    write,
+    print: yaml::print,
+};
+
+/// The files that it brings in `examples/deepspeed`.
+const FILES: Files = &[
+    (2, false, false, "examples/deepspeed/ds_z2_config.json"),
+    (
+        2,
+        true,
+        false,
+        "examples/deepspeed/ds_z2_offload_config.json",
+    ),
+    (3, false, false, "examples/deepspeed/ds_z3_config.json"),
+    (
+        3,
+        true,
+        true,
+        "examples/deepspeed/ds_z3_offload_config.json",
+    ),
+];
+
+/// Whether a key of a file is one of its own.
+#[must_use]
+pub(crate) fn knows(key: &str) -> bool {
+    [
+        "finetuning_type",
+        "cutoff_len",
+        "lora_target",
+        "quantization_bit",
+        "pure_bf16",
+    ]
+    .contains(&key)
+}
+
+fn stack(entries: &Entries) -> &'static str {
+    let fused = ["enable_liger_kernel", "use_unsloth"];
+    let on =
+        |(name, value): &(String, Value)| fused.contains(&&**name) && *value == Value::Bool(true);
+    if entries.iter().any(on) {
+        "hf-fused"
+    } else {
+        "hf-trainer"
+    }
+}
+
+fn read(reader: &mut SettingsReader) {
+    tuning::begin(reader);
+    hub::read(reader, "model_name_or_path");
+    reader.set("tp", &Value::from(1));
+    reader.set("cp", &Value::from(1));
+    tuning::gpus_of_page(reader);
+    tuning::sequence(reader, &["cutoff_len"], DIALECT.name, 2048);
+    reader.set("zero", &Value::from(0));
+    let deepspeed = tuning::deepspeed(reader, "deepspeed");
+    let fsdp = tuning::fsdp(reader);
+    let sharing = match (deepspeed, fsdp) {
+        (true, _) => Sharing::DeepSpeed,
+        (_, Some(_)) => Sharing::Fsdp,
+        _ => Sharing::Nobody,
+    };
+    adapter(reader);
+    BATCH.read(reader);
+    let max = reader
+        .number("max_steps", "steps")
+        .and_then(crate::core::units::whole);
+    reader.steps(max);
+    tuning::optimizer(reader, "optim");
+    for (name, optimizer) in [
+        ("use_galore", Optimizer::GaLore),
+        ("use_adam_mini", Optimizer::AdamMini),
+        ("use_muon", Optimizer::Muon),
+    ] {
+        if reader.flag(name, "optimizer") {
+            reader.run.optimizer = optimizer;
+        }
+    }
+    let pure = reader.flag("pure_bf16", "pure bf16, states too");
+    let (bf16, fp16) = (reader.flag("bf16", "bf16"), reader.flag("fp16", "fp16"));
+    tuning::precision(reader, bf16, fp16, pure, sharing);
+    let none = reader.flag("disable_gradient_checkpointing", "recomputation");
+    tuning::checkpoint(reader, !none);
+    // Its own checkpoints of `use_unsloth_gc` wait on the host.
+    let leaves = reader.flag("use_unsloth_gc", "activations on the host");
+    tuning::offload_activations(reader, leaves);
+    let liger = reader.flag("enable_liger_kernel", "fused kernels of Liger");
+    reader.flag("use_unsloth", "fused kernels of Unsloth");
+    tuning::loss(reader, liger, false);
+    tuning::compile(reader, "torch_compile");
+    tuning::attention(reader, "flash_attn", &["disabled", "off"]);
+}
+
+fn adapter(reader: &mut SettingsReader) {
+    let kind = reader
+        .word("finetuning_type", "fine-tuning")
+        .unwrap_or("lora".to_owned());
+    let bits = reader.count("quantization_bit", "bits of the base");
+    let double = tuning::switch(reader, "double_quantization", "double quantisation");
+    let rank = reader.count("lora_rank", "rank of the adapters");
+    let targets = tuning::targets(reader, "lora_target");
+    let saved = tuning::saved(reader, "additional_target");
+    let dora = reader.flag("use_dora", "DoRA");
+    match kind.as_str() {
+        "lora" => {}
+        "full" => return,
+        other => {
+            reader.assume(t!(
+                "everything is trained: {other} is not known",
+                other = other.to_owned()
+            ));
+            return;
+        }
+    }
+    let base = match bits {
+        Some(4) if double == Some(false) => Some(BaseFormat::Nf4),
+        Some(4) => Some(BaseFormat::Nf4Double),
+        Some(8) => Some(BaseFormat::Int8),
+        Some(bits) => {
+            reader.assume(t!("the base in 16 bits: {bits} bits are not known", bits));
+            None
+        }
+        None => None,
+    };
+    LowRank {
+        rank,
+        dora,
+        base,
+        targets,
+        saved,
+    }
+    .take(reader);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut writer = SettingsWriter::default();
+    match hub::repository(&run.model) {
+        Some(name) => writer.text("model_name_or_path", name),
+        None => writer.value("model_name_or_path", Value::Null),
+    }
+    match &s.adapter {
+        None => writer.text("finetuning_type", "full"),
+        Some(adapter) => {
+            match adapter.base {
+                Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => {
+                    writer.count("quantization_bit", 4);
+                }
+                Some(BaseFormat::Int8) => writer.count("quantization_bit", 8),
+                _ => {}
+            }
+            if adapter.base == Some(BaseFormat::Nf4) {
+                writer.flag("double_quantization", false);
+            }
+            writer.text("finetuning_type", "lora");
+            writer.count("lora_rank", adapter.rank);
+            let names = tuning::target_names(adapter).join(",");
+            let all = tuning::all_linear(adapter);
+            writer.text("lora_target", if all { "all" } else { &names });
+            if !adapter.saved.is_empty() {
+                writer.text("additional_target", &tuning::saved_names(adapter).join(","));
+            }
+            if adapter.method == AdapterMethod::Dora {
+                writer.yes("use_dora");
+            }
+        }
+    }
+    writer.count("cutoff_len", run.seq_len);
+    BATCH.write(s, &mut writer);
+    tuning::write_steps(&mut writer, "max_steps", run);
+    match run.optimizer {
+        Optimizer::GaLore => writer.yes("use_galore"),
+        Optimizer::AdamMini => writer.yes("use_adam_mini"),
+        Optimizer::Muon => writer.yes("use_muon"),
+        other => tuning::write_optimizer(&mut writer, "optim", other),
+    }
+    if tuning::is_pure(s) && s.adapter.is_none() {
+        writer.yes("pure_bf16");
+    } else {
+        tuning::write_half(s, &mut writer);
+    }
+    if run.recompute != Recompute::Full {
+        writer.yes("disable_gradient_checkpointing");
+    }
+    if tuning::offloads_activations(s) {
+        writer.yes("use_unsloth_gc");
+    }
+    if run.cross_entropy == Some(CrossEntropy::FusedLinear) {
+        writer.yes("enable_liger_kernel");
+    }
+    if run.flash_attention == Some(false) {
+        writer.text("flash_attn", "disabled");
+    }
+    if run.stack.parts.compile == Some(true) {
+        writer.yes("torch_compile");
+    }
+    match tuning::sharing(s) {
+        Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
+        Sharing::Fsdp => writer.text("fsdp", super::trl::words(run)),
+        Sharing::Nobody => {}
+    }
+    writer.done()
+}

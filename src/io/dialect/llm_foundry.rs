@@ -1,0 +1,360 @@
+//! llm-foundry's YAML: Composer's trainer with its FSDP.
+//!
+//! Source: mosaicml/llm-foundry, `scripts/train/yamls`, `llmfoundry/models/mpt/configuration_mpt.py` and Composer's
+//! `distributed/dist_strategy.py`: names and defaults.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::tuning::{self, LowRank};
+use super::{Dialect, Entries, computes, hub, steps, yaml};
+use crate::core::issue::Issue;
+use crate::core::model::{Biases, Norm};
+use crate::core::run::{ModelParts, OffloadFramework, Optimizer, Recompute, Scenario, Value};
+use crate::core::t;
+use crate::core::units::whole;
+
+/// llm-foundry.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "llm-foundry",
+    name: "llm-foundry",
+    file: "llm_foundry.yaml",
+    stack: |_| "composer-2023",
+    read,
+    write,
+    print: yaml::print,
+};
+
+/// Whether a key of a file is one of its own.
+#[must_use]
+pub(crate) fn knows(key: &str) -> bool {
+    ["device_train_microbatch_size", "global_train_batch_size"].contains(&key)
+}
+
+/// The settings that a text says, with what `${name}` stands for put in.
+///
+/// # Errors
+/// As [`yaml::read`].
+pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
+    let mut entries = yaml::entries(text)?;
+    // A name may stand for another.
+    for _ in 0..2 {
+        let known = entries.clone();
+        for (_, value) in &mut entries {
+            let Value::Text(text) = value else { continue };
+            let name = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'));
+            let found = name.and_then(|name| known.iter().find(|(key, _)| key == name));
+            if let Some((_, meant)) = found {
+                *value = meant.clone();
+            }
+        }
+    }
+    Ok(entries)
+}
+
+fn read(reader: &mut SettingsReader) {
+    tuning::begin(reader);
+    let own = reader.count("model.max_seq_len", "sequence");
+    if let Some(length) = own.filter(|_| !reader.has("max_seq_len")) {
+        reader.set("seq_len", &Value::from(length));
+    }
+    tuning::sequence(reader, &["max_seq_len"], DIALECT.name, 0);
+    model(reader);
+    let tp = reader
+        .count("tp_config.tensor_parallel_degree", "TP")
+        .unwrap_or(1);
+    reader.set("tp", &Value::from(tp.max(1)));
+    reader.set("cp", &Value::from(1));
+    mesh(reader);
+    let shards = strategy(reader);
+    batch(reader);
+    let optimizer = reader
+        .word("optimizer.name", "optimizer")
+        .unwrap_or_default();
+    reader.run.optimizer = match optimizer.as_str() {
+        name if name.contains("lion") => Optimizer::Lion,
+        name if name.contains("sgd") => Optimizer::Sgd,
+        name if name.contains("adam") || name.is_empty() => Optimizer::Adam,
+        other => {
+            reader.assume(t!(
+                "the optimizer, as on this page: {other} is not known",
+                other = other.to_owned()
+            ));
+            reader.run.optimizer
+        }
+    };
+    let word = reader.word("precision", "computes in").unwrap_or_default();
+    reader.precision(match (word.as_str(), shards) {
+        ("fp32", _) => "fp32",
+        ("amp_fp8", _) => "te-fp8",
+        ("amp_fp16", _) => "fp16",
+        _ if reader.run.adapter.method.is_some() => "bf16",
+        _ => "fsdp-mixed",
+    });
+    let duration = reader.word("max_duration", "steps").unwrap_or_default();
+    let count = duration
+        .strip_suffix("ba")
+        .and_then(|count| count.parse().ok());
+    reader.steps(count);
+    tuning::compile(reader, "compile_config");
+    reader.run.flash_attention = None;
+    for name in [
+        "model.attn_config.attn_impl",
+        "model.config_overrides.attn_config.attn_impl",
+    ] {
+        if reader.word(name, "attention").as_deref() == Some("torch") {
+            reader.run.flash_attention = Some(false);
+        }
+    }
+    reader.flag(
+        "model.use_flash_attention_2",
+        "attention without stored scores",
+    );
+}
+
+/// GPUs follow from a mesh of copies and shards.
+fn mesh(reader: &mut SettingsReader) {
+    let sizes = match reader.value("fsdp_config.device_mesh") {
+        Some(Value::List(items)) => items,
+        _ => Vec::new(),
+    };
+    let sizes: Vec<u64> = sizes
+        .iter()
+        .filter_map(|size| match size {
+            Value::Number(size) => whole(*size),
+            _ => None,
+        })
+        .collect();
+    match sizes[..] {
+        [copies, shard] => {
+            reader.note(
+                "fsdp_config.device_mesh",
+                t!(
+                    "{what} {value}",
+                    what = "ranks that share shards",
+                    value = shard
+                ),
+            );
+            let gpus = copies.saturating_mul(shard).saturating_mul(reader.run.tp);
+            reader.set("gpus", &Value::from(gpus));
+            reader.run.hsdp_shard = Some(shard).filter(|shard| copies > 1 && *shard > 0);
+        }
+        _ => tuning::gpus_of_page(reader),
+    }
+}
+
+/// What FSDP shards and recomputes; false where there is none.
+fn strategy(reader: &mut SettingsReader) -> bool {
+    let word = reader
+        .word("fsdp_config.sharding_strategy", "shards")
+        .unwrap_or_default();
+    let stage = match word.as_str() {
+        "FULL_SHARD" | "HYBRID_SHARD" => 3,
+        "SHARD_GRAD_OP" | "_HYBRID_SHARD_ZERO2" => 2,
+        _ => 0,
+    };
+    reader.set("zero", &Value::from(stage));
+    let again = reader.flag("fsdp_config.activation_checkpointing", "full recomputation");
+    tuning::checkpoint(reader, again);
+    let moved = reader.flag(
+        "fsdp_config.activation_cpu_offload",
+        "activations on the host",
+    );
+    tuning::offload_activations(reader, moved);
+    if moved {
+        reader.run.offload.framework = Some(OffloadFramework::Fsdp2);
+    }
+    let mixed = reader
+        .word("fsdp_config.mixed_precision", "reduced gradients")
+        .unwrap_or_default();
+    reader.run.stack.parts.grad_reduce_bytes = match mixed.as_str() {
+        "PURE" => Some(2.0),
+        "DEFAULT" => Some(4.0),
+        _ => None,
+    };
+    stage > 0
+}
+
+fn batch(reader: &mut SettingsReader) {
+    let micro = reader.count("device_train_microbatch_size", "micro-batch");
+    if let Some(micro) = micro {
+        reader.set("micro_batch", &Value::from(micro.max(1)));
+    }
+    match reader.count("global_train_batch_size", "global batch") {
+        Some(global) => reader.set("global_batch", &Value::from(global)),
+        None => reader.assume("the global batch, as on this page: the text does not say"),
+    }
+}
+
+fn model(reader: &mut SettingsReader) {
+    let rank = reader.count("model.peft_config.r", "rank of the adapters");
+    let targets = tuning::targets(reader, "model.peft_config.target_modules");
+    let kind = reader.word("model.peft_config.peft_type", "adapters");
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("lora")) {
+        LowRank {
+            rank,
+            dora: false,
+            base: None,
+            targets,
+            saved: None,
+        }
+        .take(reader);
+    }
+    if reader.word("model.name", "model").as_deref() != Some("mpt_causal_lm") {
+        hub::read(reader, "model.pretrained_model_name_or_path");
+        return;
+    }
+    let mut count = |name: &str, what| reader.count(name, what);
+    let (hidden, layers) = (
+        count("model.d_model", "hidden size"),
+        count("model.n_layers", "layers"),
+    );
+    let (heads, vocab) = (
+        count("model.n_heads", "heads"),
+        count("model.vocab_size", "vocabulary"),
+    );
+    let kv_heads = count("model.attn_config.kv_n_heads", "key-value heads");
+    let own = count("model.ffn_config.ffn_hidden_size", "FFN size");
+    let ratio = reader.number(
+        "model.ffn_config.expansion_ratio",
+        "FFN size over hidden size",
+    );
+    let ratio =
+        ratio.or_else(|| reader.number("model.expansion_ratio", "FFN size over hidden size"));
+    let wide = |hidden: u64| whole((hidden as f64 * ratio.unwrap_or(4.0)).round());
+    let kind = reader
+        .word("model.ffn_config.ffn_type", "FFN")
+        .unwrap_or_default();
+    let norm = reader.word("model.norm_type", "norms").unwrap_or_default();
+    let tied = tuning::switch(reader, "model.tie_word_embeddings", "tied embeddings");
+    let bare = reader.flag("model.no_bias", "biases");
+    let rotary = reader.flag("model.attn_config.rope", "rotary positions")
+        | reader.flag("model.attn_config.alibi", "positions by ALiBi");
+    let learned = tuning::switch(reader, "model.learned_pos_emb", "learned positions");
+    let dropout = reader.number("model.resid_pdrop", "dropout").unwrap_or(0.0);
+    let positions = if learned.unwrap_or(!rotary) {
+        reader.run.seq_len
+    } else {
+        0
+    };
+    let parts = ModelParts {
+        layers,
+        hidden,
+        heads,
+        vocab,
+        kv_heads: kv_heads.or(heads),
+        head_dim: hidden
+            .zip(heads)
+            .map(|(hidden, heads)| hidden / heads.max(1)),
+        ffn: own.or_else(|| hidden.and_then(wide)),
+        gated_ffn: Some(kind.contains("glu")),
+        norm: Some(if norm.contains("rms") {
+            Norm::Rms
+        } else {
+            Norm::Layer
+        }),
+        biases: Some(if bare { Biases::None } else { Biases::All }),
+        tied_embeddings: Some(tied.unwrap_or(true)),
+        learned_positions: Some(positions),
+        dropout: Some(dropout > 0.0),
+        ..ModelParts::default()
+    };
+    reader.model(parts);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut writer = SettingsWriter::default();
+    writer.count("max_seq_len", run.seq_len);
+    write_model(s, &mut writer);
+    let optimizer = match run.optimizer {
+        Optimizer::Lion => "decoupled_lionw",
+        Optimizer::Sgd | Optimizer::SgdMomentum => "decoupled_sgdw",
+        _ => "decoupled_adamw",
+    };
+    writer.text("optimizer.name", optimizer);
+    if let Some(steps) = steps(run) {
+        writer.text("max_duration", &format!("{steps}ba"));
+    }
+    writer.count("global_train_batch_size", run.global_batch);
+    writer.count("device_train_microbatch_size", run.micro_batch);
+    writer.text(
+        "precision",
+        match computes(&run.precision) {
+            "fp32" => "fp32",
+            "fp16" => "amp_fp16",
+            "fp8" => "amp_fp8",
+            _ => "amp_bf16",
+        },
+    );
+    let strategy = match run.zero {
+        3 => "FULL_SHARD",
+        2 => "SHARD_GRAD_OP",
+        _ => "NO_SHARD",
+    };
+    writer.text("fsdp_config.sharding_strategy", strategy);
+    match run.stack.parts.grad_reduce_bytes {
+        Some(2.0) => writer.text("fsdp_config.mixed_precision", "PURE"),
+        Some(4.0) => writer.text("fsdp_config.mixed_precision", "DEFAULT"),
+        _ => {}
+    }
+    writer.flag(
+        "fsdp_config.activation_checkpointing",
+        run.recompute == Recompute::Full,
+    );
+    writer.flag(
+        "fsdp_config.activation_cpu_offload",
+        tuning::offloads_activations(s),
+    );
+    let copies = s.layout.dp / s.zero.shard.max(1);
+    if run.zero >= 2 && copies > 1 && s.layout.cp == 1 {
+        let mesh = [copies, s.zero.shard].map(Value::from);
+        writer.value("fsdp_config.device_mesh", Value::List(mesh.to_vec()));
+    }
+    if run.tp > 1 {
+        writer.count("tp_config.tensor_parallel_degree", run.tp);
+    }
+    writer.done()
+}
+
+fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
+    let (run, m) = (&s.run, &s.model);
+    if let Some(name) = hub::repository(&run.model) {
+        writer.text("model.name", "hf_causal_lm");
+        writer.text("model.pretrained_model_name_or_path", name);
+    } else {
+        writer.text("model.name", "mpt_causal_lm");
+        writer.count("model.d_model", m.hidden);
+        writer.count("model.n_heads", m.heads);
+        writer.count("model.n_layers", m.layers);
+        writer.count("model.vocab_size", m.vocab);
+        writer.text(
+            "model.norm_type",
+            if m.norm == Norm::Rms {
+                "rmsnorm"
+            } else {
+                "low_precision_layernorm"
+            },
+        );
+        writer.flag("model.no_bias", m.biases == Biases::None);
+        writer.flag("model.tie_word_embeddings", m.tied_embeddings);
+        writer.flag("model.learned_pos_emb", m.learned_positions > 0);
+        writer.number("model.resid_pdrop", if m.dropout { 0.1 } else { 0.0 });
+        writer.count("model.attn_config.kv_n_heads", m.kv_heads);
+        writer.flag("model.attn_config.rope", m.learned_positions == 0);
+        writer.text(
+            "model.ffn_config.ffn_type",
+            if m.gated_ffn { "mptglu" } else { "mptmlp" },
+        );
+        writer.count("model.ffn_config.ffn_hidden_size", m.ffn);
+    }
+    if let Some(adapter) = &s.adapter {
+        writer.text("model.peft_config.peft_type", "LORA");
+        writer.count("model.peft_config.r", adapter.rank);
+        writer.value(
+            "model.peft_config.target_modules",
+            tuning::list(&tuning::target_names(adapter)),
+        );
+    }
+}

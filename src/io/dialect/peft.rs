@@ -1,0 +1,105 @@
+//! PEFT's `adapter_config.json`: an adapter and the model that it is beside; the rest is the page's.
+//!
+//! Source: huggingface/peft, `src/peft/tuners/lora/config.py`: names and defaults.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::tuning::{self, LowRank};
+use super::{Dialect, Entries, deepspeed, hub};
+use crate::core::run::{AdapterMethod, AdapterParts, BaseFormat, Scenario, Value};
+use crate::core::t;
+
+/// PEFT.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "peft",
+    name: "PEFT",
+    file: "adapter_config.json",
+    stack: |_| "hf-trainer",
+    read,
+    write,
+    print: deepspeed::print,
+};
+
+/// Whether an object is a file of PEFT.
+#[must_use]
+pub(crate) fn knows(object: &Value) -> bool {
+    ["peft_type", "base_model_name_or_path"]
+        .iter()
+        .any(|sign| object.get(sign).is_some())
+}
+
+fn read(reader: &mut SettingsReader) {
+    let name = hub::read(reader, "base_model_name_or_path")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let kind = reader.word("peft_type", "adapters");
+    let rank = reader.count("r", "rank of the adapters");
+    let targets = tuning::targets(reader, "target_modules");
+    let saved = tuning::saved(reader, "modules_to_save");
+    let dora = reader.flag("use_dora", "DoRA");
+    match kind.as_deref() {
+        Some("LORA") => {}
+        Some(other) => {
+            reader.assume(t!(
+                "adapters, as on this page: {other} is not known",
+                other = other.to_owned()
+            ));
+            return;
+        }
+        None => {
+            reader.run.adapter = AdapterParts::default();
+            return;
+        }
+    }
+    // The file does not say how the base is stored; the names of quantised copies do.
+    let base = match () {
+        () if name.contains("bnb-4bit") => Some(BaseFormat::Nf4Double),
+        () if name.contains("gptq") => Some(BaseFormat::Gptq4),
+        () => reader.run.adapter.method.and(stored(reader)),
+    };
+    reader.assume("the batch, the sequence and how the base is stored, as on this page: the file has the adapter alone");
+    LowRank {
+        rank,
+        dora,
+        base,
+        targets,
+        saved,
+    }
+    .take(reader);
+    // A frozen base has 16 bits and no states.
+    let adapted = &reader.run.precision;
+    if adapted.resolve().is_ok_and(|bytes| bytes.weights > 2.0) {
+        reader.precision("bf16");
+    }
+}
+
+/// How the Run's own adapters store their base.
+fn stored(reader: &SettingsReader) -> Option<BaseFormat> {
+    let adapter = &reader.run.adapter;
+    let own = (adapter.method == Some(AdapterMethod::Qlora)).then_some(BaseFormat::Nf4Double);
+    adapter.base.or(own)
+}
+
+fn write(s: &Scenario) -> Entries {
+    let mut writer = SettingsWriter::default();
+    match hub::repository(&s.run.model) {
+        Some(name) => writer.text("base_model_name_or_path", name),
+        None => writer.value("base_model_name_or_path", Value::Null),
+    }
+    if let Some(adapter) = &s.adapter {
+        writer.text("peft_type", "LORA");
+        writer.count("r", adapter.rank);
+        let named = tuning::list(&tuning::target_names(adapter));
+        let every = Value::Text("all-linear".to_owned());
+        let all = tuning::all_linear(adapter);
+        writer.value("target_modules", if all { every } else { named });
+        if !adapter.saved.is_empty() {
+            writer.value(
+                "modules_to_save",
+                tuning::list(&tuning::saved_names(adapter)),
+            );
+        }
+        writer.flag("use_dora", adapter.method == AdapterMethod::Dora);
+    }
+    writer.done()
+}

@@ -1,0 +1,276 @@
+//! torchtune's recipes: YAML of components.
+//!
+//! Source: pytorch/torchtune, `recipes/configs`, `torchtune/models/*/_model_builders.py`: names and defaults.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::tuning::{self, Batch, LowRank, Mesh};
+use super::{Dialect, Entries, yaml};
+use crate::core::model::Target;
+use crate::core::run::{
+    AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer,
+    Recompute, Scenario, Value,
+};
+use crate::core::t;
+
+/// torchtune.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "torchtune",
+    name: "torchtune",
+    file: "torchtune.yaml",
+    stack: |_| "torchtune",
+    read,
+    write,
+    print: yaml::print,
+};
+
+const MESH: Mesh = Mesh {
+    tp: "tensor_parallel_dim",
+    cp: "context_parallel_dim",
+    shard: "data_parallel_shard_dim",
+    replicate: "data_parallel_replicate_dim",
+};
+
+const BATCH: Batch = Batch {
+    micro: "batch_size",
+    accumulation: "gradient_accumulation_steps",
+    silent: 1,
+};
+
+/// Preset, module and builder without its prefix; the first of a preset is written.
+const BUILDERS: &[(&str, &str, &str)] = &[
+    ("llama-3.1-8b", "llama3_1", "llama3_1_8b"),
+    ("llama-3.1-8b", "llama3", "llama3_8b"),
+    ("llama-3.1-70b", "llama3_1", "llama3_1_70b"),
+    ("llama-3.1-70b", "llama3", "llama3_70b"),
+    ("llama-3.1-70b", "llama3_3", "llama3_3_70b"),
+    ("llama-3.1-405b", "llama3_1", "llama3_1_405b"),
+    ("llama-2-7b", "llama2", "llama2_7b"),
+    ("llama-2-13b", "llama2", "llama2_13b"),
+    ("llama-2-70b", "llama2", "llama2_70b"),
+    ("mistral-7b", "mistral", "mistral_7b"),
+    ("qwen-2.5-7b", "qwen2_5", "qwen2_5_7b_base"),
+    ("qwen-2.5-72b", "qwen2_5", "qwen2_5_72b_base"),
+    ("qwen-3-8b", "qwen3", "qwen3_8b_base"),
+    ("qwen-3-32b", "qwen3", "qwen3_32b"),
+];
+
+/// Linears of the FFN, which it adapts together.
+const FFN: [Target; 3] = [Target::Gate, Target::Up, Target::Down];
+
+fn read(reader: &mut SettingsReader) {
+    tuning::begin(reader);
+    MESH.read(reader, DIALECT.name);
+    model(reader);
+    tuning::sequence(
+        reader,
+        &["tokenizer.max_seq_len", "dataset.max_seq_len"],
+        DIALECT.name,
+        0,
+    );
+    BATCH.read(reader);
+    let max = reader.count("max_steps_per_epoch", "steps");
+    let epochs = reader.count("epochs", "epochs").unwrap_or(1);
+    reader.steps(max.map(|max| max.saturating_mul(epochs)));
+    // Recipes for one device train on one; the others shard by FSDP2.
+    let keeps = tuning::switch(
+        reader,
+        "fsdp_reshard_after_forward",
+        "shards again after the forward pass",
+    );
+    let stage = match keeps {
+        _ if reader.run.gpus == 1 => 0,
+        Some(false) => 2,
+        _ => 3,
+    };
+    reader.set("zero", &Value::from(stage));
+    let component = reader.value("optimizer._component_");
+    let moved = matches!(&component, Some(Value::Text(name)) if name.contains("CPUOffload"));
+    tuning::optimizer(reader, "optimizer._component_");
+    tuning::offload(reader, moved, false, OffloadFramework::Torchao);
+    let leaves = reader.flag("fsdp_cpu_offload", "parameters on the host");
+    if leaves {
+        tuning::offload(reader, false, true, OffloadFramework::Fsdp2);
+    }
+    if reader.flag(
+        "optimizer_in_bwd",
+        "the optimizer runs in the backward pass",
+    ) {
+        reader.assume("gradients are kept to the end of the step: the optimizer in the backward pass is not counted");
+    }
+    let dtype = reader.word("dtype", "computes in");
+    reader.precision(match dtype.as_deref() {
+        Some("fp32") => "fp32",
+        _ => "bf16-pure",
+    });
+    let again = reader.flag("enable_activation_checkpointing", "full recomputation");
+    tuning::checkpoint(reader, again);
+    let leaves = reader.flag("enable_activation_offloading", "activations on the host");
+    tuning::offload_activations(reader, leaves);
+    let loss = reader.word("loss._component_", "loss").unwrap_or_default();
+    let slices = loss.contains("Chunked") || loss.contains("LinearCrossEntropy");
+    tuning::loss(reader, false, slices);
+    tuning::compile(reader, "compile");
+    reader.run.flash_attention = None;
+}
+
+fn model(reader: &mut SettingsReader) {
+    let component = reader
+        .word("model._component_", "model")
+        .unwrap_or_default();
+    let builder = component.rsplit('.').next().unwrap_or_default();
+    let (quantised, plain) = match builder.strip_prefix("qlora_") {
+        Some(plain) => (true, plain),
+        None => (false, builder),
+    };
+    let (adapts, plain) = match plain.strip_prefix("lora_") {
+        Some(plain) => (true, plain),
+        None => (quantised, plain),
+    };
+    let plain = plain.trim_end_matches("_instruct");
+    let same = |builder: &str| builder == plain || builder.trim_end_matches("_base") == plain;
+    match BUILDERS.iter().find(|(_, _, builder)| same(builder)) {
+        Some((id, ..)) => {
+            let preset: Based<ModelParts> = Based::preset(id);
+            if let Ok(shapes) = preset.resolve() {
+                reader.model(ModelParts::from(shapes));
+            }
+        }
+        None if component.is_empty() => {
+            reader.assume("the model, as on this page: the text does not say");
+        }
+        None => reader.assume(t!(
+            "the model, as on this page: {name} is no preset; import its config.json first",
+            name = component.clone()
+        )),
+    }
+    let quantised = quantised || reader.flag("model.quantize_base", "base in 4 bits");
+    let rank = reader.count("model.lora_rank", "rank of the adapters");
+    let said = reader.has("model.lora_attn_modules");
+    let attention = tuning::targets(reader, "model.lora_attn_modules");
+    let ffn = reader.flag("model.apply_lora_to_mlp", "adapters beside the FFN");
+    let dora = reader.flag("model.use_dora", "DoRA");
+    if reader.flag("model.apply_lora_to_output", "adapters beside the head") {
+        reader.assume("no adapter beside the head");
+    }
+    if !adapts {
+        return;
+    }
+    // Four linears of attention are all of them, without those of the FFN.
+    let every = Target::ALL.iter().map(|(target, _)| *target);
+    let named = |target: &Target| {
+        let named = attention.as_ref();
+        named.map_or(!said, |named| named.contains(target))
+    };
+    let targets: Vec<Target> = every
+        .filter(|target| {
+            if FFN.contains(target) {
+                ffn
+            } else {
+                named(target)
+            }
+        })
+        .collect();
+    let some = targets.len() < Target::ALL.len();
+    let base = quantised.then_some(BaseFormat::Nf4Double);
+    let targets = some
+        .then_some(targets)
+        .filter(|targets| !targets.is_empty());
+    LowRank {
+        rank,
+        dora,
+        base,
+        targets,
+        saved: None,
+    }
+    .take(reader);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut writer = SettingsWriter::default();
+    let base = run.model.base.filter(|_| !run.model.is_changed());
+    let builder = BUILDERS.iter().find(|(id, ..)| Some(*id) == base);
+    let prefix = if s.adapter.is_some() { "lora_" } else { "" };
+    match builder {
+        Some((_, module, name)) => {
+            let name = format!("torchtune.models.{module}.{prefix}{name}");
+            writer.text("model._component_", &name);
+        }
+        // Something of it has to say that it is a recipe.
+        None => writer.text(
+            "model._component_",
+            &format!("torchtune.models.{prefix}model"),
+        ),
+    }
+    if let Some(adapter) = &s.adapter {
+        let names = adapter
+            .targets
+            .iter()
+            .filter(|target| !FFN.contains(target));
+        let names: Vec<&str> = names
+            .map(|target| match target {
+                Target::Output => "output_proj",
+                other => other.id(),
+            })
+            .collect();
+        writer.value("model.lora_attn_modules", tuning::list(&names));
+        writer.flag(
+            "model.apply_lora_to_mlp",
+            FFN.iter().any(|one| adapter.targets.contains(one)),
+        );
+        writer.count("model.lora_rank", adapter.rank);
+        if adapter.method == AdapterMethod::Dora {
+            writer.yes("model.use_dora");
+        }
+        if matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double)) {
+            writer.yes("model.quantize_base");
+        }
+    }
+    writer.count("tokenizer.max_seq_len", run.seq_len);
+    BATCH.write(s, &mut writer);
+    tuning::write_steps(&mut writer, "max_steps_per_epoch", run);
+    let component = match (run.optimizer, run.offload.framework) {
+        (_, Some(OffloadFramework::Torchao)) if run.offload.optimizer.is_some() => {
+            "torchao.prototype.low_bit_optim.CPUOffloadOptimizer"
+        }
+        (Optimizer::Adam8Bit, _) => "bitsandbytes.optim.AdamW8bit",
+        (Optimizer::Adam8BitPaged, _) => "bitsandbytes.optim.PagedAdamW8bit",
+        (Optimizer::Sgd | Optimizer::SgdMomentum, _) => "torch.optim.SGD",
+        _ => "torch.optim.AdamW",
+    };
+    writer.text("optimizer._component_", component);
+    if run.cross_entropy == Some(CrossEntropy::Chunked) {
+        writer.text(
+            "loss._component_",
+            "torchtune.modules.loss.LinearCrossEntropyLoss",
+        );
+    }
+    writer.text(
+        "dtype",
+        if super::computes(&run.precision) == "fp32" {
+            "fp32"
+        } else {
+            "bf16"
+        },
+    );
+    writer.flag(
+        "enable_activation_checkpointing",
+        run.recompute == Recompute::Full,
+    );
+    writer.flag(
+        "enable_activation_offloading",
+        tuning::offloads_activations(s),
+    );
+    if run.stack.parts.compile == Some(true) {
+        writer.yes("compile");
+    }
+    MESH.write(s, &mut writer);
+    if run.zero == 2 {
+        writer.flag("fsdp_reshard_after_forward", false);
+    }
+    if run.offload.parameters.is_some() {
+        writer.yes("fsdp_cpu_offload");
+    }
+    writer.done()
+}

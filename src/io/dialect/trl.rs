@@ -1,0 +1,238 @@
+//! Hugging Face's Trainer: `TrainingArguments` as YAML, JSON or arguments, with those of TRL.
+//!
+//! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and `sft_config.py`:
+//! names and defaults.
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::tuning::{self, Batch, LowRank, Sharing};
+use super::words::Script;
+use super::{Dialect, Entries, deepspeed, hub, yaml};
+use crate::core::issue::Issue;
+use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
+
+/// Hugging Face's Trainer and TRL.
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "trl",
+    name: "Hugging Face Trainer, TRL",
+    file: "trl.yaml",
+    stack,
+    read,
+    write,
+    print: yaml::print,
+};
+
+/// The batch of Trainer's arguments.
+pub(super) const BATCH: Batch = Batch {
+    micro: "per_device_train_batch_size",
+    accumulation: "gradient_accumulation_steps",
+    silent: 8,
+};
+
+/// Rank where TRL's `ModelConfig` is silent.
+const RANK: u64 = 16;
+
+/// Whether a key of a file is one of its own.
+#[must_use]
+pub(crate) fn knows(key: &str) -> bool {
+    [
+        "per_device_train_batch_size",
+        "model_name_or_path",
+        "use_peft",
+    ]
+    .contains(&key)
+}
+
+/// The settings that a text says: YAML, JSON, or a command with arguments.
+///
+/// # Errors
+/// As [`yaml::read`].
+pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
+    let script = Script::read(text);
+    let arguments = script.arguments();
+    let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
+    if !arguments.iter().any(|(name, _)| knows(&plain(name))) {
+        return yaml::entries(text);
+    }
+    let named = arguments
+        .into_iter()
+        .map(|(name, value)| (plain(&name), value));
+    Ok(named.collect())
+}
+
+fn stack(entries: &Entries) -> &'static str {
+    let on =
+        |(name, value): &(String, Value)| name == "use_liger_kernel" && *value == Value::Bool(true);
+    if entries.iter().any(on) {
+        "hf-fused"
+    } else {
+        "hf-trainer"
+    }
+}
+
+fn read(reader: &mut SettingsReader) {
+    tuning::begin(reader);
+    hub::read(reader, "model_name_or_path");
+    reader.set("tp", &Value::from(1));
+    reader.set("cp", &Value::from(1));
+    match reader
+        .count("num_processes", "GPUs")
+        .or_else(|| reader.count("nproc_per_node", "GPUs"))
+    {
+        Some(gpus) => reader.set("gpus", &Value::from(gpus)),
+        None => tuning::gpus_of_page(reader),
+    }
+    // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
+    let own = [
+        "use_peft",
+        "max_length",
+        "max_seq_length",
+        "packing",
+        "dataset_name",
+        "loss_type",
+    ];
+    let of_trl = own.iter().any(|name| reader.has(name));
+    let silent = if of_trl { 1024 } else { 0 };
+    tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
+    reader.set("zero", &Value::from(0));
+    let sharing = shards(reader);
+    adapter(reader);
+    BATCH.read(reader);
+    let max = reader
+        .number("max_steps", "steps")
+        .and_then(crate::core::units::whole);
+    reader.steps(max);
+    tuning::optimizer(reader, "optim");
+    let (bf16, fp16) = (
+        tuning::switch(reader, "bf16", "bf16"),
+        reader.flag("fp16", "fp16"),
+    );
+    let dtype = reader.word("dtype", "weights in");
+    let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));
+    let bf16 = bf16.unwrap_or(of_trl && !fp16);
+    let pure = dtype.is_some_and(|dtype| dtype == "bfloat16");
+    tuning::precision(reader, bf16, fp16, pure, sharing);
+    let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
+    tuning::checkpoint(reader, again.unwrap_or(of_trl));
+    let leaves = reader.flag("activation_offloading", "activations on the host");
+    tuning::offload_activations(reader, leaves);
+    let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
+    let loss = reader.word("loss_type", "loss");
+    tuning::loss(reader, liger, loss.as_deref() == Some("chunked_nll"));
+    tuning::compile(reader, "torch_compile");
+    tuning::attention(reader, "attn_implementation", &["eager"]);
+    reader.flag("use_flash_attention_2", "attention without stored scores");
+}
+
+/// Who shards: a file of DeepSpeed or its settings inside, or FSDP.
+fn shards(reader: &mut SettingsReader) -> Sharing {
+    if tuning::deepspeed(reader, "deepspeed") {
+        return Sharing::DeepSpeed;
+    }
+    if deepspeed::shards(reader, "deepspeed.") {
+        return Sharing::DeepSpeed;
+    }
+    tuning::fsdp(reader).map_or(Sharing::Nobody, |_| Sharing::Fsdp)
+}
+
+fn adapter(reader: &mut SettingsReader) {
+    let rank = reader.count("lora_r", "rank of the adapters");
+    let targets = tuning::targets(reader, "lora_target_modules");
+    let saved = tuning::saved(reader, "lora_modules_to_save");
+    let dora = reader.flag("use_dora", "DoRA");
+    let four = reader.flag("load_in_4bit", "base in 4 bits");
+    let eight = reader.flag("load_in_8bit", "base in 8 bits");
+    let double = reader.flag("use_bnb_nested_quant", "double quantisation");
+    if !reader.flag("use_peft", "adapters") {
+        return;
+    }
+    let base = match (four, eight) {
+        (true, _) if double => Some(BaseFormat::Nf4Double),
+        (true, _) => Some(BaseFormat::Nf4),
+        (_, true) => Some(BaseFormat::Int8),
+        _ => None,
+    };
+    let rank = rank.or(Some(RANK));
+    LowRank {
+        rank,
+        dora,
+        base,
+        targets,
+        saved,
+    }
+    .take(reader);
+}
+
+/// Trainer's words for FSDP: what is sharded, and whether parameters go to the host.
+pub(super) fn words(run: &Run) -> &'static str {
+    match (run.zero, run.offload.parameters.is_some()) {
+        (3, true) => "full_shard auto_wrap offload",
+        (3, false) => "full_shard auto_wrap",
+        (_, true) => "shard_grad_op auto_wrap offload",
+        (_, false) => "shard_grad_op auto_wrap",
+    }
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut writer = SettingsWriter::default();
+    match hub::repository(&run.model) {
+        Some(name) => writer.text("model_name_or_path", name),
+        None => writer.value("model_name_or_path", Value::Null),
+    }
+    if tuning::is_pure(s) {
+        writer.text("dtype", "bfloat16");
+    }
+    if let Some(adapter) = &s.adapter {
+        writer.yes("use_peft");
+        writer.count("lora_r", adapter.rank);
+        let named = tuning::list(&tuning::target_names(adapter));
+        let every = Value::Text("all-linear".to_owned());
+        let all = tuning::all_linear(adapter);
+        writer.value("lora_target_modules", if all { every } else { named });
+        if !adapter.saved.is_empty() {
+            writer.value(
+                "lora_modules_to_save",
+                tuning::list(&tuning::saved_names(adapter)),
+            );
+        }
+        if adapter.method == AdapterMethod::Dora {
+            writer.yes("use_dora");
+        }
+        match adapter.base {
+            Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => writer.yes("load_in_4bit"),
+            Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
+            _ => {}
+        }
+        if adapter.base == Some(BaseFormat::Nf4Double) {
+            writer.yes("use_bnb_nested_quant");
+        }
+    }
+    writer.count("max_length", run.seq_len);
+    BATCH.write(s, &mut writer);
+    tuning::write_steps(&mut writer, "max_steps", run);
+    tuning::write_optimizer(&mut writer, "optim", run.optimizer);
+    tuning::write_half(s, &mut writer);
+    if super::computes(&run.precision) == "fp32" {
+        writer.flag("bf16", false);
+    }
+    writer.flag("gradient_checkpointing", run.recompute == Recompute::Full);
+    if tuning::offloads_activations(s) {
+        writer.yes("activation_offloading");
+    }
+    match run.cross_entropy {
+        Some(CrossEntropy::FusedLinear) => writer.yes("use_liger_kernel"),
+        Some(CrossEntropy::Chunked) => writer.text("loss_type", "chunked_nll"),
+        _ => {}
+    }
+    if run.flash_attention == Some(false) {
+        writer.text("attn_implementation", "eager");
+    }
+    if run.stack.parts.compile == Some(true) {
+        writer.yes("torch_compile");
+    }
+    if tuning::sharing(s) == Sharing::Fsdp {
+        writer.text("fsdp", words(run));
+    }
+    writer.done()
+}

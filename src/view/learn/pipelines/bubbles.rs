@@ -1,0 +1,140 @@
+//! The bubble of every schedule against the number of micro-batches.
+
+use super::super::pictures::Pipeline;
+use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
+use super::{Dials, Live, share};
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use crate::core::units::{show_percent, significant};
+use crate::view::charts::ink::Ink;
+
+/// Schedules with a bubble of their own, how they are called, and their colours.
+const SCHEDULES: [(&str, &str, Ink); 6] = [
+    ("1f1b", "GPipe, 1F1B", Ink::Muted),
+    ("interleaved-1f1b", "Interleaved 1F1B", Ink::Forward),
+    ("zb-h1", "ZB-H1", Ink::Weight),
+    ("chimera", "Chimera", Ink::Memory(1)),
+    ("dualpipe", "DualPipe", Ink::Exposed),
+    ("zb-v", "ZB-V", Ink::Backward),
+];
+/// Micro-batches per rank of the pipeline.
+const TIMES: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// The idle share of the schedule `id`; none where it has no order for these sizes.
+fn bubble(id: &str, p: u32, v: u32, m: u32) -> Option<f64> {
+    let one = Pipeline::of(id, |spec| {
+        (spec.pp, spec.microbatches) = (p, m);
+        if id == "interleaved-1f1b" {
+            spec.virtual_stages = v;
+        }
+    })?;
+    Some(one.stats.bubble_fraction)
+}
+
+pub(super) fn bubbles(dials: &Dials) -> Live {
+    let (p, v) = (dials.small("p"), dials.small("v"));
+    let counts = TIMES.map(|times| times * p);
+    let found = SCHEDULES.map(|(id, _, _)| counts.map(|m| bubble(id, p, v, m)));
+    let at = |which: usize| {
+        let shares = found.iter().filter_map(|of| of[which]);
+        let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| {
+            (low.min(share), high.max(share))
+        });
+        [low, high].map(show_percent)
+    };
+    let ([low_few, high_few], [low_many, high_many]) = (at(1), at(TIMES.len() - 1));
+    let text = vec![
+        t!(
+            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches: between {low_few} and {high_few} at {few}, {low_many} and {high_many} at {many}.",
+            low_few,
+            high_few,
+            few = counts[1],
+            low_many,
+            high_many,
+            many = counts[TIMES.len() - 1]
+        ),
+        t!(
+            "Interleaving divides it by the stages per rank. Split backward passes fill what is left. Chimera's bubbles recur with every {p} micro-batches, so more of them help it little.",
+            p
+        ),
+        t!(
+            "The choice matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
+        ),
+    ];
+    let lines = SCHEDULES.iter().zip(&found).map(|((_, name, ink), found)| {
+        let points = counts.iter().zip(found);
+        Line {
+            name: (*name).into(),
+            ink: *ink,
+            points: points
+                .filter_map(|(m, share)| Some((f64::from(*m), (*share)? * 100.0)))
+                .collect(),
+            marks: Marks::Dots,
+        }
+    });
+    let plot = Plot {
+        up: Axis {
+            name: "bubble, percent of the step",
+            spacing: Spacing::Linear,
+        },
+        lines: lines.collect(),
+        level: None,
+    };
+    let head: Vec<&'static str> = std::iter::once("micro-batches")
+        .chain(SCHEDULES.map(|(_, name, _)| name))
+        .collect();
+    let rows = counts.iter().enumerate().map(|(which, m)| {
+        let share = |of: &[Option<f64>; 5]| of[which].map_or_else(String::new, show_percent);
+        let mut row: Vec<Message> = vec![verbatim(m.to_string())];
+        row.extend(found.iter().map(|of| verbatim(share(of))));
+        row
+    });
+    let across = Axis {
+        name: "micro-batches",
+        spacing: Spacing::Doublings,
+    };
+    let [idle, work] = [u64::from(p - 1), u64::from(v * counts[1])];
+    let ideal = f64::from(p - 1) / f64::from(counts[1]);
+    Live::of(text)
+        .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))
+        .note(t!(
+            "Interleaved 1F1B with {m} micro-batches; all lines are simulated, with the three passes equally long. Megatron-LM and the playbook divide by the work instead of the step: (p − 1) / m, {ideal} for 1F1B.",
+            m = counts[1],
+            ideal = significant(ideal, 3)
+        ))
+        .plots(across, &[plot], &head, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GPipe, section 2.3; Narayanan 2021, section 2.2.2; Zero Bubble, sections 3.1 and 6: `(p - 1)` over what a rank works,
+    /// counted in the passes that one unit of the bubble lasts.
+    #[test]
+    fn every_line_is_the_closed_form_of_its_paper() {
+        for (p, m) in [(4_u32, 8_u32), (4, 64), (8, 16)] {
+            let idle = f64::from(p - 1);
+            let of = |units: u32| idle / (f64::from(units * m) + idle);
+            for (id, units) in [
+                ("1f1b", 1),
+                ("interleaved-1f1b", 4),
+                ("zb-h1", 3),
+                ("zb-v", 6),
+            ] {
+                let found = bubble(id, p, 4, m).unwrap();
+                assert!((found - of(units)).abs() < 1e-9, "{id} {p} {m}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_micro_batches_never_make_a_larger_bubble() {
+        for (id, _, _) in SCHEDULES {
+            let shares = TIMES.map(|times| bubble(id, 4, 2, 4 * times));
+            let shares: Vec<f64> = shares.into_iter().flatten().collect();
+            assert!(shares.len() >= 4, "{id}");
+            assert!(shares.is_sorted_by(|a, b| a >= b), "{id}: {shares:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Stages of unequal layers: NVIDIA's vision-language run, whose first rank also has the vision tower.
+
+use super::super::bars::gib;
+use super::super::caption::data;
+use super::{Dials, Live};
+use crate::core::memory::RankLoad;
+use crate::core::memory::methods::MemoryMethod;
+use crate::core::memory::methods::uneven::{Uneven, split};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::{Evaluation, evaluate};
+use crate::core::run::Run;
+use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun};
+use crate::core::t;
+use crate::core::units::{show_percent, show_seconds, significant};
+use crate::view::charts::figure::key;
+use crate::view::charts::strips::strips;
+
+/// A published run, and the step that was measured.
+fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {
+    let known = PUBLISHED.iter().find(|known| known.id == id)?;
+    let step = known.measured.iter().find_map(|figure| match figure {
+        Measured::Step(seconds) => Some(*seconds),
+        _ => None,
+    })?;
+    Some((known, step))
+}
+
+/// NVIDIA's run on `tp` ranks a stage, with `first` layers of the language model on its first rank.
+fn with(first: u64, tp: u64) -> Option<Evaluation> {
+    let run = published("qwen2-vl-even")?.0.run();
+    let layers = run.stage_layers.as_ref()?.iter().sum::<u64>();
+    let split = Some(vec![first, layers.checked_sub(first)?]);
+    let run = Run {
+        stage_layers: split,
+        gpus: 2 * tp,
+        tp,
+        ..run
+    };
+    evaluate(&run).ok()
+}
+
+/// The measured gain of 10 and 18 layers over 14 and 14.
+fn measured() -> f64 {
+    let step = |id| published(id).map_or(0.0, |(_, step)| step);
+    step("qwen2-vl-even") / step("qwen2-vl-uneven")
+}
+
+/// What the first rank holds without tensor parallelism by the note's formula, GB: without its projector, as printed, and
+/// the projector.
+fn held(first: u64) -> [f64; 2] {
+    let load = RankLoad {
+        stages: vec![0],
+        in_flight: vec![1.0],
+        weight_versions: 1,
+    };
+    let Some(evaluation) = with(first, 1) else {
+        return [0.0; 2];
+    };
+    let memory = Uneven.rank(&evaluation.scenario, 0, &load);
+    let items = memory.items.iter().filter(|item| item.name == "projector");
+    let projector: f64 = items.map(|item| item.bytes.gb()).sum();
+    [memory.total.gb() - projector, projector]
+}
+
+pub(super) fn uneven(dials: &Dials) -> Live {
+    let first = dials.get("l");
+    let (Some(even), Some(chosen)) = (with(14, 2), with(first, 2)) else {
+        return Live::default();
+    };
+    let rule = split(&even.scenario);
+    let [printed, projector] = held(10);
+    let stages = |one: &Evaluation| one.scenario.stage_layers.clone();
+    let layers = |split: &[u64]| {
+        verbatim(
+            split
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join("/"),
+        )
+    };
+    let step = |one: &Evaluation| one.report.step.time_s;
+    let gain = step(&even).0 / step(&chosen).0;
+    let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
+    let text = vec![
+        t!(
+            "A pipeline is as fast as its slowest stage. Here the first rank also has a vision tower, so with equal layers the second waits for it: {bubble} of the time is bubble.",
+            bubble = bubble(&even)
+        ),
+        t!(
+            "Give the first rank fewer layers until both take equal time: with {layers} a step takes {time} instead of {before}.",
+            layers = layers(&stages(&chosen)),
+            time = show_seconds(step(&chosen)),
+            before = show_seconds(step(&even))
+        ),
+        t!(
+            "The cost: layers also hold memory. Moving them for time may fill another GPU, so check both."
+        ),
+    ];
+    let named = |name: &'static str, one: &Evaluation| -> Message {
+        t!(
+            "{name}: {layers} layers, a step of {time}",
+            name,
+            layers = layers(&stages(one)),
+            time = show_seconds(step(one))
+        )
+    };
+    let drawn = [("even", &even), ("this split", &chosen)];
+    let rows = drawn.map(|(name, one)| {
+        let peak = gib(one.report.memory.peak_bytes.0);
+        let cells = [show_seconds(step(one)), bubble(one), peak];
+        let mut row = vec![Message::from(name), layers(&stages(one))];
+        row.extend(cells.map(verbatim));
+        row
+    });
+    let head = ["split", "layers per stage", "step", "bubble", "fullest GPU"];
+    let live = Live::of(text)
+        .formula(
+            "gain = T(even) / T(uneven)",
+            format!(
+                "{} / {} = {}",
+                show_seconds(step(&even)),
+                show_seconds(step(&chosen)),
+                significant(gain, 3)
+            ),
+        )
+        .note(t!(
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast. Without tensor parallelism its note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
+            rule = layers(&rule),
+            gain = significant(measured(), 4),
+            printed = significant(printed, 6),
+            projector = significant(projector, 3)
+        ));
+    Live {
+        legend: key(&[
+            ("c-forward", "F forward"),
+            ("c-backward", "BW backward"),
+            ("hatch", "bubble"),
+        ]),
+        picture: strips(&drawn.map(|(name, one)| (named(name, one), one.timeline())))
+            .inline("Even and uneven stages"),
+        table: data(&head, rows.into_iter().collect()),
+        ..live
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LESSON;
+    use super::*;
+
+    /// NVIDIA, uneven pipeline parallelism: 10 and 18 layers by the rule, 1.448 times as fast, and a printed total of 122.647
+    /// GB that lacks the projector's 0.237 GB.
+    #[test]
+    fn the_notes_numbers_are_beside_the_picture() {
+        let step = &LESSON.steps[11];
+        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        for figure in ["gives 10/18", "was 1.448 times", "122.647 GB", "0.237 GB"] {
+            assert!(note.contains(figure), "{note}");
+        }
+    }
+
+    /// The split of the rule is faster than the even one, as measured, and moving all layers is not.
+    #[test]
+    fn the_rules_split_is_faster_than_the_even_one() {
+        let step = |first| with(first, 2).unwrap().report.step.time_s.0;
+        assert!(step(10) < 0.95 * step(14));
+        assert!(step(2) > step(10));
+    }
+}

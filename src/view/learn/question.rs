@@ -1,0 +1,132 @@
+//! What the page asks about a step and what it is answered: the lessons are in the second module, and their views are sent.
+
+use super::{Dials, Scale, StepId, page};
+use crate::core::issue::Issue;
+use crate::core::message::Message;
+use crate::core::report::{evaluate, needs_worker};
+use crate::core::run::Run;
+use crate::core::units::MemoryUnit;
+use crate::view::node::Node;
+use crate::view::panels::issues::line;
+use serde::{Deserialize, Serialize};
+
+/// A step that is to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Which.
+    pub step: StepId,
+    /// Where its sliders stand, as links say it: `p.8,m.16`.
+    pub sliders: String,
+    /// The Run of the page.
+    pub run: Run,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// What is shown of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// Name of the lesson.
+    pub lesson: Message,
+    /// The list of lessons.
+    pub lessons: Node,
+    /// Where one is, and the ways to the steps beside.
+    pub head: Node,
+    /// Title of the step.
+    pub title: Node,
+    /// Positions that a link asked for and no slider has.
+    pub notices: Node,
+    /// Its text.
+    pub words: Node,
+    /// Its formula with values.
+    pub formula: Node,
+    /// Its sliders.
+    pub sliders: Vec<Scale>,
+    /// What its settings make of the Run.
+    pub on_run: Node,
+    /// Who says it.
+    pub source: Node,
+    /// Its picture with legend and table.
+    pub picture: Node,
+}
+
+impl Question {
+    /// The step, shown.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        let id = self.step;
+        let step = id.step();
+        let (dials, notices) = Dials::linked(step, &self.sliders);
+        let live = (step.live)(&dials);
+        let quick = |run: &_| (!needs_worker(run)).then(|| evaluate(run).ok()).flatten();
+        let notice = |message| line(&Issue::notice("view.sliders", message));
+        Page {
+            lesson: id.lesson().title.into(),
+            lessons: page::lessons(id),
+            head: page::head(id),
+            title: page::title(id),
+            notices: notices.into_iter().map(notice).collect(),
+            words: page::words(&live),
+            formula: page::formula(&live),
+            sliders: dials.scales(),
+            on_run: page::on_run(id, &self.run, self.unit, quick),
+            source: page::source(id),
+            picture: page::picture(&live),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(step: StepId, sliders: &str) -> Page {
+        Question {
+            step,
+            sliders: sliders.to_owned(),
+            run: Run::default(),
+            unit: MemoryUnit::Gib,
+        }
+        .page()
+    }
+
+    /// What arrives is what was made: every element, text and action of every step.
+    #[test]
+    fn a_step_arrives_as_it_was_made() {
+        for id in StepId::all() {
+            let page = asked(id, "");
+            let bytes = postcard::to_allocvec(&page).unwrap();
+            assert!(
+                postcard::from_bytes::<Page>(&bytes).unwrap() == page,
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn sliders_stand_where_a_link_says_and_at_the_nearest_value_else() {
+        let step = StepId::named("pipelines.4").unwrap();
+        let positions = |sliders: &str| -> (String, usize) {
+            let page = asked(step, sliders);
+            let each = page.sliders.iter();
+            let shown = each.map(|scale| format!("{}.{}", scale.symbol, scale.value()));
+            let notices = page.notices.to_html().matches("<p").count();
+            (shown.collect::<Vec<_>>().join(","), notices)
+        };
+        assert_eq!(positions(""), ("p.4,m.16,v.2".to_owned(), 0));
+        assert_eq!(positions("p.8,v.4"), ("p.8,m.16,v.4".to_owned(), 0));
+        assert_eq!(positions("p.7,m.99"), ("p.8,m.32,v.2".to_owned(), 2));
+        for bad in [
+            "q.4",
+            "p",
+            "p.",
+            "p.four",
+            ".",
+            "p.-1",
+            "p.99999999999999999999",
+        ] {
+            assert_eq!(positions(bad), ("p.4,m.16,v.2".to_owned(), 1), "{bad}");
+        }
+        assert_eq!(positions(",,"), positions(""));
+    }
+}

@@ -1,0 +1,339 @@
+//! Files of fine-tuning as their programs' own examples have them, read into the Run that they mean; and runs of fine-tuning
+//! out into every such format and back.
+
+#![allow(clippy::unwrap_used)] // a file that cannot be read has failed
+
+use shardscope::core::run::presets::{TUNED, TunedRun};
+use shardscope::core::run::registry::{FIELDS, field};
+use shardscope::core::run::{Run, Scenario, Value};
+use shardscope::io::dialect::{dialect, entries, not_said, settings_reader::SettingsReader};
+use shardscope::io::import::{Meaning, read};
+use std::fs;
+
+fn data(name: &str) -> String {
+    let path = format!("{}/tests/data/launch/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).unwrap()
+}
+
+fn with(run: &Run, settings: &str) -> Run {
+    let set = settings.split_whitespace().map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap();
+        (key, value.to_owned())
+    });
+    let set: Vec<(&str, String)> = set.collect();
+    run.with_texts(&set).unwrap_or_else(|| panic!("{settings}"))
+}
+
+/// A page with 16 GPUs and nothing like the files: what they leave out is of it.
+fn page() -> Run {
+    with(
+        &Run::default(),
+        "gpus=16 seq_len=3072 micro_batch=4 global_batch=64 zero=1 recompute=none",
+    )
+}
+
+fn import(name: &str) -> Meaning {
+    read(&data(name), &page()).unwrap_or_else(|issues| panic!("{name}: {issues:?}"))
+}
+
+/// File, software, and what it means: `key=value` with blanks between, `key=` where nothing is set.
+const MEANT: &[(&str, &str, &str)] = &[
+    // All linears, NF4 with double quantisation, shards of FSDP on the host; 4 x 16 sequences.
+    (
+        "axolotl_qlora_70b.yaml",
+        "hf-trainer",
+        "model=llama-3.1-70b gpus=16 tp=1 pp=1 zero=3 seq_len=512 micro_batch=1 global_batch=64 optimizer=adam precision=bf16 \
+         recompute=full adapter.method=qlora adapter.rank=8 adapter.targets= adapter.base= offload.parameters=cpu \
+         offload.framework=fsdp2 offload.optimizer=",
+    ),
+    // LoRA beside int8, with embedding and head trained whole.
+    (
+        "axolotl_lora_8b.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b zero=0 seq_len=4096 micro_batch=2 global_batch=128 optimizer=adam-8bit precision=bf16 recompute=full \
+         adapter.method=lora adapter.rank=32 adapter.targets= adapter.base=int8 adapter.modules_to_save=embed_tokens,lm_head",
+    ),
+    // 4 x 2 x 2 GPUs: shards of four ranks, two copies.
+    (
+        "axolotl_hsdp_tp.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b gpus=16 tp=2 cp=1 pp=1 zero=3 hsdp_shard=4 seq_len=2048 micro_batch=1 global_batch=8 \
+         precision=fsdp-mixed recompute=none cross_entropy=fused-linear adapter.method= sequence_parallel=false",
+    ),
+    // bf16 weights beside fp32 masters; it checkpoints unless it is told not to.
+    (
+        "llama-factory_full_ds3.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b zero=3 seq_len=2048 micro_batch=1 global_batch=32 precision=bf16 recompute=full adapter.method= \
+         offload.optimizer= offload.parameters= optimizer=adam",
+    ),
+    (
+        "llama-factory_galore.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b zero=0 seq_len=1024 micro_batch=1 global_batch=16 precision=bf16-pure optimizer=galore recompute=full \
+         adapter.method=",
+    ),
+    (
+        "llama-factory_qlora.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b zero=0 seq_len=1024 micro_batch=1 global_batch=128 precision=fp16 adapter.method=qlora adapter.rank= \
+         adapter.targets=q_proj,v_proj adapter.base= recompute=full",
+    ),
+    // max_steps -1 is none.
+    (
+        "trl_zephyr_full.yaml",
+        "hf-trainer",
+        "model=mistral-7b zero=0 seq_len=2048 micro_batch=16 global_batch=256 precision=bf16-pure recompute=full tokens_total= \
+         adapter.method=",
+    ),
+    // TRL quantises scales only where it is told; w1, w2 and w3 are gate, down and up, `gate` is the router.
+    (
+        "trl_orpo_qlora.yaml",
+        "hf-trainer",
+        "model=mixtral-8x22b seq_len=2048 micro_batch=1 global_batch=16 precision=bf16 optimizer=adam-8bit recompute=full \
+         adapter.method=qlora adapter.rank=16 adapter.targets= adapter.base=nf4",
+    ),
+    (
+        "trl_command.sh",
+        "hf-trainer",
+        "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 precision=bf16 optimizer=adam-8bit-paged \
+         recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
+    ),
+    // The model, the sequence and the micro-batch are the program's.
+    (
+        "accelerate_fsdp2.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b gpus=8 tp=1 cp=1 zero=3 precision=fsdp-mixed recompute=none micro_batch=4 seq_len=3072 \
+         global_batch=64 offload.parameters=",
+    ),
+    (
+        "accelerate_cp.yaml",
+        "hf-trainer",
+        "gpus=8 tp=1 cp=8 zero=3 precision=fsdp-mixed recompute=full offload.activations=cpu micro_batch=4 global_batch=64",
+    ),
+    (
+        "accelerate_zero3.yaml",
+        "hf-trainer",
+        "gpus=8 zero=3 precision=fp16 global_batch=32 offload.optimizer= offload.parameters=",
+    ),
+    // Recipes for several devices shard by FSDP2; the tokenizer sets no length.
+    (
+        "torchtune_8b_qlora.yaml",
+        "torchtune",
+        "model=llama-3.1-8b zero=3 seq_len=3072 micro_batch=2 global_batch=512 precision=bf16-pure recompute=full \
+         adapter.method=qlora adapter.rank=8 adapter.targets= cross_entropy=chunked",
+    ),
+    (
+        "torchtune_70b_full.yaml",
+        "torchtune",
+        "model=llama-3.1-70b zero=3 micro_batch=2 global_batch=32 precision=bf16-pure recompute=full adapter.method= \
+         offload.parameters=cpu cross_entropy=chunked",
+    ),
+    // One step an epoch: 32 x 2 x 16 sequences of the page's length.
+    (
+        "torchtune_8b_dora.yaml",
+        "torchtune",
+        "model=llama-3.1-8b micro_batch=2 global_batch=1024 adapter.method=dora adapter.rank=8 adapter.targets=q_proj,v_proj \
+         adapter.base= recompute=none tokens_total=3145728",
+    ),
+    // MPT: LayerNorm, learned positions, a tied head, an FFN of four times the hidden size.
+    (
+        "llm-foundry_mpt_7b.yaml",
+        "composer-2023",
+        "gpus=8 zero=3 hsdp_shard=4 seq_len=2048 micro_batch=8 global_batch=1024 precision=fsdp-mixed recompute=full optimizer=adam \
+         stack.grad_reduce_bytes=2 tokens_total=134008012800 \
+         model.layers=32 model.hidden=4096 model.ffn=16384 model.heads=32 model.vocab=50368 model.norm=layernorm \
+         model.learned_positions=2048 model.tied_embeddings=true model.gated_ffn=false",
+    ),
+    (
+        "llm-foundry_llama_8b.yaml",
+        "composer-2023",
+        "model=llama-3.1-8b gpus=16 zero=3 seq_len=4096 micro_batch=8 global_batch=1024 precision=fsdp-mixed recompute=full \
+         tokens_total=13400801280",
+    ),
+    // DBRX is no preset: the model of the page; its Wqkv are q, k and v.
+    (
+        "llm-foundry_dbrx_lora.yaml",
+        "composer-2023",
+        "model=llama-3.1-8b zero=3 seq_len=4096 micro_batch=1 global_batch=16 precision=bf16 optimizer=lion adapter.method=lora \
+         adapter.rank=64 adapter.targets=q_proj,k_proj,v_proj tokens_total=",
+    ),
+    // The rest of the page stays.
+    (
+        "peft_qwen_lora.json",
+        "hf-trainer",
+        "model=qwen-2.5-7b adapter.method=lora adapter.rank=16 adapter.targets= seq_len=3072 micro_batch=4 global_batch=64",
+    ),
+    (
+        "peft_llama_2.json",
+        "hf-trainer",
+        "model=llama-2-7b adapter.method=lora adapter.rank=64 adapter.targets=q_proj,v_proj",
+    ),
+    (
+        "peft_mistral_head.json",
+        "hf-trainer",
+        "model=mistral-7b adapter.method=lora adapter.rank=16 adapter.targets=",
+    ),
+    // "auto" is the launcher's.
+    (
+        "deepspeed_z3_offload.json",
+        "deepspeed",
+        "zero=3 offload.optimizer=cpu offload.parameters=cpu offload.fraction= micro_batch=4 global_batch=64 overlap.dp=0",
+    ),
+    (
+        "deepspeed_twinflow.json",
+        "deepspeed",
+        "gpus=8 zero=3 micro_batch=1 global_batch=32 offload.optimizer=cpu offload.parameters= offload.fraction=0.3 \
+         offload.activations=cpu precision=bf16",
+    ),
+    (
+        "deepspeed_nvme.json",
+        "deepspeed",
+        "gpus=8 zero=3 micro_batch=2 global_batch=16 offload.optimizer=nvme offload.parameters=nvme",
+    ),
+];
+
+#[test]
+fn files_mean_what_their_examples_run() {
+    let mut wrong = Vec::new();
+    for (name, stack, settings) in MEANT {
+        let run = import(name).run;
+        let software = run.stack.base.unwrap_or_default();
+        if software != *stack {
+            wrong.push(format!("{name}: {software}"));
+        }
+        for setting in settings.split_whitespace() {
+            let (key, value) = setting.split_once('=').unwrap();
+            let field = field(key).unwrap_or_else(|| panic!("{key}"));
+            // A preset is named; its shapes are those that it spells out.
+            let meant = if key.starts_with("model.") {
+                run.resolved()
+            } else {
+                run.clone()
+            };
+            let said = field.text(&meant).unwrap_or_default();
+            if said != value {
+                wrong.push(format!("{name}: {setting}, read as {said}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Every entry is listed as used or as ignored, but for those that say nothing.
+#[test]
+fn every_entry_is_used_or_listed_as_ignored() {
+    for (name, ..) in MEANT {
+        let text = data(name);
+        assert!(text.contains("Source: "), "{name}");
+        let id = name.split('_').next().unwrap();
+        let read = import(name);
+        for (entry, value) in entries(dialect(id).unwrap(), &text).unwrap() {
+            let silent = match &value {
+                Value::Null => true,
+                Value::Text(text) => text == "auto" || text.starts_with('$'),
+                _ => false,
+            };
+            let used = read.used.iter().any(|(used, _)| *used == entry);
+            let ignored = read.ignored.contains(&(&entry).into());
+            assert!(used || ignored || silent, "{name}: {entry} = {value:?}");
+        }
+        assert!(!read.used.is_empty() && !read.assumed.is_empty(), "{name}");
+    }
+}
+
+/// What a program does not say of a run of fine-tuning; a field that is not here comes back as it was.
+const LOSES: &[(&str, &str)] = &[
+    (
+        "axolotl",
+        "adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy",
+    ),
+    (
+        "llama-factory",
+        "offload.optimizer cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.gradients offload.fraction offload.framework zero cross_entropy precision",
+    ),
+    (
+        "trl",
+        "cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer zero precision cross_entropy",
+    ),
+    (
+        "torchtune",
+        "adapter.dtype adapter.base adapter.sharded adapter.upcast adapter.modules_to_save adapter.targets offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy model zero flash_attention stack.attention",
+    ),
+    (
+        "llm-foundry",
+        "cp adapter.method adapter.base adapter.dtype adapter.sharded adapter.upcast adapter.modules_to_save offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer precision cross_entropy zero stack.compile flash_attention stack.attention",
+    ),
+];
+
+/// Runs of fine-tuning: those that the page offers, and one setting after the other changed in each.
+fn tuned() -> Vec<Run> {
+    let changes = [
+        "",
+        "adapter.method=dora adapter.rank=64 adapter.targets=q_proj,v_proj",
+        "adapter.method=qlora adapter.base=nf4",
+        "adapter.method=lora adapter.base=int8 adapter.modules_to_save=embed_tokens,lm_head",
+        "adapter.method=lora adapter.targets=q_proj,k_proj,v_proj,o_proj",
+        "optimizer=adam-8bit cross_entropy=chunked",
+        "optimizer=adam-8bit-paged cross_entropy=fused-linear",
+        "optimizer=galore recompute=none",
+        "optimizer=lion flash_attention=false",
+        "precision=fp32",
+        "stack.compile=true tokens_total=1e9",
+        "offload.activations=cpu host_memory_gib=4096",
+    ];
+    let runs = TUNED.iter().map(TunedRun::run);
+    let runs = runs.flat_map(|run| changes.map(|change| with(&run, change)));
+    runs.filter(|run| Scenario::new(run).is_ok()).collect()
+}
+
+/// The settings alone, without the link, over a page of as many GPUs.
+#[test]
+fn what_a_program_can_say_of_fine_tuning_comes_back() {
+    let runs = tuned();
+    assert!(runs.len() >= 80, "{}", runs.len());
+    let mut wrong = std::collections::BTreeSet::new();
+    for run in &runs {
+        let scenario = Scenario::new(run).unwrap();
+        for (id, loses) in LOSES {
+            let dialect = dialect(id).unwrap();
+            let written = (dialect.write)(&scenario);
+            let text = (dialect.print)(&written, &[]);
+            assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
+            let present = Run {
+                gpus: run.gpus,
+                gpu: run.gpu.clone(),
+                host_memory_gib: run.host_memory_gib,
+                stack: run.stack.clone(),
+                ..Run::default()
+            };
+            let mut reader = SettingsReader::new(written, present);
+            (dialect.read)(&mut reader);
+            assert_eq!(reader.errors, [], "{text}");
+            let (back, meant) = (reader.run.resolved(), run.resolved());
+            // Rank 8 is what is meant where none is said.
+            let lost = not_said(dialect, &scenario);
+            for field in FIELDS {
+                let same = field.get(&back) == field.get(&meant);
+                let may = loses.split(' ').any(|key| {
+                    key == field.key || key == "precision" && field.key.starts_with("precision.")
+                });
+                let named = lost.iter().all(|(key, _)| *key != field.key)
+                    && field.key.starts_with("adapter.");
+                // Said in whole steps; schedules and scale-up links mean nothing on one pipeline rank.
+                let other = ["tokens_total", "sequence_parallel"].contains(&field.key);
+                let rank = |run: &Run| run.adapter.rank.unwrap_or(8);
+                let same = same || field.key == "adapter.rank" && rank(&back) == rank(&meant);
+                if !same && !may && !named && !other {
+                    wrong.insert(format!(
+                        "{id} loses {} = {:?}, read back as {:?}",
+                        field.key,
+                        field.get(&meant),
+                        field.get(&back)
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
