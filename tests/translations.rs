@@ -17,8 +17,9 @@ use shardscope::io::logs::{
     asked::{Answer, Piece, Wanted},
 };
 use shardscope::view::charts::prepared::Prepared;
+use shardscope::view::cluster::base::base;
 use shardscope::view::cluster::crossing::{crossings, reordered_table};
-use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
@@ -211,18 +212,21 @@ const RUNS: [&str; 13] = [
 ];
 
 /// What the cluster view says of a run.
-fn cluster_view(evaluation: &Evaluation) -> [Node; 8] {
+fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
-    let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
+    let unit = MemoryUnit::Gib;
+    let all = wires(evaluation);
+    let wires = all.last().map_or(&[][..], Vec::as_slice);
     [
         base(&scene, evaluation),
-        legend(&wires),
-        leaf("p", "", cluster::summary(&scene)),
-        selected(evaluation, 1, &wires, unit),
-        crossings(evaluation, 1, &wires, unit),
+        legend(wires, Some(0.1), unit),
+        leaf("p", "", cluster::busiest(&all)),
+        leaf("p", "", cluster::summary(&scene, None)),
+        selected(evaluation, 1, wires, unit),
+        crossings(evaluation, 1, wires, unit),
         reordered_table(evaluation),
         node_table(&scene, 1),
-        cluster::tools(evaluation, None),
+        cluster::tools(evaluation, None, None),
     ]
 }
 

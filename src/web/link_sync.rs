@@ -85,7 +85,7 @@ pub fn keep(state: State) {
 }
 
 /// What of the view belongs into the address: theme, language and page that the link itself asked for.
-fn view(state: State) -> link::View {
+pub(crate) fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
     let [open, lesson, sliders] = state.linked_view();
