@@ -6,17 +6,17 @@
 use serde::Serialize;
 use shardscope::core::issue::Issue;
 use shardscope::core::report::Refusal;
-use shardscope::io::request::{Verb, answer, export, import, log};
+use shardscope::io::request::{Verb, answer, calibrated, export, import, log};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let verb = Verb::named(&name);
-    if verb.is_none() && !["import", "export", "log"].contains(&&*name) {
+    if verb.is_none() && !["import", "export", "log", "calibrate"].contains(&&*name) {
         let names = Verb::ALL.map(|(name, _)| name).join("|");
         eprintln!(
-            "usage: headless {names}|import|export|log, one request a line on standard input"
+            "usage: headless {names}|import|export|log|calibrate, one request a line on standard input"
         );
         return ExitCode::from(2);
     }
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         let reply = match verb {
             Some(verb) => reply(answer(verb, &line)),
             None if name == "log" => reply(log(&line)),
+            None if name == "calibrate" => reply(calibrated(&line)),
             None if name == "export" => reply(export(&line)),
             None => reply(import(&line)),
         };

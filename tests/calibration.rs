@@ -210,10 +210,16 @@ fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len(
     (0..SOURCES.len()).map(one).collect()
 }
 
-/// The aims of the whole protocol, printed beside the baseline. Those from a start that was not fitted, 8.1 % for table 3 and
-/// 4.8 for table 4 after five runs, were measured with other draws of the start (its mean error was 15.8 and 15.2 % where
-/// these have 21.1 and 20.3) and before the constants were fitted again, after which table 4 starts at 4.4 % instead of 4.0:
-/// table 3 meets its aim, table 4 comes to 5.4. Asserted is what constants gain over the median scale of the same draws.
+/// The aims of the whole protocol, printed beside the baseline. From a start that nobody fitted they are 8.1 % for table 3 and
+/// 4.8 % for table 4 after five runs. Table 3 meets its aim; table 4 comes to 5.4 %, and to 5.3 % with the wide prior alone,
+/// for three reasons that no prior changes:
+/// - the reference's start is further from the truth here: 20.3 % before any run against its 15.2 %. Its figure is that of
+///   constant shares; the model's loader couples by a sixth power, so that a slow draw of it takes over the step. With
+///   shares held constant table 4 begins at 16.9 % and comes to 5.1 % after five runs;
+/// - the constants were fitted again since: all 60 rows fitted leave 3.95 % (3.8 % there), none 4.4 % (4.0 % there);
+/// - σ from 0.05 to 0.10 and other draws change it by 0.1 % at most. The median over draws is 4.9 %.
+///
+/// Asserted is what constants gain over the median scale of the same draws.
 #[test]
 fn the_whole_protocol_meets_its_aims() {
     let Some(draws) = draws() else { return };
@@ -434,6 +440,38 @@ fn the_run_with_a_slow_node_stands_out() {
     let fit = fit(&observations).unwrap();
     let out: Vec<bool> = fit.standings.iter().map(Standing::stands_out).collect();
     assert_eq!(out, [false, false, false, true, false]);
+}
+
+/// Runs on 8 and 16 GPUs that took `times` as long as the model says.
+fn two(times: [f64; 2]) -> Vec<Standing> {
+    let one = |(slower, gpus): (f64, u64)| {
+        let run = Run {
+            gpus,
+            global_batch: 4 * gpus,
+            ..Run::default()
+        };
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        Observation::step("", run, seconds * slower)
+    };
+    let observations: Vec<Observation> = times.into_iter().zip([8, 16]).map(one).collect();
+    fit(&observations).unwrap().standings
+}
+
+/// Of two runs that disagree the one that the model does not know either is named; where the model lies between them, both
+/// are, and which is wrong is left open.
+#[test]
+fn of_two_runs_that_disagree_the_odd_one_is_named_where_it_can_be_told() {
+    let out = |times: [f64; 2]| {
+        two(times)
+            .iter()
+            .map(Standing::stands_out)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(out([1.0, 1.8]), [false, true]);
+    assert_eq!(out([1.75, 0.98]), [true, false]);
+    assert_eq!(out([1.02, 0.97]), [false, false]);
+    let both = two([1.45, 0.7]);
+    assert!(both.iter().all(Standing::is_unclear), "{both:?}");
 }
 
 /// A run whose owner says no recomputation, and whose step is that of full: named as what would explain it.

@@ -2,6 +2,9 @@
 //! numbers, and whatever else a file may hold.
 #![allow(clippy::unwrap_used, clippy::format_push_string)] // helpers that tests share
 
+#[path = "logs/formats.rs"]
+mod formats;
+
 use shardscope::core::calibrate::MemoryKind;
 use shardscope::core::run::{Multiplier, Run, Value};
 use shardscope::io::logs::{LogReader, Reading, read, too_large};
@@ -157,7 +160,7 @@ fn every_example_line_says_what_its_program_means() {
     );
     assert!(reading(&lines("nccl_avg")[0]).observation("").is_none());
     // 162.60 of 652.41 + 2001.89 + 162.60 + 1172.13.
-    let shares = reading(&lines("ds_clock")[0]).used;
+    let shares = reading(&lines("ds_clock")[0]).measured;
     assert!(
         shares
             .iter()
@@ -439,7 +442,7 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
     );
     let figures = |reading: &Reading| -> Vec<String> {
         reading
-            .used
+            .measured
             .iter()
             .map(|(what, how)| format!("{what}: {how}"))
             .collect()
@@ -489,8 +492,8 @@ fn a_snapshot_gives_the_peaks_of_its_curves() {
 #[test]
 fn what_cannot_be_read_says_why_and_what_would() {
     assert!(refusal(&[0x80, 4, 0x95, 1, 2]).contains("json.dump"));
-    assert!(refusal(b"PK\x03\x04rest").contains("pickle"));
-    assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("gunzip"));
+    assert!(refusal(b"PK\x03\x04 snap/data.pkl").contains("pickle"));
+    assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("unpack"));
     assert!(refusal(b"ELF\0\0\x01\x02").contains("not text"));
     for text in [
         "",

@@ -17,8 +17,9 @@ use shardscope::io::logs::{
     asked::{Answer, Piece, Wanted},
 };
 use shardscope::view::charts::prepared::Prepared;
+use shardscope::view::cluster::base::base;
 use shardscope::view::cluster::crossing::{crossings, reordered_table};
-use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
@@ -35,7 +36,7 @@ use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
-use shardscope::view::panels::runs::{fitted, in_use, kept, offer};
+use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
@@ -211,18 +212,21 @@ const RUNS: [&str; 13] = [
 ];
 
 /// What the cluster view says of a run.
-fn cluster_view(evaluation: &Evaluation) -> [Node; 8] {
+fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
-    let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
+    let unit = MemoryUnit::Gib;
+    let all = wires(evaluation);
+    let wires = all.last().map_or(&[][..], Vec::as_slice);
     [
         base(&scene, evaluation),
-        legend(&wires),
-        leaf("p", "", cluster::summary(&scene)),
-        selected(evaluation, 1, &wires, unit),
-        crossings(evaluation, 1, &wires, unit),
+        legend(wires, Some(0.1), unit),
+        leaf("p", "", cluster::busiest(&all)),
+        leaf("p", "", cluster::summary(&scene, None)),
+        selected(evaluation, 1, wires, unit),
+        crossings(evaluation, 1, wires, unit),
         reordered_table(evaluation),
         node_table(&scene, 1),
-        cluster::tools(evaluation, None),
+        cluster::tools(evaluation, None, None),
     ]
 }
 
@@ -371,7 +375,10 @@ fn measured() -> Vec<Node> {
         kept(&[]),
         kept(&all),
         offer(&all[0]),
-        in_use(&with),
+        profiles(&with, None, None, |_| String::new()),
+        profiles(&run, Some(&with.profile), Some(&answer.profile), |_| {
+            String::new()
+        }),
         fitted(&all, &answer, &run, |_| Some(String::new())),
         file(
             " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n",

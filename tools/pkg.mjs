@@ -36,10 +36,10 @@ export const ask = async (question, piece) => {
 };
 `);
 writeFileSync(`${pkg}/shardscope.js`, `import start, { answerLine as calculatorLine } from '../${page}';
-import startImporter, { exportLine, importLine, logLine } from '../${importer}';
+import startImporter, { calibrateLine, exportLine, importLine, logLine } from '../${importer}';
 export * from '../${page}';
-export { exportRun, importText, readLog } from '../${importer}';
-const ofImporter = { import: importLine, export: exportLine, log: logLine };
+export { calibrate, exportRun, importText, readLog } from '../${importer}';
+const ofImporter = { import: importLine, export: exportLine, log: logLine, calibrate: calibrateLine };
 export const answerLine = (verb, line) => (ofImporter[verb] ?? ((text) => calculatorLine(verb, text)))(line);
 /** Loads both modules; what is given is the first one's. */
 export default async (...given) => (await Promise.all([start(...given), startImporter()]))[0];

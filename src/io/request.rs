@@ -11,7 +11,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use serde::Serialize;
 
-/// What can be asked of the calculator; `import`, `export` and `log` are verbs as well.
+/// What can be asked of the calculator; `import`, `export`, `log` and `calibrate` are verbs as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
@@ -20,17 +20,14 @@ pub enum Verb {
     Schedule,
     /// A Run, and which fields are searched: the best layouts.
     Plan,
-    /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
-    Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 3] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
-        ("calibrate", Self::Calibrate),
     ];
 
     /// The verb called `name`.
@@ -51,8 +48,6 @@ pub enum Answer {
     Schedule(Box<Reply>),
     /// To [`Verb::Plan`].
     Plan(Box<Plan>),
-    /// To [`Verb::Calibrate`].
-    Calibrated(Box<Calibration>),
 }
 
 /// What was measured of a run, as plain data.
@@ -73,7 +68,7 @@ impl From<logs::Reading> for Measured {
             errors: Vec::new(),
             observation: read.observation("").map(|one| one.to_value()),
             program: read.program,
-            used: read.used,
+            used: read.measured.into_iter().chain(read.used).collect(),
             assumed: read.assumed,
             notes: read.notes,
         }
@@ -136,7 +131,6 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         )),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
-        Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
     })
 }
 
@@ -170,6 +164,14 @@ pub fn log(line: &str) -> Result<Measured, Vec<Issue>> {
     let request = json::read(line.trim())?;
     let (run, text) = run_and_text(&request, "text")?;
     Ok(logs::read(text, &run)?.into())
+}
+
+/// Answers a line of the verb `calibrate`, `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
+///
+/// # Errors
+/// What is wrong with the request, or with one of its runs.
+pub fn calibrated(line: &str) -> Result<Calibration, Vec<Issue>> {
+    calibrate::calibrate(&json::read(line.trim())?)
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

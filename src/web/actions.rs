@@ -57,6 +57,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             Choice::Policy(policy) => chosen.policy = policy,
             Choice::Spread(spread) => chosen.spread = spread,
             Choice::Group(kind) => chosen.group = kind,
+            Choice::Load(link) => chosen.load = link,
         }),
         Action::Sort(column) => {
             state

@@ -106,6 +106,8 @@ export interface Calibration {
     informed_by?: string }[];
   runs: { name: string; measured_s: number; before_s: number; after_s: number; expected_s: number; off: number; warning?: string }[];
   memory: { overhead_gib: number; reserved_over_allocated: number } | null;
+  /** runs that disagree where it cannot be told which is wrong */
+  disagreement?: string;
   layouts: { name: string; measured_gib: number; predicted_gib: number; warning: string }[];
   next: { run: Run; sd_before: number; sd_after: number; teaches: string }[];
 }

@@ -1,7 +1,6 @@
 //! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
-use crate::core::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::report;
@@ -28,13 +27,6 @@ pub fn version() -> String {
 #[must_use]
 pub fn report(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
-}
-
-/// What measured runs teach: a profile, what it is made of, and the run to make next.
-#[wasm_bindgen(js_name = calibrate)]
-#[must_use]
-pub fn calibrate_door(request: JsValue) -> JsValue {
-    reply(value(request).and_then(|request| calibrate::calibrate(&request)))
 }
 
 /// One schedule under given durations.
@@ -102,7 +94,7 @@ pub fn decode_link(link: JsValue) -> JsValue {
 }
 
 /// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none. The second
-/// module answers the verbs `import`, `export` and `log`.
+/// module answers the verbs `import`, `export`, `log` and `calibrate`.
 #[wasm_bindgen(js_name = answerLine)]
 #[must_use]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {

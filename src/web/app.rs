@@ -13,7 +13,7 @@ use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::cluster::cluster;
 use crate::web::compare::{compare, compare_panel};
-use crate::web::dialog::dialog;
+use crate::web::dialog::{self, dialog};
 use crate::web::embed::embed;
 use crate::web::form::Form;
 use crate::web::gallery::gallery;
@@ -207,6 +207,7 @@ fn page(state: State) -> impl IntoView {
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
                 {tab_button("compare", "Compare")}
+                <button on:click=move |_| dialog::open(state, Dialog::Runs)>{say("My runs")}</button>
                 <button on:click=move |_| open_share()>{say("Share")}</button>
             </nav>
             <ShareDialog/>

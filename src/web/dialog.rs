@@ -27,6 +27,7 @@ fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
                     format: format.to_owned(),
                     date: browser::today(),
                     address: browser::address(),
+                    trial: false,
                 }),
                 _ => None,
             };

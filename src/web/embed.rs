@@ -14,6 +14,7 @@ use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::{self, Open};
+use crate::web::link_sync::view;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -58,14 +59,17 @@ pub fn embed(state: State, panel: &str) -> AnyView {
         let of_run = || state.run.with(words::line);
         translated(step.map_or_else(of_run, Open::title))
     };
+    let open = (of_cluster || panel == "schedules").then(|| panel.to_owned());
     let whole = move || {
         let [_, lesson, sliders] = state.linked_view();
         let view = View {
             lesson: lesson.filter(|_| of_lesson),
             sliders: sliders.filter(|_| of_lesson),
-            open: of_cluster.then(|| "cluster".to_owned()),
-            gpu: state.gpu.get().map(|gpu| gpu.to_string()),
-            ..View::default()
+            open: open.clone(),
+            theme: None,
+            lang: None,
+            page: None,
+            ..view(state)
         };
         let fragment = state.run.with(|run| encode_with(run, &view));
         format!("{}#{fragment}", browser::address())

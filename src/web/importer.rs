@@ -1,6 +1,7 @@
 //! The second WebAssembly module: the readers and writers of other programs' settings, which the page loads when a text is
 //! imported or exported; the JavaScript package loads it in `init`.
 
+use crate::core::calibrate::calibrate;
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::io::asked::Asked;
@@ -83,6 +84,20 @@ pub fn import_line(line: &str) -> JsValue {
 #[must_use]
 pub fn export_line(line: &str) -> JsValue {
     reply(request::export(line))
+}
+
+/// What measured runs teach: a profile, what it is made of, and the run to make next.
+#[wasm_bindgen(js_name = calibrate)]
+#[must_use]
+pub fn calibrate_runs(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| calibrate(&request)))
+}
+
+/// A line of the verb `calibrate` of the `shardscope` command as the object to be printed.
+#[wasm_bindgen(js_name = calibrateLine)]
+#[must_use]
+pub fn calibrate_line(line: &str) -> JsValue {
+    reply(request::calibrated(line))
 }
 
 /// Requests of the page and their replies, as bytes: see [`Asked`].

@@ -5,6 +5,7 @@ use crate::view::gallery::Look;
 use crate::web::browser;
 use crate::web::history;
 use crate::web::state::{State, gallery_of, gpu_of, theme_of, view_of};
+use crate::web::{dialog, dialog_page};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -65,6 +66,14 @@ pub fn keep(state: State) {
             {
                 state.second.set(read.view.second);
             }
+            let asked = read.view.page.as_deref();
+            let opened = state.view.with_value(|view| view.page.clone());
+            if let Some(page) = asked.filter(|page| opened.as_deref() != Some(page)) {
+                dialog::open(state, dialog_page::named(page));
+                state
+                    .view
+                    .update_value(|view| view.page.clone_from(&read.view.page));
+            }
             // A link of nothing but bad values is the Run that is there, and more to say.
             state.notices.set(read.notices);
             if state.run.with_untracked(|run| *run != read.run) {
@@ -76,7 +85,7 @@ pub fn keep(state: State) {
 }
 
 /// What of the view belongs into the address: theme, language and page that the link itself asked for.
-fn view(state: State) -> link::View {
+pub(crate) fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
     let [open, lesson, sliders] = state.linked_view();

@@ -5,16 +5,18 @@ use crate::view::views as open;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
+use crate::web::link_sync::view;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-const PANELS: [(&str, &str); 6] = [
+const PANELS: [(&str, &str); 7] = [
     ("memory", "memory"),
     ("timeline", "pipeline timeline"),
     ("overlap", "overlap"),
     ("strip", "key figures"),
     ("schedules", "schedules"),
+    ("cluster", "cluster"),
     ("all", "everything"),
 ];
 const FORMS: [(&str, &str); 3] = [
@@ -53,15 +55,12 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
     let whole = move |lang| {
-        let [open, lesson, sliders] = state.linked_view();
         address(View {
-            open,
-            lesson,
-            sliders,
-            second: state.second.get(),
             lang,
             made: made(),
-            ..View::default()
+            theme: None,
+            page: None,
+            ..view(state)
         })
     };
     let link = move || whole(state.lang.get());
@@ -99,7 +98,11 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                     sliders,
                     lang: chosen(),
                     made: made(),
-                    ..View::default()
+                    open: None,
+                    theme: None,
+                    page: None,
+                    second: None,
+                    ..view(state)
                 };
                 let source = address(view).replace('&', "&amp;");
                 format!(

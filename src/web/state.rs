@@ -1,6 +1,6 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
-use crate::core::cluster::GroupKind;
+use crate::core::cluster::{GroupKind, Link};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::pipeline::packing::Spread;
@@ -33,6 +33,8 @@ pub(crate) struct Chosen {
     pub spread: Spread,
     /// The groups that the cluster shows.
     pub group: Option<GroupKind>,
+    /// The links whose load colours it.
+    pub load: Option<Link>,
 }
 
 /// Handles to everything; copied into every panel.

@@ -51,10 +51,21 @@ test('arrow keys walk over GPUs and stages; the table of ranks can be copied', a
 test('another order of the axes keeps the pipeline in its node', async () => {
   const { page } = await site.open(OPEN);
   const legend = page.locator('main.cluster .legend').first();
-  await legend.getByText(/PP, network/).waitFor();
+  const pp = legend.locator(':scope > span', { hasText: /^PP/ });
+  await pp.filter({ hasText: 'over network' }).waitFor();
   await page.locator('main.cluster [data-action^="apply rank_order"]').click();
-  await legend.getByText(/PP, node link/).waitFor();
+  await pp.filter({ hasText: 'over node link' }).waitFor();
   await addressIs(page, '#v=1&rank_order=tp-cp-ep-pp-dp&view.open=cluster');
+});
+
+test('the busiest links are named and colour the picture; experts have data-parallel traffic of their own', async () => {
+  const { page, problems } = await site.open(`${OPEN}&model=mixtral-8x7b&tp=1&pp=2&ep=8`);
+  await page.getByText(/Busiest network cards: stage [01], \d/).waitFor();
+  await page.locator('main.cluster .legend b', { hasText: 'expert DP' }).waitFor();
+  await page.getByRole('button', { name: 'network load' }).click();
+  await page.locator('.cluster-map.loaded').waitFor();
+  await page.locator('main.cluster .legend .ramp').waitFor();
+  assert.deepEqual(problems, []);
 });
 
 test('a step is played over picture and timeline, and a block says what it waited for', async () => {

@@ -26,6 +26,10 @@ test('four schedules are compared in four clicks from the run, and the link hold
   await eventually(() => lanes(page), (seen) => seen.join() === names.join());
   assert.ok(await page.evaluate(() => globalThis.clicks) <= 4);
   await addressIs(page, `${LINK}&view.ticked=1f1b,interleaved-1f1b.4,zb-v,dualpipe`);
+  // What is shared is what is compared.
+  await page.locator('header').getByRole('button', { name: 'Share', exact: true }).click();
+  assert.match(await page.locator('#share-link').inputValue(), /view\.ticked=1f1b,interleaved-1f1b\.4,zb-v,dualpipe/);
+  await page.locator('#share').getByRole('button', { name: 'Close' }).click();
   // A fifth has no place; the way back is the browser's.
   await page.locator('.card .tick:disabled').first().waitFor();
   const { page: other } = await site.open(await fragment(page));
@@ -53,6 +57,13 @@ test('one cursor and one window for all timelines, by keyboard too', async () =>
   await page.getByText('Save picture').click();
   await page.locator('.compared').getByRole('button', { name: 'SVG' }).click();
   assert.match((await download).suggestedFilename(), /schedules\.svg$/);
+  // The instant under the cursor stays when the view changes.
+  await surfaces.first().hover();
+  await page.getByRole('button', { name: 'Cluster', exact: true }).click();
+  await page.locator('.cluster-map.playing').waitFor();
+  await page.locator('main.cluster .clock').waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('section[aria-labelledby="timeline-title"] .clock').first().waitFor({ state: 'attached' });
   assert.deepEqual(problems, []);
 });
 
@@ -70,7 +81,7 @@ test('sorted, cut or whole, within another memory limit; the table has them all'
   await page.getByRole('slider').focus();
   for (let step = 0; step < 4; step += 1) await page.keyboard.press('ArrowRight');
   await eventually(held, (now) => now !== before);
-  assert.match(await fragment(page), /view\.sort=peak&view\.axis=whole&view\.limit=8/);
+  await eventually(() => fragment(page), (hash) => /view\.sort=peak&view\.axis=whole&view\.limit=8/.test(hash));
   await page.locator('.gallery summary', { hasText: 'Show as a table' }).first().click();
   const rows = page.locator('table.schedules tbody tr');
   assert.ok(await rows.count() >= 26);

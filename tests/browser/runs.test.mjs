@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
 import { calculator, eventually, figures, fragment } from './calculator.mjs';
 
 const site = calculator();
@@ -52,7 +53,8 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   assert.match(text, /The next run to try[\s\S]*torchrun/);
   await runs(page).getByLabel('Name of the profile').fill('our H100, NeMo 25.07');
   await press(page, 'Use the profile');
-  await says(page, '“our H100, NeMo 25.07”');
+  const used = runs(page).getByRole('region', { name: 'Profiles' });
+  await used.filter({ hasText: 'our H100, NeMo 25.07' }).waitFor();
   const link = await eventually(() => fragment(page), (seen) => seen.includes('profile.means='));
   const profile = link.slice(1).split('&').filter((pair) => pair.startsWith('profile.')).join('&');
   assert.ok(profile.length <= 300, profile);
@@ -64,11 +66,14 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
     return high / low;
   };
   assert.ok(width(after) < width(before), `${before}\n${after}`);
+  // So it is in every row of the plan, and in the layout that is suggested.
+  await page.locator('.layouts .range', { hasText: '–' }).nth(2).waitFor();
 
   const { page: colleague, problems: others } = await site.open(link);
   assert.equal(await figures(colleague), after);
   await open(colleague);
-  await says(colleague, '“our H100, NeMo 25.07” (runs fitted: 1, GPU: h100-sxm-80gb');
+  await colleague.locator('.waterfall', { hasText: 'By the profile “our H100, NeMo 25.07”' }).waitFor();
+  assert.match(await runs(colleague).getByRole('region', { name: 'Profiles' }).innerText(), /our H100, NeMo 25\.07[^]*runs fitted\s+1[^]*h100-sxm-80gb/);
   await press(colleague, 'Without the profile');
   assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
 
@@ -86,6 +91,28 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   assert.deepEqual([...problems, ...others], []);
 });
 
+test('a profile of someone else is shown beside one\'s own before it is used', async () => {
+  const { page, problems } = await site.open('#v=1&profile.means=1.1,1,1,1,1,1,1&profile.widths=0.05,0.05,0.1,0.15,0.2,0.15,0.03&profile.name=ours&profile.runs=3&view.page=runs');
+  await runs(page).getByLabel('A log, or saved runs').fill('see #v=1&profile.means=0.9,1,1,2,1,1,1&profile.widths=0.05,0.05,0.1,0.15,0.2,0.15,0.03&profile.name=theirs&profile.runs=7');
+  const both = runs(page).getByRole('region', { name: 'Profiles' });
+  await both.filter({ hasText: 'theirs' }).waitFor();
+  assert.match(await both.innerText(), /ours\s+theirs[^]*GEMM and attention\s+1\.10[^]*0\.900/);
+  assert.match(await fragment(page), /profile\.name=ours/);
+  await press(page, 'Use this profile');
+  await eventually(() => fragment(page), (seen) => seen.includes('profile.name=theirs'));
+  assert.deepEqual(problems, []);
+});
+
+test('on a phone the runs are opened from the bar below, and nothing widens the page', async () => {
+  const { page, problems } = await site.open('#v=1', PHONE);
+  await page.locator('.tabbar').getByRole('button', { name: 'My runs' }).click();
+  await drop(page, 'train.log', log(7));
+  await press(page, 'Keep this run');
+  await says(page, 'The next run to try');
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+  assert.deepEqual(problems, []);
+});
+
 test('what is no log says why, and the run stays', async () => {
   const { page, problems } = await site.open('#v=1&tp=4&view.page=runs');
   const choose = (name, bytes) => runs(page).getByLabel('Choose the file').last().setInputFiles({
@@ -94,7 +121,7 @@ test('what is no log says why, and the run stays', async () => {
   await choose('snap.pickle', [0x80, 4, 0x95, 1, 2, 3]);
   await says(page, 'json.dump');
   await choose('train.log.gz', [0x1f, 0x8b, 8, 0]);
-  await says(page, 'gunzip');
+  await says(page, 'unpack it first');
   await runs(page).getByLabel('A log, or saved runs').fill('nothing that is known');
   await says(page, 'nothing in it is known');
   await runs(page).getByLabel('Seconds of a step').fill('soon');

@@ -3,7 +3,7 @@
 use super::components::Components;
 use super::fit::{Measured, named, prediction_sd};
 use super::observation::Observation;
-use super::posterior::{Posterior, TIGHT, WIDE};
+use super::posterior::{Datum, Posterior, TIGHT, WIDE, mixture};
 use super::suspects::{Suspect, suspects_of_step};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Multiplier};
@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 const SURER: f64 = 0.9;
 /// And where it was this share of some run's step.
 const SHARE: f64 = 0.05;
-/// Standard deviations from which on a run stands out.
-const STANDS_OUT: f64 = 2.0;
+/// Standard deviations from which on a run does not agree with the others.
+const FAR: f64 = 2.0;
+/// One of several runs that do not agree is the odd one where the rest is this much more probable without it than without
+/// any other: the logarithm of a ratio, e² ≈ 7.
+const ODD_ONE: f64 = 2.0;
 
 /// What the runs taught of a multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +36,17 @@ pub struct Lesson {
     pub informed: bool,
 }
 
+/// Whether a run agrees with the others and the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Agreement {
+    /// It does.
+    Agrees,
+    /// It lies further from the other runs' prediction than nearly all would.
+    StandsOut,
+    /// It does not agree with another run, and which of them is wrong cannot be told.
+    Unclear,
+}
+
 /// How a run stands to the fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
@@ -48,15 +62,23 @@ pub struct Standing {
     pub expected_s: f64,
     /// Distance from what the other runs predict, in standard deviations; over 0: slower.
     pub off: f64,
-    /// What a single change of its settings would explain, where it stands out.
+    /// Whether it agrees with the others.
+    pub agreement: Agreement,
+    /// What a single change of its settings would explain, where it does not.
     pub suspects: Vec<Suspect>,
 }
 
 impl Standing {
-    /// Whether it lies further from the other runs' prediction than nearly all would.
+    /// Whether it is the one that does not agree.
     #[must_use]
     pub fn stands_out(&self) -> bool {
-        self.off.abs() > STANDS_OUT
+        self.agreement == Agreement::StandsOut
+    }
+
+    /// Whether it disagrees with another run, and which of them is wrong cannot be told.
+    #[must_use]
+    pub fn is_unclear(&self) -> bool {
+        self.agreement == Agreement::Unclear
     }
 }
 
@@ -83,6 +105,47 @@ pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
     Multiplier::ALL.map(lesson).to_vec()
 }
 
+/// Distance of `one` from what `without` it is predicted, in standard deviations.
+fn distance(one: &Measured, without: &Posterior) -> f64 {
+    let log = without.predict(&one.components).0;
+    (one.log_seconds - log) / prediction_sd(without, &one.components, one.shown)
+}
+
+/// Whether each of `measured` agrees; `apart` are the fits without each. Of several that do not, the odd one is that
+/// without which the others are the most probable; then the rest is judged without it.
+fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
+    let mut all = vec![Agreement::Agrees; measured.len()];
+    let far = |at: usize, without: &Posterior| distance(&measured[at], without).abs() > FAR;
+    let mut open: Vec<usize> = (0..measured.len())
+        .filter(|at| measured[*at].is_step && far(*at, &apart[*at]))
+        .collect();
+    // The likelihood of the others: that of `evidence`, which leaves σ out.
+    let without = |at: usize| apart[at].evidence + measured[at].sigma.ln();
+    open.sort_by(|a, b| without(*b).total_cmp(&without(*a)));
+    let odd = match open[..] {
+        [] => return all,
+        [one] => one,
+        [first, second, ..] if without(first) - without(second) > ODD_ONE => first,
+        _ => {
+            for at in open {
+                all[at] = Agreement::Unclear;
+            }
+            return all;
+        }
+    };
+    all[odd] = Agreement::StandsOut;
+    for at in open.into_iter().filter(|at| *at != odd) {
+        let left = [at, odd];
+        let others = measured.iter().enumerate();
+        let others = others.filter(|(index, _)| !left.contains(index));
+        let data: Vec<Datum> = others.map(|(_, one)| one.datum()).collect();
+        if far(at, &mixture(&data, &[0.0; MULTIPLIERS])) {
+            all[at] = Agreement::StandsOut;
+        }
+    }
+    all
+}
+
 /// How each of `measured` stands; `apart` are the fits without each.
 pub(super) fn standings(
     observations: &[Observation],
@@ -90,10 +153,9 @@ pub(super) fn standings(
     found: &Posterior,
     apart: &[Posterior],
 ) -> Result<Vec<Standing>, Vec<Issue>> {
-    let standing = |(one, without): (&Measured, &Posterior)| {
-        let run = &observations[one.observation].run;
-        let log = without.predict(&one.components).0;
-        let sd = prediction_sd(without, &one.components, one.shown);
+    let agreements = agreements(measured, apart);
+    let standing = |(at, one): (usize, &Measured)| {
+        let (run, without) = (&observations[one.observation].run, &apart[at]);
         let before = Components::exact_log(run, &[0.0; MULTIPLIERS]);
         let mut standing = Standing {
             observation: one.observation,
@@ -102,15 +164,16 @@ pub(super) fn standings(
                 .map_err(|issues| named(one.observation, issues))?
                 .exp(),
             after_s: found.predict(&one.components).0.exp(),
-            expected_s: log.exp(),
-            off: (one.log_seconds - log) / sd,
+            expected_s: without.predict(&one.components).0.exp(),
+            off: distance(one, without),
+            agreement: agreements[at],
             suspects: Vec::new(),
         };
-        if standing.stands_out() {
+        if standing.agreement != Agreement::Agrees {
             standing.suspects = suspects_of_step(run, without, standing.measured_s);
         }
         Ok(standing)
     };
-    let steps = measured.iter().zip(apart).filter(|(one, _)| one.is_step);
+    let steps = measured.iter().enumerate().filter(|(_, one)| one.is_step);
     steps.map(standing).collect()
 }

@@ -18,12 +18,14 @@ mod suspects;
 
 pub use components::Components;
 pub use fit::{Fit, fit, fit_step, leave_one_out, spread};
-pub use learned::{Lesson, Standing};
+pub use learned::{Agreement, Lesson, Standing};
 pub use memory::{Allocated, MemoryFit};
 pub use next::{Next, candidates, informed_by};
 pub use observation::{MemoryKind, Observation, Peak};
 pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
-pub use request::{Calibrated, Calibration, Request, calibrate, warning, wrong_layout};
+pub use request::{
+    Calibrated, Calibration, Request, calibrate, disagreement, warning, wrong_layout,
+};
 pub use suspects::Suspect;
 
 use crate::run::Scenario;

@@ -142,9 +142,11 @@ pub(crate) fn next_runs(
         .filter_map(|run| {
             let slopes = slopes(run, found)?;
             let then = after(&found.covariance, &slopes);
+            // What the question gains by each multiplier's own variance.
             let narrowed = |kind: Multiplier| {
                 let at = kind as usize;
-                found.covariance[at][at] - then[at][at]
+                let shares = goals.iter().map(|goal| goal[at] * goal[at]);
+                shares.sum::<f64>() * (found.covariance[at][at] - then[at][at])
             };
             let teaches = Multiplier::ALL
                 .into_iter()

@@ -4,7 +4,7 @@ use super::fit::{Fit, fit, named};
 use super::next::{candidates, informed_by, next_runs};
 use super::observation::Observation;
 use crate::issue::Issue;
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::run::{LONGEST_NAME, Profile, Run, Value};
 use crate::t;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,9 @@ pub struct Calibration {
     pub runs: Vec<Standing>,
     /// Reserved over allocated, GiB beyond the model's overhead; none where no run said it.
     pub memory: Option<Value>,
+    /// That runs disagree and which is wrong cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Message>,
     /// Allocated peaks that mean another layout.
     pub layouts: Vec<Layout>,
     /// Runs to make next.
@@ -247,18 +250,52 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
     Some(with_suspects(found, &standing.suspects))
 }
 
+/// Says that runs disagree where it cannot be told which of them is wrong; `names` are those of the observations.
+#[must_use]
+pub fn disagreement(
+    standings: &[super::learned::Standing],
+    name: impl Fn(usize) -> String,
+) -> Option<Message> {
+    let unclear = standings.iter().filter(|standing| standing.is_unclear());
+    let named: Vec<Message> = unclear
+        .map(|standing| {
+            let percent = (standing.measured_s / standing.expected_s - 1.0) * 100.0;
+            let name = verbatim(name(standing.observation));
+            let off = t!(
+                "{name} ({percent} %)",
+                name,
+                percent = format!("{percent:+.0}")
+            );
+            match &standing.suspects[..] {
+                [] => off,
+                suspects => t!(
+                    "{run}, as with {change}",
+                    run = off,
+                    change = suspects[0].text()
+                ),
+            }
+        })
+        .collect();
+    (!named.is_empty()).then(|| {
+        t!(
+            "these runs disagree, each far from what the others teach, and the model cannot tell which is wrong: {runs}. What usually explains it: another batch, sequence or recomputation than stated, the first steps in an average, a slow node, other software. Remove the one that you trust least.",
+            runs = Message::joined(", ", named)
+        )
+    })
+}
+
 /// Says that an allocated peak means another layout.
 #[must_use]
 pub fn wrong_layout(of: &super::memory::Allocated) -> Message {
     let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
     let found = if of.measured > of.predicted {
         t!(
-            "it allocated {percent} % more than this layout does: another setting, not another constant",
+            "it allocated {percent} % more than this layout needs: a setting is not as stated",
             percent
         )
     } else {
         t!(
-            "it allocated {percent} % less than this layout does: another setting, not another constant",
+            "it allocated {percent} % less than this layout needs: a setting is not as stated",
             percent
         )
     };
@@ -269,12 +306,8 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
     if suspects.is_empty() {
         return found;
     }
-    let list = Message::joined(", ", suspects.iter().map(super::suspects::Suspect::text));
-    t!(
-        "{found}; alone it would be explained by {list}",
-        found,
-        list
-    )
+    let list = Message::joined(" or ", suspects.iter().map(super::suspects::Suspect::text));
+    t!("{found}; one change that explains it: {list}", found, list)
 }
 
 /// Answers one request.
@@ -335,6 +368,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
                 ),
             ])
         }),
+        disagreement: disagreement(&fit.standings, name),
         layouts: fit
             .memory
             .allocated

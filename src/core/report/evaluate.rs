@@ -375,6 +375,7 @@ fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
             bytes: pass.sent,
             forward: send(pass.forward()),
             backward: send(pass.backward()),
+            ..Wait::default()
         };
         totals.pp = totals.pp + sends * repeats;
     }
@@ -384,22 +385,22 @@ fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
     totals
 }
 
-/// The overlap table of pipeline rank `rank`; the report has that of the busiest.
+/// The overlap table of each pipeline rank; the report has that of the busiest.
 #[must_use]
-pub fn rank_overlap(evaluation: &Evaluation, rank: usize) -> Vec<OverlapRow> {
-    let (Ok(draft), Some(load)) = (
-        Draft::of(&evaluation.scenario.run),
-        evaluation.loads.get(rank),
-    ) else {
+pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
+    let Ok(draft) = Draft::of(&evaluation.scenario.run) else {
         return Vec::new();
     };
-    let totals = totals(&draft, load, end(&draft, load));
-    let mut rows = overlap_rows(&draft.scenario, &totals);
     let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-    for row in &mut rows {
-        row.rescale(scale);
-    }
-    rows
+    let loads = &evaluation.loads;
+    let each = loads.iter().zip(ends(&draft, loads)).map(|(load, end)| {
+        let mut rows = overlap_rows(&draft.scenario, &totals(&draft, load, end));
+        for row in &mut rows {
+            row.rescale(scale);
+        }
+        rows
+    });
+    each.collect()
 }
 
 /// The overlap table and the step, on the rank that works longest.

@@ -21,18 +21,19 @@ pub mod staircase;
 pub mod sync;
 pub mod unequal;
 mod uneven;
+mod variant;
 
 pub use confidence::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
-pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, time};
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlaps, time};
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
 pub use schedules::{
-    MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with,
-    schedule_figures, schedule_ids, with_schedule, work,
+    MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work,
 };
 pub use uneven::{Balance, Origin, Pair, Split, balance};
+pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;

@@ -1,120 +1,19 @@
-//! Every schedule under one Run: what each takes and holds, and what choosing it sets. For the gallery and for a second
-//! schedule on the same axis.
+//! Every schedule under one Run: what each takes and holds. For the gallery and for a second schedule on the same axis.
 
 use super::evaluate::{Evaluation, evaluate};
 use super::schedule::spec;
+use super::variant::Variant;
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{Order, SCHEDULES, Schedule, Spec, schedule, stats};
-use crate::run::{OneOf, Run, Scenario};
+use crate::pipeline::{Order, Spec, stats};
+use crate::run::{Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Display, Formatter};
 
 /// A schedule of more ops than this is not simulated beside the others.
 pub const MAX_OPS: u64 = 200_000;
-
-/// Chunks a rank with which interleaving is shown.
-const CHUNKS: [u64; 3] = [2, 4, 8];
-
-/// A schedule as it is shown beside the others: interleaving once for each number of chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// The schedule, as links write it.
-    pub id: &'static str,
-    /// Chunks a rank, where it is shown with several numbers of them.
-    pub chunks: Option<u64>,
-}
-
-impl Variant {
-    /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
-    #[must_use]
-    pub fn all(run: &Run) -> Vec<Self> {
-        let own = Self::of(run);
-        let mut all = Vec::new();
-        for Schedule { id, .. } in SCHEDULES {
-            match *id {
-                "custom" if own.id != *id => {}
-                "interleaved-1f1b" => {
-                    let mut chunks = CHUNKS.to_vec();
-                    chunks.extend(own.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
-                    chunks.sort_unstable();
-                    let each = chunks.into_iter().map(Some);
-                    all.extend(each.map(|chunks| Self { id, chunks }));
-                }
-                _ => all.push(Self { id, chunks: None }),
-            }
-        }
-        all
-    }
-
-    /// The one that `run` has.
-    #[must_use]
-    pub fn of(run: &Run) -> Self {
-        let id = run.schedule.id();
-        let chunks = (id == "interleaved-1f1b").then_some(run.virtual_stages);
-        Self { id, chunks }
-    }
-
-    /// The one that a link names: `zb-v`, `interleaved-1f1b.4`.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        let (id, chunks) = match text.split_once('.') {
-            Some((id, chunks)) => (id, Some(chunks.parse().ok().filter(|chunks| *chunks > 0)?)),
-            None => (text, None),
-        };
-        let id = schedule(id)?.id;
-        (chunks.is_some() == (id == "interleaved-1f1b")).then_some(Self { id, chunks })
-    }
-
-    /// As people write it.
-    #[must_use]
-    pub fn name(self) -> String {
-        let name = schedule(self.id).map_or(self.id, |row| row.name);
-        match self.chunks {
-            Some(chunks) => format!("{name}, v = {chunks}"),
-            None => name.to_owned(),
-        }
-    }
-
-    /// What makes it the schedule of `run`, as the registry's texts: an empty text unsets. `limit` is the activations that
-    /// a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
-    #[must_use]
-    pub fn set(self, run: &Run, limit: u64) -> Vec<(&'static str, String)> {
-        let mut set = with_chunks(run, self.id, self.chunks);
-        let row = schedule(self.id).filter(|row| row.uses("memory_limit"));
-        let is_set = run.schedule.id() == self.id && memory_limit(run) == limit;
-        if let Some(row) = row.filter(|_| !is_set) {
-            let chunks = u64::from(row.virtual_stages.unwrap_or(1));
-            let default = limit == run.pp && run.schedule_options.memory_limit.is_none();
-            if !default {
-                let value = limit.saturating_mul(chunks).to_string();
-                set.push(("schedule_options.memory_limit", value));
-            }
-        }
-        set
-    }
-}
-
-impl Display for Variant {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)?;
-        self.chunks.map_or(Ok(()), |chunks| write!(f, ".{chunks}"))
-    }
-}
-
-/// The activations that a rank of `run` may hold, in stage-micro-batches: p where its schedule takes no limit.
-#[must_use]
-pub fn memory_limit(run: &Run) -> u64 {
-    let row = schedule(run.schedule.id()).filter(|row| row.uses("memory_limit"));
-    let limit = row.and_then(|row| {
-        let chunks = u64::from(row.virtual_stages.unwrap_or(1)).max(1);
-        Some(run.schedule_options.memory_limit? / chunks)
-    });
-    limit.unwrap_or(run.pp)
-}
 
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,44 +105,6 @@ fn a_microbatch(order: &Order) -> f64 {
     f64::from(order.chunks_per_rank() * order.splits)
 }
 
-/// What `run` becomes under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
-/// where their number of stages changes.
-#[must_use]
-pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
-    with_chunks(run, id, None)
-}
-
-/// The same with so many chunks a rank, where they are said.
-fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, String)> {
-    let mut set = Vec::new();
-    let Some(row) = schedule(id) else {
-        return set;
-    };
-    if run.schedule.id() != id {
-        set.push(("schedule", row.id.to_owned()));
-    }
-    let own = row.virtual_stages.is_some() || matches!(row.id, "hanayo" | "custom");
-    let chunks = match chunks {
-        Some(chunks) => chunks,
-        None if own => 1,
-        None if run.schedule.id() == id => run.virtual_stages,
-        None => run.virtual_stages.max(2),
-    };
-    if chunks != run.virtual_stages {
-        set.push(("virtual_stages", chunks.to_string()));
-    }
-    let stages = |run: &Run| run.schedule.stages(run);
-    let split = [
-        ("stage_layers", run.stage_layers.is_some()),
-        ("mtp_stage", run.mtp_stage.is_some()),
-    ];
-    if run.with_texts(&set).as_ref().map(stages) != Some(stages(run)) {
-        let said = split.into_iter().filter(|(_, said)| *said);
-        set.extend(said.map(|(field, _)| (field, String::new())));
-    }
-    set
-}
-
 /// Ops of the Run's schedule; none where the Run makes no sense.
 #[must_use]
 pub fn work(run: &Run) -> Option<u64> {
@@ -306,13 +167,9 @@ pub fn schedule_figures(
     Ok(ScheduleFigures::of(&evaluation))
 }
 
-/// Every id, in the menu's order.
-pub fn schedule_ids() -> impl Iterator<Item = &'static str> {
-    SCHEDULES.iter().map(|row| row.id)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::variant::{memory_limit, with_schedule};
     use super::*;
     use crate::report::report;
 
@@ -433,54 +290,6 @@ mod tests {
         );
         assert!(with_schedule(&run, "zb-v").contains(&("stage_layers", String::new())));
         assert!(row(&run, "zb-v").figures.is_ok());
-    }
-
-    /// Narayanan 2021: interleaving divides the bubble's share of the work by v, and holds more activations.
-    #[test]
-    fn interleaving_is_shown_for_each_number_of_chunks_and_the_run_s_own() {
-        let run = |virtual_stages| Run {
-            schedule: crate::run::Schedule::Interleaved,
-            virtual_stages,
-            ..Run::default()
-        };
-        let chunks = |run: &Run| -> Vec<u64> {
-            let all = Variant::all(run).into_iter();
-            all.filter_map(|variant| variant.chunks).collect()
-        };
-        assert_eq!(chunks(&Run::default()), [2, 4, 8]);
-        assert_eq!(chunks(&run(4)), [2, 4, 8]);
-        assert_eq!(chunks(&run(3)), [2, 3, 4, 8]);
-        // Korthikanti 2022: A (1 + (p - 1)/(p v)) where 1F1B holds A, the activations of p stages.
-        for (v, held) in [(2, 4.0 + 3.0 / 2.0), (4, 4.0 + 3.0 / 4.0)] {
-            let found = figures(&Run::default(), &format!("interleaved-1f1b.{v}"));
-            assert!(
-                (found.in_flight - held).abs() < 1e-9,
-                "{v}: {}",
-                found.in_flight
-            );
-        }
-    }
-
-    #[test]
-    fn a_variant_reads_as_it_is_written_and_the_run_s_own_sets_nothing() {
-        for variant in Variant::all(&Run::default()) {
-            assert_eq!(Variant::named(&variant.to_string()), Some(variant));
-        }
-        for text in [
-            "",
-            "zb",
-            "zb-v.2",
-            "interleaved-1f1b",
-            "interleaved-1f1b.0",
-            "interleaved-1f1b.x",
-        ] {
-            assert_eq!(Variant::named(text), None, "{text}");
-        }
-        for id in schedule_ids().filter(|id| *id != "custom") {
-            let run = Run::default();
-            let run = run.with_texts(&with_schedule(&run, id)).unwrap();
-            assert_eq!(Variant::of(&run).set(&run, memory_limit(&run)), [], "{id}");
-        }
     }
 
     /// Zero Bubble, section 4: the less memory, the more bubble; the limit counts stage-micro-batches for both families.

@@ -8,7 +8,7 @@
 use super::beside::Beside;
 use super::collective::Fabric;
 use super::shards::CONTENTION;
-use super::waits::Wait;
+use super::waits::{Sent, Wait};
 use crate::cluster::{Axis, Group};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Reduction, Saved, Scenario};
@@ -95,6 +95,8 @@ pub struct StepMessages {
     pub gather: Seconds,
     /// Gradients of embeddings that several ranks of the pipeline hold.
     pub tied: Seconds,
+    /// Of gradients and weights, those of routed experts.
+    pub experts: Sent,
 }
 
 /// What is sent at an update for the parameters that a GPU has `held`.
@@ -105,10 +107,17 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let grads = scenario.reduced_gradient();
     let weights = precision.gathered_weight();
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
+    let mut dense = Sent::default();
     for (elements, shard, ranks, experts) in [
         (held.dense, zero.shard, layout.dp * layout.cp, false),
         (held.experts, zero.expert_shard, layout.expert_dp, true),
     ] {
+        if experts {
+            dense = Sent {
+                bytes: Bytes(bytes),
+                comm: reduce + gather,
+            };
+        }
         let group = |size: u64| {
             if experts {
                 mesh.expert_shard_group(size)
@@ -146,6 +155,10 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (copies, copied) = copied_heads(scenario, &fabric, held);
     StepMessages {
         bytes: Bytes(bytes + ends + copies),
+        experts: Sent {
+            bytes: Bytes(bytes - dense.bytes.0),
+            comm: reduce + gather - dense.comm,
+        },
         reduce: reduce + copied,
         gather,
         tied,
@@ -162,6 +175,7 @@ pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Se
         bytes: sent.bytes,
         forward: beside(sent.gather, forward),
         backward: beside(sent.reduce, backward) + Beside::alone(sent.tied),
+        experts: sent.experts,
     };
     once * scenario.updates()
 }

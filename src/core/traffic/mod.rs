@@ -31,4 +31,4 @@ pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work,
 pub use shards::CONTENTION;
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
 pub(crate) use volume::{rank_key_width, tensor_pairs, widest_queries};
-pub use waits::{StageWaits, StageWindows, Wait, stage_waits};
+pub use waits::{Sent, StageWaits, StageWindows, Wait, stage_waits};

@@ -3,7 +3,7 @@
 use super::beside::Beside;
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
-use super::waits::Wait;
+use super::waits::{Sent, Wait};
 use crate::cluster::{Axis, Link};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
@@ -41,6 +41,9 @@ pub struct OverlapRow {
     /// Whether the group stays on the scale-up link.
     #[serde(skip)]
     pub link: Link,
+    /// Of gradients and `ZeRO` weights, those of routed experts.
+    #[serde(skip)]
+    pub experts: Sent,
 }
 
 /// A row in one of the passes.
@@ -79,6 +82,7 @@ impl OverlapRow {
             &mut self.exposed_s,
             &mut self.not_hidden_s,
             &mut self.slows_compute_s,
+            &mut self.experts.comm,
         ];
         let passes = self.passes.iter_mut().flat_map(|pass| {
             [
@@ -163,6 +167,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link: *link,
+            experts: total.experts,
         }
     };
     rows.iter().map(of).collect()

@@ -7,7 +7,7 @@
 use super::beside::Beside;
 use super::collective::Fabric;
 use super::gradients::Held;
-use super::waits::{StageWindows, Wait};
+use super::waits::{Sent, StageWindows, Wait};
 use crate::cluster::Group;
 use crate::run::{Reduction, Scenario};
 use crate::source::{Cited, FUJII_2024};
@@ -43,15 +43,16 @@ pub(super) fn shards(
         .copied()
         .unwrap_or(0)
         .max(1) as f64;
-    let all = |parts: [(f64, Group); 2], bytes: f64| -> (Bytes, Seconds) {
-        parts
-            .iter()
-            .fold((Bytes::ZERO, Seconds::ZERO), |sum, (elements, group)| {
-                let n = group.size as f64;
-                let sent = Bytes(bytes * elements * (n - 1.0) / n);
-                let time = fabric.gather(*group, Bytes(bytes * elements / layers)) * layers;
-                (sum.0 + sent, sum.1 + time)
-            })
+    // Of all parameters, and of the routed experts.
+    let all = |parts: [(f64, Group); 2], bytes: f64| {
+        let [dense, experts] = parts.map(|(elements, group)| {
+            let n = group.size as f64;
+            Sent {
+                bytes: Bytes(bytes * elements * (n - 1.0) / n),
+                comm: fabric.gather(group, Bytes(bytes * elements / layers)) * layers,
+            }
+        });
+        [dense + experts, experts]
     };
     let share = scenario.software.overlap.dp;
     let tax = CONTENTION.value;
@@ -64,37 +65,36 @@ pub(super) fn shards(
     } else {
         scenario.reductions() as f64 / m
     };
-    let (sent, scatter) = all(trained, scenario.reduced_gradient());
-    let (sent, scatter) = (sent * often, scatter * often);
+    let sent = all(trained, scenario.reduced_gradient()).map(|part| part * often);
     let fsdp = scenario.software.fsdp;
-    let (fetched, gather) = if zero.stage == 3 || fsdp {
+    let once = if zero.stage == 3 || fsdp {
         all(owned, scenario.gathered_weight())
     } else {
-        (Bytes::ZERO, Seconds::ZERO)
+        Default::default()
     };
     let beside = |comm, window| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
     let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
-    let (fetched, gather) = if held {
-        (fetched / m, gather * (1.0 / m))
+    let fetched = once.map(|part| part * if held { 1.0 / m } else { 1.0 });
+    let gather = fetched[0].comm;
+    // Gathered before the forward pass, and by ZeRO-3 again before the backward pass.
+    let (passes, again) = if zero.stage == 3 && !held {
+        (2.0, gather)
     } else {
-        (fetched, gather)
-    };
-    let again = if zero.stage == 3 && !held {
-        gather
-    } else {
-        Seconds::ZERO
+        (1.0, Seconds::ZERO)
     };
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
-        bytes: fetched * if zero.stage == 3 && !held { 2.0 } else { 1.0 },
+        bytes: fetched[0].bytes * passes,
         forward: beside(gather, windows.forward),
         backward: beside(again, windows.backward),
+        experts: fetched[1] * passes,
     };
     let gradients = Wait {
-        bytes: sent,
+        bytes: sent[0].bytes,
         forward: Beside::default(),
-        backward: beside(scatter, left),
+        backward: beside(sent[0].comm, left),
+        experts: sent[1],
     };
     (weights, gradients)
 }

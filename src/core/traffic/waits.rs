@@ -35,6 +35,35 @@ pub struct StageWindows {
     pub backward: Seconds,
 }
 
+/// What a GPU sends, and how long that is on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Time on the wire.
+    pub comm: Seconds,
+}
+
+impl Add for Sent {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            comm: self.comm + other.comm,
+        }
+    }
+}
+
+impl Mul<f64> for Sent {
+    type Output = Self;
+    fn mul(self, times: f64) -> Self {
+        Self {
+            bytes: self.bytes * times,
+            comm: self.comm * times,
+        }
+    }
+}
+
 /// One kind of message, of a micro-batch or of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wait {
@@ -44,6 +73,8 @@ pub struct Wait {
     pub forward: Beside,
     /// The same in the backward pass.
     pub backward: Beside,
+    /// Of all that, gradients and weights of routed experts: their data-parallel groups are others.
+    pub experts: Sent,
 }
 
 impl Wait {
@@ -66,6 +97,7 @@ impl Add for Wait {
             bytes: self.bytes + other.bytes,
             forward: self.forward + other.forward,
             backward: self.backward + other.backward,
+            experts: self.experts + other.experts,
         }
     }
 }
@@ -77,6 +109,7 @@ impl Mul<f64> for Wait {
             bytes: self.bytes * times,
             forward: self.forward * times,
             backward: self.backward * times,
+            experts: self.experts * times,
         }
     }
 }
@@ -203,6 +236,7 @@ fn tensor(
         bytes: traffic.tp,
         forward: pass(forward) + Beside::alone(once),
         backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(once) + reductions,
+        ..Wait::default()
     }
 }
 
@@ -268,6 +302,7 @@ fn context(
         bytes: traffic.cp,
         forward,
         backward: forward * (again - 1.0) + backward,
+        ..Wait::default()
     }
 }
 
@@ -315,6 +350,7 @@ fn experts(
         bytes: traffic.ep,
         forward: both * forward,
         backward: both * (1.0 - forward),
+        ..Wait::default()
     }
 }
 

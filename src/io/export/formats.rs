@@ -3,10 +3,11 @@
 use super::{csv, markdown};
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, evaluate};
-use crate::core::run::Run;
+use crate::core::run::{Run, Value};
+use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
-    Dialect, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron,
-    nanotron, not_said, peft, torchtitan, torchtune, trl,
+    Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry,
+    megatron, nanotron, not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
 use crate::io::link::encode;
@@ -129,7 +130,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     }
     let evaluation = evaluate(run)?;
     Ok(match (id, dialect(id)) {
-        (_, Some(dialect)) => launch(dialect, &evaluation, stamp),
+        (_, Some(dialect)) => launch(dialect, &evaluation, stamp, None),
         ("json", _) => pretty(&Whole {
             made: stamp.made(),
             link: stamp.link(run),
@@ -155,9 +156,79 @@ pub fn launcher(run: &Run) -> &'static str {
     }
 }
 
-/// Settings of a program, with what they leave out in comments.
-fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
+/// What some steps on mock data need beside a layout, and that every step is logged, by dialect. Source: `arguments.py` of
+/// Megatron-LM, its examples with mock data; `job_config.py` of torchtitan, its debug model; `DeepSpeed`'s configuration JSON.
+const TRIALS: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "megatron",
+        &[
+            ("--mock-data", ""),
+            ("--tokenizer-type", "NullTokenizer"),
+            ("--split", "99,1,0"),
+            ("--train-iters", "20"),
+            ("--lr", "1e-5"),
+            ("--eval-iters", "0"),
+            ("--log-interval", "1"),
+        ],
+    ),
+    (
+        "torchtitan",
+        &[
+            ("training.dataset", "c4_test"),
+            ("training.steps", "20"),
+            ("metrics.log_freq", "1"),
+        ],
+    ),
+    ("deepspeed", &[("steps_per_print", "1")]),
+];
+
+/// The launch of some steps of `run` on mock data, by the program that its software is.
+///
+/// # Errors
+/// Why the Run makes no sense.
+pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
+    let run = Run {
+        tokens_total: None,
+        ..run.clone()
+    };
+    let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
+    let own = TRIALS.iter().find(|(id, _)| *id == dialect.id);
+    let value = |text: &str| match text {
+        "" => Value::Bool(true),
+        text => scalar(text),
+    };
+    let settings = own.map(|(_, settings)| {
+        let settings = settings.iter();
+        let named = settings.map(|(name, text)| ((*name).to_owned(), value(text)));
+        named.collect()
+    });
+    let evaluation = evaluate(&run)?;
+    let text = launch(dialect, &evaluation, stamp, settings);
+    let layout = &evaluation.scenario.layout;
+    Ok(if layout.gpus > layout.per_node {
+        text.replacen("\ntorchrun ", MEETING, 1)
+    } else {
+        text
+    })
+}
+
+/// How the nodes of a launch find each other: torchrun takes its arguments from variables as well.
+const MEETING: &str = "\n# the same on every node; HEAD_NODE is the name of the first\nexport PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"\ntorchrun ";
+
+/// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
+fn launch(
+    dialect: &Dialect,
+    evaluation: &Evaluation,
+    stamp: &Stamp,
+    trial: Option<Entries>,
+) -> String {
     let run = &evaluation.scenario.run;
+    let what = match trial {
+        Some(_) => "20 steps on mock data, every step logged; bring the log to My runs",
+        None => {
+            "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours"
+        }
+    };
     let mut comments = vec![
         format!(
             "{} on {} x {}",
@@ -165,10 +236,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
             run.gpus,
             run.gpu.title()
         ),
-        format!(
-            "{}: settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
-            stamp.made()
-        ),
+        format!("{}: {what}", stamp.made()),
         stamp.link(run),
     ];
     let lost = not_said(dialect, &evaluation.scenario);
@@ -178,7 +246,9 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
         comments.push(format!("{} cannot say, and the link does:", dialect.name));
         comments.extend(lost.iter().map(|(key, value)| format!("  {key} = {value}")));
     }
-    (dialect.print)(&(dialect.write)(&evaluation.scenario), &comments)
+    let mut entries = (dialect.write)(&evaluation.scenario);
+    entries.extend(trial.into_iter().flatten());
+    (dialect.print)(&entries, &comments)
 }
 
 #[cfg(test)]
@@ -236,5 +306,51 @@ mod tests {
             ..Run::default()
         };
         assert_eq!(export(&run, "csv", &STAMP).unwrap_err()[0].field, "tp");
+    }
+
+    /// Every run that is named as the one to make next: its launch command, read back, is that run, and needs no data.
+    #[test]
+    fn a_trial_launches_the_run_that_it_names_on_mock_data() {
+        use crate::core::calibrate::candidates;
+        for (stack, gpus) in [
+            ("megatron-2025", 8),
+            ("megatron-2025", 32),
+            ("torchtitan", 16),
+        ] {
+            let mut question = Run {
+                tokens_total: Some(15e12),
+                ..Run::default()
+            };
+            question.stack.base = Some(stack);
+            let all = candidates(&question, &[], gpus);
+            assert!(all.len() > 4, "{stack} {}", all.len());
+            for run in all {
+                let text = trial(&run, &STAMP).unwrap();
+                let many = run.gpus > 8;
+                assert_eq!(text.contains("PET_RDZV_ENDPOINT"), many, "{text}");
+                let wanted = if stack == "torchtitan" {
+                    ["--training.dataset c4_test", "--training.steps 20"]
+                } else {
+                    ["--mock-data", "--train-iters 20"]
+                };
+                assert!(wanted.iter().all(|word| text.contains(word)), "{text}");
+                // The comments hold the link, which says all.
+                let bare: String = text
+                    .lines()
+                    .filter(|line| !line.starts_with("# "))
+                    .fold(String::new(), |all, line| all + line + "\n");
+                let back = crate::io::import::read(&bare, &Run::default()).unwrap().run;
+                let key = |run: &Run| {
+                    let sizes = [run.gpus, run.tp, run.pp, run.cp, run.seq_len];
+                    (
+                        sizes,
+                        run.micro_batch,
+                        run.global_batch,
+                        run.recompute.clone(),
+                    )
+                };
+                assert_eq!(key(&back), key(&run), "{text}");
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
+use crate::view::panels::step::by_profile;
 use crate::view::panels::waterfall::parts;
 use crate::view::panels::{uneven, words};
 
@@ -46,8 +47,10 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let warnings = report.warnings.iter();
     let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message.to_string()]));
     let (made, link) = (stamp.made(), stamp.link(run));
+    let profile = by_profile(evaluation).map_or_else(String::new, |words| format!("{words}\n\n"));
     [
         answer,
+        profile,
         settings(evaluation),
         step(evaluation),
         memory(evaluation),
@@ -255,8 +258,29 @@ fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::calibrate::fit_step;
     use crate::core::report::evaluate;
     use crate::core::run::Run;
+
+    #[test]
+    fn a_report_by_a_profile_says_so_with_its_range() {
+        let mut run = Run::default();
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        run.profile = fit_step(&run, seconds * 1.1).unwrap();
+        run.profile.name = Some("ours".to_owned());
+        let evaluation = evaluate(&run).unwrap();
+        let text = markdown(&evaluation, &Stamp::default());
+        let high = show_seconds(evaluation.report.step.high_s);
+        assert!(
+            text.contains("By the profile “ours”") && text.contains(&high),
+            "{text}"
+        );
+        let json = crate::io::export::export(&run, "json", &Stamp::default()).unwrap();
+        assert!(
+            json.contains("\"log_sd\"") && json.contains("\"ours\""),
+            "{json}"
+        );
+    }
 
     #[test]
     fn every_row_of_a_table_has_as_many_cells_as_its_head() {

@@ -12,7 +12,7 @@ mod picture;
 mod trace;
 
 pub use bars::picture;
-pub use formats::{FORMATS, Format, Stamp, export, launcher};
+pub use formats::{FORMATS, Format, Stamp, export, launcher, trial};
 pub use ops::ops_csv;
 pub use order::Order;
 pub use picture::{Picture, stacked, svg};

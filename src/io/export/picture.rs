@@ -1,15 +1,24 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
-use crate::core::report::Evaluation;
+use crate::core::message::verbatim;
+use crate::core::pipeline::schedule;
+use crate::core::report::{Evaluation, Variant};
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
-use crate::view::charts::palette::Theme;
+use crate::view::charts::palette::{Rgb, Theme};
 use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
+use crate::view::gallery::letter;
+use crate::view::node::markup::{Node, el, text};
 use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
 use crate::view::panels::words;
 use plotters::prelude::{DrawingBackend, SVGBackend};
+
+/// Room behind the axis for half of its last number.
+const RIGHT: f64 = 24.0;
 
 /// What is seen of which timeline.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +42,18 @@ impl Picture<'_> {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     pub fn size(&self, scale: f64) -> (u32, u32) {
-        let height = Shape::of(self.evaluation.order.ranks.len()).height();
         let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
+        let height = Shape::of(self.ranks()).height();
         (pixels(self.width + NAMES), pixels(height + TITLE))
+    }
+
+    fn ranks(&self) -> usize {
+        self.evaluation.order.ranks.len()
+    }
+
+    fn schedule(&self) -> &'static str {
+        let id = self.evaluation.report.pipeline.schedule;
+        schedule(id).map_or(id, |row| row.name)
     }
 
     /// Paints it with title, names, paper and hatch.
@@ -43,32 +61,46 @@ impl Picture<'_> {
     /// # Errors
     /// Errors of the drawing backend, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
-        let evaluation = self.evaluation;
-        let shape = Shape::of(evaluation.order.ranks.len());
-        let rows = self.sums.rows(evaluation.timeline(), shape.stride);
-        let (report, versions) = (&evaluation.report, versions(evaluation));
+        let report = &self.evaluation.report;
         let title = format!(
-            "{} on {} GPUs, {}: {}",
-            evaluation.scenario.run.model.title(),
-            evaluation.scenario.run.gpus,
-            crate::core::pipeline::schedule(report.pipeline.schedule)
-                .map_or(report.pipeline.schedule, |row| row.name),
+            "{}, {}: {}",
+            whose(self.evaluation),
+            self.schedule(),
             words::pipeline(&report.pipeline, report.layout.microbatches)
         );
+        let curve = memory_curve(self.evaluation, self.rank);
+        self.draw(backend, scale, &title, Shape::of(self.ranks()), &curve, 0)
+    }
+
+    fn draw<DB: DrawingBackend>(
+        &self,
+        backend: &mut DB,
+        scale: f64,
+        title: &str,
+        shape: Shape,
+        curve: &[(f64, u32)],
+        most: u32,
+    ) -> Result<(), String> {
+        let evaluation = self.evaluation;
+        let timeline = evaluation.timeline();
+        let rows = self.sums.rows(timeline, shape.stride);
+        let versions = versions(evaluation);
+        let end = self.view.x(timeline.makespan(), self.width);
         let picture = TimelinePicture {
             cells: &cells(&rows, self.view, self.width),
             shape,
             frame: Some(Frame {
-                title: &title,
+                title,
                 rank: self.rank,
+                end: end.clamp(0.0, self.width),
             }),
             view: self.view,
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
-            curve: &memory_curve(evaluation, self.rank),
+            curve,
             version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
-            capacity: mebibytes(report.memory.capacity_bytes),
-            most: 0,
+            capacity: mebibytes(evaluation.report.memory.capacity_bytes),
+            most,
             palette: self.theme.palette(),
             scale,
         };
@@ -79,39 +111,101 @@ impl Picture<'_> {
     }
 }
 
-/// Several pictures one below the other, as one SVG.
+/// The Run of a picture, in a line.
+fn whose(evaluation: &Evaluation) -> String {
+    let run = &evaluation.scenario.run;
+    format!("{} on {} GPUs", run.model.title(), run.gpus)
+}
+
+/// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window and
+/// width.
 #[must_use]
-pub fn stacked(pictures: &[Picture]) -> String {
+pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
+    let Some(first) = pictures.first() else {
+        return String::new();
+    };
+    let curves: Vec<_> = pictures
+        .iter()
+        .map(|picture| memory_curve(picture.evaluation, picture.rank))
+        .collect();
+    let most = curves.iter().flatten().map(|at| at.1).max().unwrap_or(0);
+    let palette = first.theme.palette();
+    let mut top = TITLE;
     let mut inside = String::new();
-    let (mut width, mut top) = (0, 0);
-    for picture in pictures {
-        let (across, down) = picture.size(1.0);
-        inside.push_str(&svg(picture).replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
-        width = width.max(across);
-        top += down;
+    for (at, (picture, curve)) in pictures.iter().zip(&curves).enumerate() {
+        let report = &picture.evaluation.report;
+        let title = format!(
+            "{}  {}: step {}, bubble {}, peak {} of {}",
+            letter(at),
+            Variant::of(&picture.evaluation.scenario.run).name(),
+            show_seconds(report.step.time_s),
+            show_percent(report.pipeline.bubble_fraction),
+            unit.show(report.memory.peak_bytes),
+            unit.show(report.memory.capacity_bytes)
+        );
+        let shape = Shape::low(picture.ranks());
+        let height = (shape.height() + TITLE).ceil();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
+        let size = ((first.width + NAMES).ceil() as u32, height as u32);
+        let lane = painted(size, |backend| {
+            picture.draw(backend, 1.0, &title, shape, curve, most)
+        });
+        inside.push_str(&lane.replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
+        top += height;
     }
+    let rgb = |(r, g, b): Rgb| format!("rgb({r},{g},{b})");
+    let (ink, muted, line) = (palette.text, rgb(palette.muted), rgb(palette.line));
+    let words = |x: f64, y: f64, anchor: &str, colour: &str, words: String| {
+        let (x, y) = (format!("{x:.1}"), format!("{y}"));
+        let place = [("x", &*x), ("y", &y), ("text-anchor", anchor)];
+        let look = [("fill", colour), ("font-size", "12")];
+        el(
+            "text",
+            &[place.as_slice(), &look].concat(),
+            &[text(verbatim(words))],
+        )
+    };
+    let rule = |d: &str, colour: &str, opacity: &str| {
+        let stroke = [("d", d), ("stroke", colour), ("stroke-opacity", opacity)];
+        el("path", &stroke, &[])
+    };
+    let across = first.width + NAMES;
+    let mut axis = vec![
+        words(8.0, 18.0, "start", &rgb(ink), whose(first.evaluation)),
+        rule(&format!("M{NAMES} {top}H{across}"), &muted, "1"),
+    ];
+    for tick in ticks(first.view.start, first.view.end, 8) {
+        let x = NAMES + first.view.x(tick, first.width);
+        // Over the lanes too: what stands at one time stands at one place.
+        axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line, "0.5"));
+        axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
+    }
+    let axis = Node::from_iter(axis).to_html();
     format!(
-        "<svg width=\"{width}\" height=\"{top}\" xmlns=\"http://www.w3.org/2000/svg\">{inside}</svg>"
+        "<svg width=\"{}\" height=\"{}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{}\"/>{inside}{axis}</svg>",
+        (across + RIGHT).ceil(),
+        top + TITLE,
+        rgb(palette.paper)
     )
 }
 
 /// The picture as SVG; empty where it cannot be painted.
 #[must_use]
 pub fn svg(picture: &Picture) -> String {
+    painted(picture.size(1.0), |backend| picture.paint(backend, 1.0))
+}
+
+fn painted(size: (u32, u32), paint: impl Fn(&mut SVGBackend) -> Result<(), String>) -> String {
     let mut out = String::new();
-    let size = picture.size(1.0);
-    let painted = {
-        let mut backend = SVGBackend::with_string(&mut out, size);
-        picture.paint(&mut backend, 1.0)
-    };
-    if painted.is_ok() { out } else { String::new() }
+    let result = paint(&mut SVGBackend::with_string(&mut out, size));
+    if result.is_ok() { out } else { String::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use crate::core::run::{Run, Schedule};
 
     #[test]
     fn the_svg_has_a_title_names_a_hatch_and_every_op() {
@@ -124,7 +218,6 @@ mod tests {
             rank: 0,
             theme: Theme::Light,
         };
-        let both = stacked(&[picture, picture]);
         let svg = svg(&picture);
         assert!(
             svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"),
@@ -136,13 +229,61 @@ mod tests {
         // 45 degree lines stand under every row, each as tall as wide.
         assert!(svg.matches("<line").count() > 4 * 200);
         let (width, height) = picture.size(1.0);
-        assert!(both.starts_with(&format!("<svg width=\"{width}\" height=\"{}\"", 2 * height)));
-        assert!(both.contains(&format!("<svg y=\"{height}\"")));
-        assert_eq!(both.matches("#0C3E81").count(), 2 * 4 * 32);
         assert!(svg.contains(&format!("width=\"{width}\" height=\"{height}\"")));
         for number in svg.split("x1=\"").skip(1) {
             let x: f64 = number.split('"').next().unwrap().parse().unwrap();
             assert!((0.0..=f64::from(width)).contains(&x));
+        }
+    }
+
+    /// One second stands at one place in all timelines of the picture, and the axis stands once, below them.
+    #[test]
+    fn stacked_timelines_share_one_axis_and_one_scale() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            evaluate(&run).unwrap()
+        };
+        let all = [Schedule::OneFOneB, Schedule::ZbV].map(of);
+        let ends = all.each_ref().map(|one| one.timeline().makespan());
+        let view = Viewport::all(ends[0].max(ends[1]));
+        let sums = all.each_ref().map(|one| Sums::of(one.timeline()));
+        let pictures: Vec<Picture> = all
+            .iter()
+            .zip(&sums)
+            .map(|(evaluation, sums)| Picture {
+                evaluation,
+                sums,
+                view,
+                width: 900.0,
+                rank: evaluation.report.memory.peak_stage,
+                theme: Theme::Light,
+            })
+            .collect();
+        let svg = stacked(&pictures, MemoryUnit::Gib);
+        let tick = tick_label(1.0);
+        assert_eq!(svg.matches(&format!(">{tick}</text>")).count(), 1, "{tick}");
+        for title in ["A  1F1B: step", "B  ZB-V: step"] {
+            assert_eq!(svg.matches(title).count(), 1, "{title}");
+        }
+        // The last block of each ends where its pipeline does.
+        for (lane, end) in svg.split("<svg y=").skip(1).zip(ends) {
+            let number = |tag: &str, name: &str| -> f64 {
+                let value = tag.split(&format!(" {name}=\"")).nth(1).unwrap();
+                value.split('"').next().unwrap().parse().unwrap()
+            };
+            let palette = Theme::Light.palette();
+            let paper =
+                [palette.paper, palette.line].map(|(r, g, b)| format!("#{r:02X}{g:02X}{b:02X}"));
+            let blocks = lane
+                .split("<rect")
+                .skip(1)
+                .filter(|tag| !paper.iter().any(|colour| tag.contains(colour.as_str())));
+            let last = blocks.map(|tag| number(tag, "x") + number(tag, "width"));
+            let last = last.fold(0.0, f64::max) - NAMES;
+            assert!((last - view.x(end, 900.0)).abs() < 2.5, "{last}");
         }
     }
 }

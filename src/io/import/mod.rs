@@ -186,7 +186,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
     Ok(read)
 }
 
-/// Reads the settings of a program that are at hand as entries, over `present`.
+/// Reads the settings of a program that are at hand as entries, over `present`; `stack` as in [`finish`].
 ///
 /// # Errors
 /// What cannot be read, by entry.
@@ -194,10 +194,11 @@ pub(crate) fn read_entries(
     dialect: &Dialect,
     entries: Entries,
     present: &Run,
+    stack: Option<&'static str>,
 ) -> Result<Meaning, Vec<Issue>> {
     let format = t!("settings of {dialect}", dialect = dialect.name);
     let reader = SettingsReader::new(entries, present.clone());
-    let read = finish(dialect, reader, format, None)?;
+    let read = finish(dialect, reader, format, stack)?;
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() {
         Ok(read)

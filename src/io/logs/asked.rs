@@ -49,7 +49,9 @@ pub struct Understood {
     pub step: Option<Steps>,
     /// What is to be kept of it; none where nothing was measured.
     pub observation: Option<Observation>,
-    /// Entry and how it was read.
+    /// Figure and how it was read.
+    pub measured: Vec<(String, String)>,
+    /// Setting and how it was read.
     pub used: Vec<(String, String)>,
     /// What it leaves out, and what is taken instead.
     pub assumed: Vec<String>,
@@ -104,15 +106,17 @@ impl Wanted {
 impl Understood {
     fn of(reading: &Reading, shown: impl Fn(&Message) -> String) -> Self {
         let all = |messages: &[Message]| messages.iter().map(&shown).collect();
-        let used = reading.used.iter();
+        let pairs = |all: &[(Message, Message)]| {
+            let shown = all.iter().map(|(entry, how)| (shown(entry), shown(how)));
+            shown.collect()
+        };
         Self {
             program: shown(&reading.program),
             link: link::encode(&reading.run),
             step: reading.step,
             observation: reading.observation(""),
-            used: used
-                .map(|(entry, how)| (shown(entry), shown(how)))
-                .collect(),
+            measured: pairs(&reading.measured),
+            used: pairs(&reading.used),
             assumed: all(&reading.assumed),
             notes: all(&reading.notes),
         }

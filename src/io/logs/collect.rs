@@ -34,6 +34,8 @@ pub(crate) struct Heard {
     pub mamf: Mamf,
     /// What an out-of-memory message needed, GiB: at least.
     pub ran_out: Option<f64>,
+    /// The progress bar that takes longest: its steps, and the seconds of all.
+    bar: (u64, f64),
     /// The step of the last line that printed one.
     step: Option<u64>,
 }
@@ -79,7 +81,7 @@ impl Heard {
         if let Some(series) = found {
             series.add(step, value);
         } else {
-            let mut series = Series::default();
+            let mut series = Series::of(quantity);
             series.add(step, value);
             self.series.push((program, quantity, series));
         }
@@ -132,17 +134,20 @@ impl Heard {
         any
     }
 
-    /// `86224MiB / 97871MiB`.
+    /// `86224MiB / 97871MiB`, or a line of `--query-gpu=memory.used,memory.total --format=csv`: `86224 MiB, 97871 MiB`.
     fn smi(&mut self, line: &str) -> bool {
-        let Some((before, behind)) = line.split_once("MiB /") else {
+        let Some((before, behind)) = line.split_once("MiB") else {
             return false;
         };
-        let used = before.rsplit(|c: char| !c.is_ascii_digit()).next();
-        let total = number(behind).map(|(value, _)| value / 1024.0);
-        let (Some(used), Some(total)) = (used.and_then(|used| used.parse::<f64>().ok()), total)
-        else {
+        let used = before.trim_end().rsplit(|c: char| !c.is_ascii_digit());
+        let used = used.take(1).find_map(|used| used.parse::<f64>().ok());
+        let total = number(behind.trim_start_matches([' ', '/', ',']));
+        let total = total.filter(|(_, unit)| unit.trim_start().starts_with("MiB"));
+        let (Some(one), Some(other)) = (used, total.map(|(value, _)| value)) else {
             return false;
         };
+        // The query has them in any order.
+        let (used, total) = (one.min(other), one.max(other) / 1024.0);
         self.step = Some(1);
         self.add(Program::NvidiaSmi, Quantity::Device, used / 1024.0);
         self.add(Program::NvidiaSmi, Quantity::DeviceMemory, total);
@@ -207,6 +212,18 @@ impl Heard {
         let Some((done, _)) = done.and_then(|text| text.split_once('/')) else {
             return false;
         };
+        // Checkpoints are loaded and texts tokenised under bars of their own: the training is what takes longest.
+        let count = at.and_then(|text| text.trim_end().rsplit('/').next()?.trim().parse().ok());
+        let bar = (count.unwrap_or(0), count.unwrap_or(0) as f64 * seconds);
+        if bar.0 != self.bar.0 {
+            if bar.1 < self.bar.1 {
+                return false;
+            }
+            let others =
+                |(_, quantity, _): &(Program, Quantity, Series)| *quantity != Quantity::Iterations;
+            self.series.retain(others);
+            self.bar = bar;
+        }
         self.step = done.parse().ok();
         self.add(Program::ProgressBar, Quantity::Iterations, seconds);
         true

@@ -3,6 +3,7 @@
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::io::dialect::{Dialect, Entries, deepspeed, megatron};
+use crate::io::export::launcher;
 use crate::io::import::{Meaning, read_entries};
 
 /// Arguments that are kept; Megatron-LM has some 700.
@@ -55,7 +56,11 @@ impl Dump {
                 return None;
             };
         entries.retain(|(_, value)| *value != Value::Null);
-        Some(read_entries(dialect, entries, present))
+        // The software is the page's where someone chose one of this program.
+        let chosen = present.stack.base != Run::default().stack.base;
+        let is_own = chosen && launcher(present) == dialect.id;
+        let stack = (!is_own).then(|| (dialect.stack)(&entries));
+        Some(read_entries(dialect, entries, present, stack))
     }
 
     /// As Megatron-LM's command line has them: the dump names what was parsed, and holds every default.

@@ -139,6 +139,9 @@ fn nothing() -> Message {
 fn recognise(head: &[u8]) -> Result<Kind, Issue> {
     let refuse = |message: Message| Err(Issue::error("", message));
     match head {
+        [b'P', b'K', 3, 4, ..] if !holds(head, b"data.pkl") => {
+            return refuse(t!("compressed: unpack it first"));
+        }
         // Protocols 2 to 5; a file of torch.save is a zip of one.
         [0x80, 2..=5, ..] | [b'P', b'K', 3, 4, ..] => {
             return refuse(t!(
@@ -146,7 +149,16 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
                 command = crate::core::message::verbatim(PICKLE)
             ));
         }
-        [0x1f, 0x8b, ..] => return refuse(t!("compressed: unpack it first (gunzip)")),
+        // gzip, zstd, xz, bzip2.
+        [0x1f, 0x8b, ..]
+        | [0x28, 0xb5, 0x2f, 0xfd, ..]
+        | [0xfd, b'7', b'z', ..]
+        | [b'B', b'Z', b'h', ..] => {
+            return refuse(t!("compressed: unpack it first"));
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            return refuse(t!("UTF-16: save it as UTF-8"));
+        }
         _ => {}
     }
     if head.contains(&0) {
@@ -172,6 +184,10 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
         }
     }
     Ok(Kind::Text(Box::default()))
+}
+
+fn holds(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|part| part == word)
 }
 
 /// How a snapshot becomes JSON.

@@ -5,7 +5,7 @@
 use Quantity::{
     Allocated, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration,
     MicroBatch, Reserved, SamplesPerSecond, Seconds, SeqLen, Setting, StepsPerSecond, Theory,
-    Timer, TokensPerGpu, TokensPerSecond, Totals,
+    Timer, TokensPerGpu, TokensPerSecond,
 };
 
 /// A program that writes logs.
@@ -64,8 +64,6 @@ pub enum Quantity {
     Seconds,
     /// Sequences a step, printed in the line itself.
     GlobalBatch,
-    /// Sequences trained on so far.
-    Totals,
     /// Tokens a second and GPU.
     TokensPerGpu,
     /// Tokens a second over all GPUs.
@@ -110,6 +108,10 @@ pub(crate) struct Pattern {
     pub numbers: &'static [(&'static str, Quantity, f64)],
 }
 
+/// What a mesh says of data parallelism, which is no field of a Run: times the other degrees it is the GPUs.
+pub(crate) const REPLICAS: &str = "dp_replicate";
+/// The same of those that share their states.
+pub(crate) const SHARDS: &str = "dp_shard";
 /// 2²⁰ bytes in GiB.
 const MIB: f64 = 1.0 / 1024.0;
 /// 10⁹ bytes in GiB.
@@ -138,14 +140,16 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     // Megatron-DeepSpeed, before Megatron-LM whose words it has: samples/sec of all GPUs.
     row(MegatronDeepSpeed, &["samples/sec:", "elapsed time per iteration (ms):", "approx flops per GPU"], &[("iteration", Iteration, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("samples/sec:", CurrentSamplesPerSecond, 1.0)]),
     // Megatron-LM training.py: ms an iteration, mean of the log interval.
-    row(MegatronLm, &["iteration", "elapsed time per iteration (ms):"], &[("iteration", Iteration, 1.0), ("consumed samples:", Totals, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("global batch size:", GlobalBatch, 1.0)]),
+    row(MegatronLm, &["iteration", "elapsed time per iteration (ms):"], &[("iteration", Iteration, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("global batch size:", GlobalBatch, 1.0)]),
     // Megatron-LM common_utils.py: "MB" of 2^20 bytes, a line a model-parallel rank, after iterations 1 and 2.
     row(MegatronLm, &["[Rank", "iterations) memory (MB)", "max allocated:"], &[("(after", Iteration, 1.0), ("max allocated:", Allocated, MIB), ("max reserved:", Reserved, MIB), ("total device memory used:", Device, MIB)]),
+    // Megatron-LM initialize.py, before its arguments.
+    row(MegatronLm, &["using world size:", "tensor-model-parallel size:"], &[("world size:", Setting("gpus"), 1.0), ("tensor-model-parallel size:", Setting("tp"), 1.0), ("pipeline-model-parallel size:", Setting("pp"), 1.0), ("context-parallel size:", Setting("cp"), 1.0)]),
     row(MegatronLm, &["Theoretical memory footprints:"], &[("total=", Theory, MIB)]),
     // Megatron-Bridge train_utils.py: memory in 1e9 bytes.
     row(MegatronBridge, &["Step Time :", "GPU utilization:"], &[("Step Time :", Seconds, 1.0)]),
     row(MegatronBridge, &["[Rank", "iterations) memory (GB)"], &[("(after", Iteration, 1.0), ("mem-max-allocated-gigabytes:", Allocated, GB), ("mem-max-reserved-gigabytes:", Reserved, GB)]),
-    row(MegatronBridge, &["train_step_timing in s"], &[("global_step", Iteration, 1.0), ("train_step_timing in s", Seconds, 1.0)]),
+    row(MegatronBridge, &["train_step_timing in s"], &[("global_step", Iteration, 1.0), ("train_step_timing in s", Seconds, 1.0), ("global_batch_size:", GlobalBatch, 1.0)]),
     // NeMo AutoModel train_ft.py: "tps 6924.50(865.56/gpu)", "tps 210.68/gpu" or "tps 6924.50".
     row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu)"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)]),
     row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerGpu, 1.0), ("tps/gpu", TokensPerGpu, 1.0)]),
@@ -154,7 +158,7 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Torchtitan, &["step:", "loss:", "memory:", "GiB(", "tps:"], &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tps:", TokensPerGpu, 1.0)]),
     row(Torchtitan, &["CUDA capacity:", "GiB memory"], &[("with", DeviceMemory, 1.0)]),
     row(Torchtitan, &["rainer is initialized with local batch size"], &[("global batch size", Setting("global_batch"), 1.0), ("sequence length", SeqLen, 1.0)]),
-    row(Torchtitan, &["Building device mesh with parallelism:"], &[("pp=", Setting("pp"), 1.0), ("tp=", Setting("tp"), 1.0), ("cp=", Setting("cp"), 1.0), ("ep=", Setting("ep"), 1.0)]),
+    row(Torchtitan, &["Building device mesh with parallelism:"], &[("pp=", Setting("pp"), 1.0), ("tp=", Setting("tp"), 1.0), ("cp=", Setting("cp"), 1.0), ("ep=", Setting("ep"), 1.0), ("dp_replicate=", Setting(REPLICAS), 1.0), ("dp_shard=", Setting(SHARDS), 1.0)]),
     // DeepSpeed timer.py: "GB" of 2^30 bytes.
     row(DeepSpeed, &["RunningAvgSamplesPerSec=", "MaxMemAllocated="], &[("global_step=", Iteration, 1.0), ("CurrSamplesPerSec=", CurrentSamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
     row(DeepSpeed, &["SamplesPerSec=", "MaxMemAllocated="], &[("SamplesPerSec=", SamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
@@ -167,13 +171,17 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(HfTrainer, &["train_samples_per_second", "="], &[("train_samples_per_second", SamplesPerSecond, 1.0)]),
     row(HfTrainer, &["Instantaneous batch size per device ="], &[("per device =", MicroBatch, 1.0)]),
     row(HfTrainer, &["Total train batch size (w. parallel"], &[("accumulation) =", Setting("global_batch"), 1.0)]),
-    // Accelerate's examples of peak memory, b2mb: 2^20 bytes.
-    row(Accelerate, &["GPU Total Peak Memory consumed during the train (max)"], &[("(max)", Allocated, MIB)]),
+    // Accelerate's and PEFT's examples of peak memory, b2mb: 2^20 bytes; PEFT's name the host's as well.
+    row(Accelerate, &["CPU Total Peak Memory consumed"], &[]),
+    row(Accelerate, &["Total Peak Memory consumed during the train (max)"], &[("(max)", Allocated, MIB)]),
     // nanotron trainer.py: three digits with a suffix.
     row(Nanotron, &["iteration:", "time_per_iteration_ms:", "tokens_per_sec_per_gpu:"], &[("iteration:", Iteration, 1.0), ("time_per_iteration_ms:", Seconds, 1e-3), ("tokens_per_sec:", TokensPerSecond, 1.0), ("global_batch_size:", GlobalBatch, 1.0)]),
     row(Nanotron, &["Memory usage:", "Peak allocated", "Peak reserved"], &[("Peak allocated", Allocated, MIB), ("Peak reserved", Reserved, MIB)]),
     // MaxText metric_logger.py and max_utils.py.
     row(MaxText, &["completed step:", "seconds:", "Tokens/s/device:"], &[("completed step:", Iteration, 1.0), ("seconds:", Seconds, 1.0), ("Tokens/s/device:", TokensPerGpu, 1.0)]),
+    row(MaxText, &["Config param global_batch_size_to_train_on:"], &[("train_on:", Setting("global_batch"), 1.0)]),
+    row(MaxText, &["Config param max_target_length:"], &[("length:", SeqLen, 1.0)]),
+    row(MaxText, &["Num_devices:"], &[("Num_devices:", Setting("gpus"), 1.0)]),
     row(MaxText, &["Using (GB)", "/"], &[("Using (GB)", InUse, 1.0), ("/", DeviceMemory, 1.0)]),
     // Composer: one figure a line; memory in 1e9 bytes.
     row(Composer, &["Train memory/peak_allocated_mem:"], &[("peak_allocated_mem:", Allocated, GB)]),
@@ -186,6 +194,7 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Composer, &["[batch="], &[("[batch=", Iteration, 1.0)]),
     // nvidia-smi: every process of the device.
     row(NvidiaSmi, &["MiB /", "MiB"], &[]),
+    row(NvidiaSmi, &[" MiB, ", " MiB"], &[]),
     // PyTorch's table and its refusal.
     row(PyTorch, &["| Allocated memory"], &[]),
     row(PyTorch, &["| GPU reserved memory"], &[]),

@@ -1,7 +1,7 @@
 //! What a file states of a run: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
-use super::patterns::{Program, Quantity};
+use super::patterns::{Program, Quantity, REPLICAS, SHARDS};
 use super::steps::Summary;
 use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
 use crate::core::issue::Issue;
@@ -48,7 +48,9 @@ pub struct Reading {
     pub peaks: Vec<Peak>,
     /// What was measured by itself, over what the model predicts.
     pub ratios: Vec<(Multiplier, f64)>,
-    /// What was found, and how it was read: entry and meaning.
+    /// What was measured, and how it was read: figure, value and unit.
+    pub measured: Vec<(Message, Message)>,
+    /// Settings that were found, and how they were read: entry and meaning.
     pub used: Vec<(Message, Message)>,
     /// What it leaves out, and what is taken instead.
     pub assumed: Vec<Message>,
@@ -72,6 +74,7 @@ impl Reading {
             sigma: NOISE,
             peaks: Vec::new(),
             ratios: Vec::new(),
+            measured: Vec::new(),
             used: Vec::new(),
             assumed: Vec::new(),
             notes: Vec::new(),
@@ -130,6 +133,11 @@ impl Reading {
                 self.used
                     .extend(used.map(|(entry, what)| (verbatim(entry), what)));
                 self.assumed.extend(meaning.assumed);
+                self.run.tokens_total = present.tokens_total;
+                self.assumed.push(t!(
+                    "GPU and links, as on this page: {gpu}",
+                    gpu = self.run.gpu.title()
+                ));
             }
             Some(Err(issues)) => {
                 let messages = issues.into_iter().map(|issue| issue.message);
@@ -139,7 +147,16 @@ impl Reading {
             }
             None => {}
         }
-        for (key, value) in &heard.settings {
+        let mesh = |key: &str| {
+            let said = heard.settings.iter().rev().find(|(known, _)| *known == key);
+            said.map(|(_, value)| *value)
+        };
+        let degrees = ["tp", "pp", "cp"].map(|key| mesh(key).unwrap_or(1.0));
+        let gpus = mesh(SHARDS).map(|shards| {
+            let gpus = shards * mesh(REPLICAS).unwrap_or(1.0) * degrees.iter().product::<f64>();
+            ("gpus", gpus)
+        });
+        for (key, value) in heard.settings.iter().chain(&gpus) {
             if self.run.assign(key, &Value::Number(*value)).is_ok() {
                 let count = group(&format!("{value:.0}"));
                 self.used.push((verbatim(*key), verbatim(count)));
@@ -161,7 +178,7 @@ impl Reading {
         }
         if heard.dump.run(present).is_none() {
             self.assumed.push(t!(
-                "model, cluster and layout, as on this page: the log has no arguments"
+                "what it does not state of model, cluster and layout is as on this page"
             ));
         }
         self.device(heard);
@@ -263,7 +280,7 @@ impl Reading {
                     gib = significant(gib, 4),
                     unit = verbatim(unit)
                 );
-                self.used.push((words, shown));
+                self.measured.push((words, shown));
                 self.peaks.push(Peak { kind, gib });
             }
         }
@@ -305,7 +322,7 @@ impl Reading {
                 show_seconds(crate::core::units::Seconds(seconds)),
                 format!("{:.0}", seconds / sum * 100.0),
             );
-            self.used.push((
+            self.measured.push((
                 Message::plain(name),
                 t!("{shown}, {percent} % of what is timed", shown, percent),
             ));
@@ -369,7 +386,7 @@ impl Reading {
                 NOISE.max(found.spread)
             };
             let (used, left_out) = (found.used, found.left_out);
-            self.used.push((
+            self.measured.push((
                 words,
                 t!("{seconds} a step: the median of {used}; first and odd ones left out: {left_out}", seconds = show_seconds(crate::core::units::Seconds(found.median)), used, left_out),
             ));
@@ -432,7 +449,7 @@ impl Reading {
                 (Multiplier::NodeLinks, gpu.intra.0 * INTRA.value)
             };
             let latency = show_seconds(crate::core::units::Seconds(latency));
-            self.used.push((
+            self.measured.push((
                 verbatim("busbw"),
                 t!(
                     "{bandwidth} of large messages, latency {latency}; the model takes {expected}",
@@ -463,7 +480,7 @@ impl Reading {
         if let Some(tflops) = heard.mamf.tflops() {
             let rate = Rates::of(&scenario).gemm.0 / 1e12;
             let expected = tflops * OF_BEST_SHAPE * IN_TRAINING.value;
-            self.used.push((
+            self.measured.push((
                 verbatim("TFLOPS"),
                 t!("{tflops} TFLOP/s of the best shape: {expected} in training, the model takes {rate}", tflops = significant(tflops, 4), expected = significant(expected, 3), rate = significant(rate, 3)),
             ));

@@ -107,7 +107,7 @@ impl Snapshot {
         for ((kind, words), bytes) in kinds.into_iter().zip(most) {
             let gib = bytes / GIB;
             let shown = t!("{gib} GiB", gib = significant(gib, 4));
-            reading.used.push((words, shown));
+            reading.measured.push((words, shown));
             reading.peaks.push(Peak { kind, gib });
         }
         if self.state.events == 0 {

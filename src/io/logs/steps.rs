@@ -1,15 +1,19 @@
 //! The step out of many: the first ones and the odd ones left out, the median and the spread of the rest.
 
+use super::patterns::Quantity;
+
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;
 /// Steps that are kept; of more, every other one.
 const MAX_KEPT: usize = 65_536;
 
-/// Values by step number, the largest of each: ranks that print the same step wait for the slowest.
+/// Values by step number, that of the slowest rank: ranks that print the same step wait for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     values: Vec<(u64, f64)>,
     stride: u64,
+    /// Of rates the smallest is the slowest.
+    is_rate: bool,
 }
 
 /// What a series comes to.
@@ -26,6 +30,22 @@ pub(crate) struct Summary {
 }
 
 impl Series {
+    /// A series of `quantity`, empty.
+    #[must_use]
+    pub fn of(quantity: Quantity) -> Self {
+        Self {
+            is_rate: matches!(
+                quantity,
+                Quantity::TokensPerGpu
+                    | Quantity::TokensPerSecond
+                    | Quantity::SamplesPerSecond
+                    | Quantity::CurrentSamplesPerSecond
+                    | Quantity::StepsPerSecond
+            ),
+            ..Self::default()
+        }
+    }
+
     /// Takes the value of step `number`; without a number, of the next.
     pub fn add(&mut self, number: Option<u64>, value: f64) {
         if !(value > 0.0 && value.is_finite()) {
@@ -38,7 +58,8 @@ impl Series {
         let recent = self.values.iter_mut().rev().take(64);
         for (known, kept) in recent {
             if *known == number {
-                *kept = kept.max(value);
+                let slower = if self.is_rate { f64::min } else { f64::max };
+                *kept = slower(*kept, value);
                 return;
             }
         }
@@ -98,7 +119,7 @@ impl Series {
                 .iter()
                 .map(|(number, rate)| (*number, 1.0 / rate))
                 .collect(),
-            stride: self.stride,
+            ..Self::default()
         };
         let summary = turned.durations()?;
         Some(Summary {

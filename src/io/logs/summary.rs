@@ -3,9 +3,10 @@
 use super::asked::Understood;
 use crate::core::issue::Issue;
 use crate::core::message::verbatim;
+use crate::core::report::report;
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::core::units::{Seconds, show_off, show_percent, show_seconds};
 use crate::io::import::summary::changes;
 use crate::io::link;
 use crate::view::node::action::Measured;
@@ -28,12 +29,22 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
             seconds = show_seconds(Seconds(step.seconds)), used, spread = show_percent(step.spread), left_out
         )));
     }
+    let pairs = |all: &[(String, String)]| -> Vec<_> {
+        let rows = all.iter();
+        rows.map(|(what, how)| (false, vec![text(verbatim(&**what)), wrapped(how)]))
+            .collect()
+    };
+    if !of.measured.is_empty() {
+        let rows = pairs(&of.measured);
+        parts.push(table("What was measured", &["measured", "read as"], &rows));
+    }
     let notes = of.notes.iter().map(|note| Issue::warning("", note));
     parts.extend(notes.map(|note| line(&note)));
     let run = link::decode(&of.link).run;
     let differences = changes(present, &run);
     parts.push(leaf("h4", "", "Its run"));
     parts.push(leaf("p", "", words::line(&run)));
+    parts.extend(expected(of, &run));
     if !differences.is_empty() {
         let head = ["", "this page", "the file"];
         parts.push(table("Other than on this page", &head, &differences));
@@ -48,11 +59,7 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !of.used.is_empty() {
-        let rows: Vec<_> = of
-            .used
-            .iter()
-            .map(|(what, how)| (false, vec![text(verbatim(&**what)), text(verbatim(&**how))]))
-            .collect();
+        let rows = pairs(&of.used);
         let count = t!("entries used: {count}", count = rows.len());
         parts.push(fold(
             &count,
@@ -82,6 +89,25 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
     el("div", &[("class", "imported")], &parts)
 }
 
+fn wrapped(words: &str) -> Node {
+    leaf("span", "wrap", verbatim(words))
+}
+
+/// What the shipped constants say of the step.
+fn expected(of: &Understood, run: &Run) -> Option<Node> {
+    let measured = of.step?.seconds;
+    let expected = report(run).ok()?.step.time_s;
+    Some(leaf(
+        "p",
+        "",
+        t!(
+            "The shipped constants say {expected}, {off} against what was measured.",
+            expected = show_seconds(expected),
+            off = show_off(expected.0 / measured - 1.0, 1)
+        ),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,7 +133,7 @@ mod tests {
         for words in [
             "Megatron-LM",
             "6.00 s",
-            "as on this page: the log has no arguments",
+            "what it does not state of model, cluster and layout is as on this page",
             "global batch size 128",
             "Other than on this page",
         ] {

@@ -10,9 +10,10 @@ use super::steps::median;
 use crate::core::calibrate::Components;
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
-use crate::core::run::{MULTIPLIERS, Multiplier, Run};
+use crate::core::run::{MULTIPLIERS, Multiplier, Run, Scenario};
 use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
+use crate::core::time::executed_flops;
+use crate::core::units::{Seconds, show_seconds, significant};
 
 /// Kernels that are kept at most: 16 bytes each.
 const MAX_KERNELS: usize = 8_000_000;
@@ -157,11 +158,12 @@ impl Events {
 
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
-        let category = open.category.as_str();
+        // "Kernel" in PyTorch 1.8.
+        let category = open.category.to_ascii_lowercase();
         if open.length <= 0.0 {
             return;
         }
-        if matches!(category, "kernel" | "gpu_memcpy" | "gpu_memset") {
+        if matches!(&*category, "kernel" | "gpu_memcpy" | "gpu_memset") {
             if self.kernels.len() >= MAX_KERNELS {
                 self.full = true;
                 return;
@@ -212,8 +214,9 @@ impl Events {
         };
         let whole = middle(&|times| times.whole);
         let class = |class: Class| middle(&|times: &Times| times.classes[class as usize]);
-        let parts: [(Message, f64); 7] = [
+        let parts: [(Message, f64); 8] = [
             (t!("length of a step"), whole),
+            (t!("compute"), middle(&|times| times.compute)),
             (
                 t!("communication that nothing hides"),
                 middle(&|times| times.exposed),
@@ -226,7 +229,7 @@ impl Events {
         ];
         for (words, micro) in parts {
             let shown = show_seconds(Seconds(micro * 1e-6));
-            reading.used.push((words, verbatim(shown)));
+            reading.measured.push((words, verbatim(shown)));
         }
         reading.step = Some(Steps {
             seconds: whole * 1e-6,
@@ -248,6 +251,17 @@ impl Events {
             reading
                 .used
                 .push((verbatim("deviceProperties"), verbatim(device)));
+        }
+        let products = (class(Class::Gemm) + class(Class::Attention)) * 1e-6;
+        if let (Ok(scenario), true) = (Scenario::new(&reading.run), products > 0.0) {
+            let rate = executed_flops(&scenario) / reading.run.gpus as f64 / products / 1e12;
+            let shown = t!(
+                "{rate} TFLOP/s, by the operations of the model",
+                rate = significant(rate, 3)
+            );
+            reading
+                .measured
+                .push((t!("rate of GEMM and attention"), shown));
         }
         // The time of a kind of work determines more constants than the step alone.
         if let Ok(model) = Components::of(&reading.run, &[0.0; MULTIPLIERS]) {
@@ -295,6 +309,7 @@ impl Events {
             both.add(kernel.start, stop);
         }
         // |C \ W| = |C u W| - |W|.
+        times.compute = compute.length;
         times.exposed = both.length - compute.length;
         times.idle = times.whole - both.length;
         times
@@ -304,6 +319,7 @@ impl Events {
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     whole: f64,
+    compute: f64,
     exposed: f64,
     idle: f64,
     classes: [f64; CLASSES.len()],

@@ -2,12 +2,11 @@
 
 use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
-use super::ticks::ticks;
+use super::ticks::{tick_label, ticks};
 use super::viewport::Viewport;
 use crate::core::message::Message;
 use crate::core::pipeline::Timeline;
 use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;
@@ -48,7 +47,7 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     }
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
     for tick in ticks(0.0, longest, 5) {
-        let (x, words) = (tick / longest, show_seconds(Seconds(tick)));
+        let (x, words) = (tick / longest, tick_label(tick));
         drawing.line((x, foot), (x, foot + 4.0), Ink::Line, 1.0);
         drawing.words((x, foot + 11.0), Anchor::Middle, Ink::Muted, &words);
     }

@@ -1,5 +1,7 @@
 //! Round numbers along an axis.
 
+use crate::core::units::{Seconds, show_seconds};
+
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
 #[must_use]
 pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
@@ -21,9 +23,29 @@ pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
         .collect()
 }
 
+/// A time of [`ticks`] as it stands at an axis: `0`, `2.5 s`, without zeros that say nothing.
+#[must_use]
+pub(crate) fn tick_label(time: f64) -> String {
+    let label = show_seconds(Seconds(time));
+    match label.split_once(' ') {
+        _ if time == 0.0 => "0".to_owned(),
+        Some((figure, unit)) if figure.contains('.') => {
+            let figure = figure.trim_end_matches('0').trim_end_matches('.');
+            format!("{figure} {unit}")
+        }
+        _ => label,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_have_no_zeros_that_say_nothing() {
+        let labels = [0.0, 2.0, 2.5, 10.0, 0.02, 0.000_5].map(tick_label);
+        assert_eq!(labels, ["0", "2 s", "2.5 s", "10 s", "20 ms", "500 µs"]);
+    }
 
     #[test]
     fn ticks_are_round_and_inside() {

@@ -143,8 +143,9 @@ pub(crate) struct Reordered {
 pub(crate) fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
     let scenario = &evaluation.scenario;
     let figures = |evaluation: &Evaluation| {
-        let wires = wires(evaluation, evaluation.busiest);
-        let [node, network] = [Link::Intra, Link::Inter].map(|link| load(&wires, link));
+        let all = wires(evaluation);
+        let own = all.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
+        let [node, network] = [Link::Intra, Link::Inter].map(|link| load(own, link));
         (evaluation.report.step.time_s, node, network)
     };
     let of = |order: RankOrder| {

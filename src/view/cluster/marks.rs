@@ -1,6 +1,7 @@
 //! What is marked in a cluster: the groups of one GPU and the links between their members.
 
-use super::scene::{LINKS, Level, Rect, Scene};
+use super::places::LINKS;
+use super::scene::{Level, Rect, Scene};
 use crate::core::cluster::GroupKind;
 use crate::core::sort::sort;
 

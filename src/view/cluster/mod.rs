@@ -5,11 +5,16 @@
 //! SVG of both. [`wires`] are the report's traffic by group, [`crossing`] says which of it must leave the node, [`moment`]
 //! what happens at an instant of the step.
 
+pub mod base;
 pub mod crossing;
 mod grid;
+pub mod legend;
 mod marks;
 pub mod moment;
+pub mod names;
+pub mod opened;
 pub mod picture;
+mod places;
 pub mod ranks;
 mod scene;
 pub mod selected;
@@ -17,21 +22,23 @@ pub mod wires;
 
 pub use scene::{Level, Scene};
 
-use crate::core::cluster::GroupKind;
+use crate::core::cluster::{GroupKind, Link};
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
 use crate::core::t;
+use crate::core::units::show_percent;
 use crate::view::charts::figure::save;
 use crate::view::node::Node;
 use crate::view::node::action::Choice;
 use crate::view::node::markup::{Action, choices};
+use wires::Wire;
 
 /// A node with more GPUs than this is a domain of several machines.
 const MAX_NODE: u64 = 16;
 
-/// What the picture shows, in a sentence.
+/// What the picture shows, in a sentence; `load`: the links whose load colours it.
 #[must_use]
-pub fn summary(scene: &Scene) -> Message {
+pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
     let mesh = scene.mesh;
     let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
     let size = if nodes == 1 {
@@ -43,6 +50,10 @@ pub fn summary(scene: &Scene) -> Message {
     } else {
         t!("{nodes} nodes of {n} GPUs.", nodes, n)
     };
+    // The legend has the scale of a load.
+    if load.is_some() {
+        return size;
+    }
     let drawn = match scene.level {
         Level::Gpus => t!("Colour is the pipeline stage."),
         Level::Blocks(1) if scene.block() == mesh.per_node => {
@@ -59,9 +70,36 @@ pub fn summary(scene: &Scene) -> Message {
     Message::joined(" ", [size, drawn])
 }
 
-/// The buttons above the picture: which groups it shows, and saving it.
+/// Which stage's links are busiest, and with what.
 #[must_use]
-pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
+pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
+    let of = |link: Link| {
+        let (stage, busy, most) = wires::busiest(ranks, link)?;
+        let (busy, group) = (show_percent(busy), most.kind.name());
+        let share = show_percent(most.busy);
+        Some(match link {
+            Link::Intra => t!(
+                "Busiest node links: stage {stage}, {busy} of the step ({group} {share}).",
+                stage,
+                busy,
+                group,
+                share
+            ),
+            Link::Inter => t!(
+                "Busiest network cards: stage {stage}, {busy} of the step ({group} {share}).",
+                stage,
+                busy,
+                group,
+                share
+            ),
+        })
+    };
+    Message::joined(" ", [Link::Intra, Link::Inter].into_iter().filter_map(of))
+}
+
+/// The buttons above the picture: what colours it, which groups it shows, and saving it.
+#[must_use]
+pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Link>) -> Node {
     let kinds = kinds(evaluation).into_iter().map(Some);
     let option = |kind: Option<GroupKind>| {
         let label = kind.map_or("all", GroupKind::name);
@@ -69,7 +107,19 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
         (choose, label.into(), kind == chosen)
     };
     let options = std::iter::once(None).chain(kinds).map(option);
-    choices(["show groups", "Show groups"], options, save("cluster"))
+    let colours = [
+        (None, "stage"),
+        (Some(Link::Intra), "node link load"),
+        (Some(Link::Inter), "network load"),
+    ];
+    let colours = colours.map(|(link, label)| {
+        let choose = Action::Choose(Choice::Load(link));
+        (choose, label.into(), link == load)
+    });
+    Node::from_iter([
+        choices(["colour", "Colour"], colours, Node::none()),
+        choices(["show groups", "Show groups"], options, save("cluster")),
+    ])
 }
 
 /// The kinds of group that the Run has.

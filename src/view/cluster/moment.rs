@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn a_block_waits_for_the_stage_before_it_in_its_direction() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let wires = wires(&evaluation, 2);
+        let wires = &wires(&evaluation)[2];
         let prepared = Prepared::of(Arc::new(evaluation));
         let ops = &prepared.evaluation.timeline().ranks[2];
         let backward = ops.iter().position(|op| op.op.kind == Kind::BW).unwrap();
         for (at, from) in [(0, 1), (backward, 3)] {
-            let waits = Waits::of(&prepared, Place { rank: 2, at }, &wires);
+            let waits = Waits::of(&prepared, Place { rank: 2, at }, wires);
             assert_eq!(waits.from, Some(from));
             assert_eq!(waits.kinds, [GroupKind::Tp]);
             assert!(

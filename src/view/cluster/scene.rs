@@ -1,39 +1,21 @@
 //! What is drawn of a cluster, in pixels: nodes with their GPUs where there are few, a cell for each node of a stage where
 //! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
 
-use super::grid::{Grid, largest_block};
+use super::grid::Grid;
+use super::places::{blocks, gpus};
 use crate::core::cluster::Mesh;
 
 /// Most items of a picture: cells, frames, names and marks.
 #[cfg(test)]
 pub(crate) const MAX_ITEMS: usize = 4000;
-/// Most cells that stand for several GPUs.
-const MAX_CELLS: u64 = 2400;
 /// Most nodes and GPUs that are drawn one by one.
 const MAX_NODES: u64 = 64;
 const MAX_GPUS: u64 = 1600;
-/// Most rows of cells.
-const MAX_ROWS: u64 = 64;
 
 /// Names on the left, pixels: wide and narrow.
 const GUTTERS: [f64; 2] = [92.0, 52.0];
 /// From this width on a picture is wide.
 const WIDE: f64 = 560.0;
-/// The line above the picture with the replicas.
-const HEAD: f64 = 22.0;
-/// Between nodes, between lines of them, within a node around its GPUs, and the line of its name.
-const APART: f64 = 9.0;
-/// Room for links below a line of nodes.
-pub(crate) const LINKS: f64 = 40.0;
-const PAD: f64 = 8.0;
-const NAME: f64 = 20.0;
-/// The narrowest and the widest GPU with the gap beside it.
-const MIN_PITCH: f64 = 7.0;
-const MAX_PITCH: f64 = 48.0;
-const USUAL_PITCH: f64 = 30.0;
-/// The narrowest cell of a node, and the width at which another line begins.
-const MIN_CELL: f64 = 2.6;
-const FULL_CELL: f64 = 6.0;
 
 /// A rectangle, pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -114,9 +96,9 @@ pub struct Scene {
     pub columns: Vec<(u64, f64)>,
     /// Width of the names on the left.
     pub gutter: f64,
-    grid: Grid,
-    row_cells: u64,
-    merged_rows: u64,
+    pub(super) grid: Grid,
+    pub(super) row_cells: u64,
+    pub(super) merged_rows: u64,
 }
 
 impl Scene {
@@ -187,177 +169,6 @@ impl Scene {
     #[must_use]
     pub fn items(&self) -> usize {
         self.cells.len() + 2 * self.nodes.len() + 2 * self.rows.len() + self.columns.len()
-    }
-}
-
-/// GPUs side by side in a node: about twice as many as lines of them, a divisor where there is one.
-fn across(gpus: u64) -> u64 {
-    let least = (1..=gpus)
-        .find(|side| side * side >= 2 * gpus)
-        .unwrap_or(gpus);
-    let divisors = (least..=gpus.min(3 * least)).find(|side| gpus.is_multiple_of(*side));
-    divisors.unwrap_or(least)
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-fn floor(pixels: f64) -> u64 {
-    pixels.max(0.0).floor() as u64
-}
-
-/// Every node with its GPUs.
-fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
-    let own = mesh.per_node.min(mesh.ranks());
-    let grid = Grid::of(mesh, mesh.per_node);
-    let room = width - gutter;
-    let side = if mesh.nodes() == 1 && own as f64 * USUAL_PITCH <= room {
-        own
-    } else {
-        across(own)
-    };
-    let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
-    let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
-    let lines = grid.columns.div_ceil(fit.min(grid.columns));
-    let per_line = grid.columns.div_ceil(lines);
-    let widest = inside(if mesh.nodes() == 1 {
-        MAX_PITCH
-    } else {
-        USUAL_PITCH
-    });
-    let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
-    let pitch = (node_width - 2.0 * PAD) / side as f64;
-    let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
-    let node_height = NAME + own.div_ceil(side) as f64 * pitch + PAD - gap;
-    let line_height = node_height + LINKS;
-    let place = |node: u64| {
-        let (row, column) = grid.place(node);
-        let line = row * lines + column / per_line;
-        Rect {
-            x: gutter + (column % per_line) as f64 * (node_width + APART),
-            y: HEAD + line as f64 * line_height,
-            width: node_width,
-            height: node_height,
-        }
-    };
-    let nodes: Vec<Rect> = (0..mesh.nodes()).map(place).collect();
-    let cells = (0..mesh.ranks()).map(|rank| {
-        let (node, local) = (rank / mesh.per_node, rank % mesh.per_node);
-        let frame = place(node);
-        Cell {
-            rank,
-            stage: mesh.place(rank).pp,
-            at: Rect {
-                x: frame.x + PAD + (local % side) as f64 * pitch + gap / 2.0,
-                y: frame.y + NAME + (local / side) as f64 * pitch,
-                width: pitch - gap,
-                height: pitch - gap,
-            },
-        }
-    });
-    let stage_of = |rank: u64| mesh.place(rank.min(mesh.ranks() - 1)).pp;
-    let rows = (0..grid.rows).map(|row| {
-        let first = grid.at(row, 0) * mesh.per_node;
-        let last = if grid.rows == 1 {
-            mesh.pp - 1
-        } else {
-            stage_of(first + mesh.per_node - 1)
-        };
-        RowName {
-            stages: (stage_of(first), last),
-            y: HEAD + (row * lines) as f64 * line_height + node_height / 2.0,
-        }
-    });
-    // A name above a column where it is one replica in every row.
-    let named = lines == 1 && node_width >= 44.0 && grid.columns == mesh.dp && mesh.dp > 1;
-    let columns = if named { 0..grid.columns } else { 0..0 };
-    let columns = columns.map(|column| {
-        let node = grid.at(0, column);
-        (
-            mesh.place(node * mesh.per_node).dp,
-            place(node).x + node_width / 2.0,
-        )
-    });
-    Scene {
-        mesh,
-        width,
-        height: HEAD + (grid.rows * lines) as f64 * line_height,
-        level: Level::Gpus,
-        cells: cells.collect(),
-        nodes,
-        rows: rows.collect(),
-        columns: columns.collect(),
-        gutter,
-        grid,
-        row_cells: grid.columns,
-        merged_rows: 1,
-    }
-}
-
-/// A cell for each block, or for several where they are many.
-fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
-    const LINES: u64 = 24;
-    let grid = Grid::of(mesh, largest_block(mesh));
-    let room = width - gutter;
-    let merged_rows = grid.rows.div_ceil(MAX_ROWS);
-    let rows = grid.rows.div_ceil(merged_rows);
-    let wanted = grid.columns.div_ceil(floor(room / FULL_CELL).max(1));
-    let lines = wanted.clamp(1, (LINES / rows).max(1));
-    let most = (floor(room / MIN_CELL) * lines)
-        .min(MAX_CELLS / rows)
-        .max(1);
-    let merged = grid.columns.div_ceil(most);
-    let row_cells = grid.columns.div_ceil(merged);
-    let per_line = row_cells.div_ceil(lines);
-    let pitch = (room / per_line as f64).min(40.0);
-    let height = (360.0 / (rows * lines) as f64).clamp(7.0, 22.0);
-    let gap = if pitch >= 5.0 { 1.5 } else { 0.6 };
-    // Lines of one row stand closer together than rows.
-    let row_height = lines as f64 * height + if lines > 1 { 8.0 } else { 0.0 };
-    let mut cells = Vec::new();
-    for row in 0..rows {
-        for cell in 0..row_cells {
-            let block = grid.at(row * merged_rows, cell * merged);
-            let rank = (block * grid.block).min(mesh.ranks() - 1);
-            cells.push(Cell {
-                rank,
-                stage: mesh.place(rank).pp,
-                at: Rect {
-                    x: gutter + (cell % per_line) as f64 * pitch,
-                    y: HEAD + row as f64 * row_height + (cell / per_line) as f64 * height,
-                    width: pitch - gap,
-                    height: height - 1.5,
-                },
-            });
-        }
-    }
-    let every = floor((12.0 / row_height).ceil()).max(1);
-    let each = (0..rows).step_by(usize::try_from(every).unwrap_or(1));
-    let names = each.map(|row| RowName {
-        stages: (
-            mesh.place(grid.at(row * merged_rows, 0) * grid.block).pp,
-            mesh.place(grid.at(((row + 1) * merged_rows).min(grid.rows) - 1, 0) * grid.block)
-                .pp,
-        ),
-        y: HEAD + row as f64 * row_height + height / 2.0,
-    });
-    let named = if lines == 1 && mesh.dp > 1 { 4 } else { 0 };
-    let columns = (0..=named).filter(|_| named > 0).map(|quarter| {
-        let cell = (row_cells - 1) * quarter / named;
-        let rank = grid.at(0, cell * merged) * grid.block;
-        (mesh.place(rank).dp, gutter + (cell as f64 + 0.5) * pitch)
-    });
-    Scene {
-        mesh,
-        width,
-        height: HEAD + rows as f64 * row_height,
-        level: Level::Blocks(merged),
-        cells,
-        nodes: Vec::new(),
-        rows: names.collect(),
-        columns: columns.collect(),
-        gutter,
-        grid,
-        row_cells,
-        merged_rows,
     }
 }
 

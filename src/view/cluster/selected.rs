@@ -1,6 +1,6 @@
 //! The selected GPU: its groups with what they send, what it holds, how much it works, what it waits for.
 
-use super::picture::layers;
+use super::names::layers;
 use super::wires::{Wire, load};
 use crate::core::cluster::{GroupKind, Link, Mesh};
 use crate::core::message::{Message, verbatim};
@@ -65,20 +65,14 @@ fn group(
         )
     };
     let wire = wires.iter().find(|wire| wire.kind == kind);
-    let sent = match (wire, kind) {
-        (Some(wire), _) => {
-            let (bytes, busy) = (unit.fitting(wire.bytes), show_percent(wire.busy));
-            let line = t!(
-                "{medium}: {bytes} sent, busy {busy}",
-                medium = wire.medium(),
-                bytes,
-                busy
-            );
-            leaf("small", "", line)
-        }
-        (None, GroupKind::ExpertDp) => leaf("small", "", "gradients of experts, counted under DP"),
-        (None, _) => Node::none(),
-    };
+    let sent = wire.map_or_else(Node::none, |wire| {
+        let line = t!(
+            "{bytes} over {medium}",
+            bytes = unit.fitting(wire.bytes),
+            medium = wire.medium()
+        );
+        Node::from_iter([leaf("small", "", line), wire.meter()])
+    });
     let with_cp = if kind == GroupKind::Dp && mesh.cp > 1 {
         let n = mesh.dp * mesh.cp;
         leaf(
@@ -232,7 +226,7 @@ mod tests {
     #[test]
     fn every_kind_of_group_has_a_line() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let html = selected(&evaluation, 21, &wires(&evaluation, 1), MemoryUnit::Gib).to_html();
+        let html = selected(&evaluation, 21, &wires(&evaluation)[1], MemoryUnit::Gib).to_html();
         assert_eq!(html.matches("<li").count(), 6);
         assert!(html.contains("2 GPUs of node 2: 20, 21"), "{html}");
         assert!(html.contains("4 GPUs on 4 nodes: 5, 21, 37, 53"), "{html}");

@@ -3,10 +3,12 @@
 
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::message::Message;
-use crate::core::report::{Evaluation, rank_overlap};
+use crate::core::report::{Evaluation, rank_overlaps};
 use crate::core::t;
 use crate::core::traffic::{OverlapRow, bandwidth};
 use crate::core::units::{Bytes, BytesPerSecond, Seconds, show_bandwidth, show_percent};
+use crate::view::node::Node;
+use crate::view::node::markup::{el, percent, text};
 
 /// The traffic of a kind of group over a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,51 +29,75 @@ pub struct Wire {
     pub passes: [bool; 2],
 }
 
-/// Of one pipeline rank, a wire for each kind of group that sends.
+/// Of each pipeline rank, a wire for each kind of group that sends.
 #[must_use]
-pub fn wires(evaluation: &Evaluation, rank: usize) -> Vec<Wire> {
-    of_rows(evaluation, &rank_overlap(evaluation, rank))
+pub fn wires(evaluation: &Evaluation) -> Vec<Vec<Wire>> {
+    let rows = rank_overlaps(evaluation);
+    rows.iter().map(|rows| of_rows(evaluation, rows)).collect()
 }
 
-/// The same from the rows of an overlap table. Gradients and ZeRO-3 weights go over one group.
+/// The same of one rank from the rows of its overlap table. Gradients and ZeRO-3 weights go over one group, those of
+/// routed experts over another.
 fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
-    let step = evaluation.report.step.time_s;
-    let of = |kind: GroupKind, names: &[&str]| {
+    let scenario = &evaluation.scenario;
+    let mesh = scenario.layout.mesh();
+    let of = |kind: GroupKind| {
+        let names: &[&str] = match kind {
+            GroupKind::Tp => &["tp"],
+            GroupKind::Cp => &["cp"],
+            GroupKind::Dp | GroupKind::ExpertDp => &["dp", "zero3"],
+            GroupKind::Ep => &["ep"],
+            GroupKind::Pp => &["pp"],
+        };
         let mut own = rows
             .iter()
             .filter(|row| names.contains(&row.name))
             .peekable();
-        let link = own.peek()?.link;
+        let link = match kind {
+            GroupKind::ExpertDp => mesh.members(kind, 0).group(mesh.per_node).link(),
+            _ => own.peek()?.link,
+        };
         let mut wire = Wire {
             kind,
             bytes: Bytes::ZERO,
             time: Seconds::ZERO,
             busy: 0.0,
             link,
-            rate: bandwidth(&evaluation.scenario, link),
+            rate: bandwidth(scenario, link),
             passes: [false; 2],
         };
         for row in own {
-            wire.bytes += row.bytes_per_gpu;
-            wire.time += row.comm_s;
+            let (all, experts) = ((row.bytes_per_gpu, row.comm_s), row.experts);
+            let (bytes, time) = match kind {
+                GroupKind::ExpertDp => (experts.bytes, experts.comm),
+                _ => (
+                    Bytes(all.0.0 - experts.bytes.0),
+                    Seconds(all.1.0 - experts.comm.0),
+                ),
+            };
+            wire.bytes += bytes;
+            wire.time += time;
             for pass in &row.passes {
                 wire.passes[usize::from(pass.pass != "forward")] = true;
             }
         }
-        wire.busy = wire.time / step;
-        Some(wire)
+        wire.busy = wire.time / evaluation.report.step.time_s;
+        (kind != GroupKind::ExpertDp || wire.bytes.0 > 0.0).then_some(wire)
     };
-    let kinds: [(GroupKind, &[&str]); 5] = [
-        (GroupKind::Tp, &["tp"]),
-        (GroupKind::Cp, &["cp"]),
-        (GroupKind::Dp, &["dp", "zero3"]),
-        (GroupKind::Ep, &["ep"]),
-        (GroupKind::Pp, &["pp"]),
-    ];
-    kinds
-        .into_iter()
-        .filter_map(|(kind, names)| of(kind, names))
-        .collect()
+    GroupKind::ALL.into_iter().filter_map(of).collect()
+}
+
+/// The rank whose links of that kind are busiest, for what share of the step, and the group that sends longest on it;
+/// none where nothing is sent.
+#[must_use]
+pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wire)> {
+    let loads = ranks.iter().map(|wires| load(wires, link));
+    let (rank, busy) = loads
+        .enumerate()
+        .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let own = ranks[rank].iter().filter(|wire| wire.link == link);
+    let most = own.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
+    (busy > 0.0).then_some((rank, busy, *most))
 }
 
 /// What is on a link for what share of the step, all groups together.
@@ -90,6 +116,18 @@ impl Wire {
             Link::Intra => t!("node link, {rate}", rate),
             Link::Inter => t!("network, {rate}", rate),
         }
+    }
+    /// How busy its link is, as a bar and in figures.
+    #[must_use]
+    pub(crate) fn meter(&self) -> Node {
+        let share = percent("width", self.busy.min(1.0));
+        let bar = el("i", &[("style", &*share)], &[]);
+        let busy = show_percent(self.busy);
+        el(
+            "span",
+            &[("class", "meter")],
+            &[el("u", &[], &[bar]), text(t!("{busy} busy", busy))],
+        )
     }
     /// "TP, node link, 18.8 % busy".
     #[must_use]
@@ -111,7 +149,7 @@ impl Wire {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use crate::core::run::{Based, Run};
 
     /// No link moves more than its data sheet says: the bytes at full rate take no longer than the time on the wire.
     #[test]
@@ -127,8 +165,7 @@ mod tests {
             };
             let evaluation = evaluate(&run).unwrap();
             let step = evaluation.report.step.time_s;
-            for rank in 0..4 {
-                let wires = wires(&evaluation, rank);
+            for wires in wires(&evaluation) {
                 assert_eq!(wires.len(), 4);
                 for wire in &wires {
                     // A ring leaves the node over the card of each member.
@@ -167,9 +204,46 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let rows = rank_overlap(&evaluation, evaluation.busiest);
-        assert_eq!(rows, evaluation.report.overlap);
-        assert_ne!(rank_overlap(&evaluation, 1), rows);
-        assert_eq!(rank_overlap(&evaluation, 99), []);
+        let rows = rank_overlaps(&evaluation);
+        assert_eq!(rows.len(), 4);
+        assert_eq!(rows[evaluation.busiest], evaluation.report.overlap);
+        assert_ne!(rows[1], rows[evaluation.busiest]);
+    }
+
+    /// Mixtral 8x7B, EP 8 on 64 GPUs: of 32 layers a GPU holds one expert of three 4096 x 14336 matrices, and 8 GPUs hold
+    /// the same. ZeRO-1 sends `(g + w) P (n-1)/n` of them over that group, with fp32 gradients and bf16 weights; ZeRO-3
+    /// gathers the weights of each micro-batch twice and scatters its gradients.
+    #[test]
+    fn gradients_of_experts_are_sent_over_their_own_group() {
+        let expert = 32.0 * 3.0 * 4096.0 * 14336.0 * 7.0 / 8.0;
+        for (zero, sent) in [(1, 4.0 + 2.0), (3, (4.0 + 2.0 * 2.0) * 4.0)] {
+            let run = Run {
+                model: Based::preset("mixtral-8x7b"),
+                gpus: 64,
+                tp: 1,
+                pp: 1,
+                ep: 8,
+                zero,
+                global_batch: 64 * 4,
+                ..Run::default()
+            };
+            let evaluation = evaluate(&run).unwrap();
+            let [wires] = &wires(&evaluation)[..] else {
+                panic!("one pipeline rank");
+            };
+            let of = |kind| wires.iter().find(|wire| wire.kind == kind).unwrap();
+            let (own, dense) = (of(GroupKind::ExpertDp), of(GroupKind::Dp));
+            assert!((own.bytes.0 / (sent * expert) - 1.0).abs() < 1e-9, "{zero}");
+            assert!(own.busy > 0.0 && dense.busy > 0.0);
+            let rows = &evaluation.report.overlap;
+            let rows = rows
+                .iter()
+                .filter(|row| ["dp", "zero3"].contains(&row.name));
+            let (bytes, time) = rows.fold((0.0, 0.0), |(bytes, time), row| {
+                (bytes + row.bytes_per_gpu.0, time + row.comm_s.0)
+            });
+            assert!(((own.bytes + dense.bytes).0 / bytes - 1.0).abs() < 1e-9);
+            assert!(((own.time + dense.time).0 / time - 1.0).abs() < 1e-9);
+        }
     }
 }

@@ -2,25 +2,23 @@
 
 use super::Gallery;
 use super::cards::tick;
-use super::sketch::{Axis, Sketch, WIDTH};
+use super::sketch::{Axis, Sketch};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{idea, schedule};
 use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{Seconds, number, show_percent, show_seconds};
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
 use crate::view::node::markup::{el, leaf, percent, raw, text};
 use crate::view::panels::words::verdict;
 
-/// Names of what is drawn, as the style sheet has them.
-const KINDS: [&str; 3] = ["f", "b", "w"];
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
 
 /// Room for a mark of the axis, as a share of the width.
-const APART: f64 = 0.16;
+const APART: f64 = 0.11;
 
 /// The card of a schedule that fits.
 pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
@@ -94,12 +92,11 @@ fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     let marks: Node = marks
         .map(|tick| {
             let at = percent("left", axis.x(tick));
-            let label = if tick == 0.0 {
-                "0".to_owned()
-            } else {
-                show_seconds(Seconds(tick))
-            };
-            el("span", &[("style", &at)], &[text(verbatim(label))])
+            el(
+                "span",
+                &[("style", &at)],
+                &[text(verbatim(tick_label(tick)))],
+            )
         })
         .collect();
     let drawn = (gallery.sketch)(row.variant);
@@ -117,39 +114,8 @@ fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     Node::from_iter([image, marks])
 }
 
-/// The sketch as SVG that fills its place, the hatch of idle time behind it.
+/// The sketch, the hatch of idle time behind it.
 fn drawing(sketch: &Sketch, axis: Axis) -> Node {
-    let height = sketch.height();
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
-    );
-    let mut path = |class: &str, d: &str| {
-        svg.push_str("<path class=\"");
-        svg.push_str(class);
-        svg.push_str("\" d=\"");
-        svg.push_str(d);
-        svg.push_str("\"/>");
-    };
-    path("paper", &sketch.gaps());
-    for (kind, chunk, d) in &sketch.paths {
-        path(&format!("{} c{chunk}", KINDS[*kind % 3]), d);
-    }
-    if let Some((from, to)) = axis.cut {
-        let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
-        let middle = f64::midpoint(left, right);
-        let paper = format!("M{left:.0} 0H{right:.0}V{height}H{left:.0}z");
-        path("paper", &paper);
-        let half = height / 2;
-        path(
-            "break",
-            &format!("M{left:.0} 0L{middle:.0} {half}L{left:.0} {height}"),
-        );
-        path(
-            "break",
-            &format!("M{middle:.0} 0L{right:.0} {half}L{middle:.0} {height}"),
-        );
-    }
-    svg.push_str("</svg>");
     let idle = percent("width", axis.x(sketch.end));
     let behind = if sketch.end > axis.end {
         let end = show_seconds(Seconds(sketch.end));
@@ -159,7 +125,7 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
     };
     Node::from_iter([
         el("i", &[("class", "hatch"), ("style", &idle)], &[]),
-        raw(&svg),
+        raw(&sketch.svg),
         behind,
     ])
 }

@@ -7,6 +7,7 @@ mod head;
 pub mod sketch;
 pub mod stack;
 
+pub(crate) use cards::letter;
 pub use cards::{Gallery, cards};
 pub use head::head;
 

@@ -11,8 +11,10 @@ use crate::view::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
+/// Names of what is drawn, as the style sheet has them.
+const KINDS: [&str; 3] = ["f", "b", "w"];
 /// Width of the picture, in its own units.
-pub(crate) const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 480.0;
 /// Ranks drawn; of more, every n-th.
 const ROWS: usize = 8;
 /// A rank's row and the paper below it.
@@ -80,13 +82,11 @@ impl Axis {
     }
 }
 
-/// The picture, ready to be shown: a path for each kind of op and chunk of a rank.
+/// The picture, ready to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sketch {
-    /// Rows.
-    pub rows: u32,
-    /// Kind (forward, backward, gradient of the weight), chunk, and the path.
-    pub paths: Vec<(usize, usize, String)>,
+    /// SVG that fills its place: paper between the rows, a path for each kind of op and chunk of a rank, the cut.
+    pub svg: String,
     /// End of the last op, seconds.
     pub end: f64,
 }
@@ -99,7 +99,7 @@ impl Sketch {
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
         let sums = Sums::of(timeline);
         let rows = sums.rows(timeline, stride);
-        let mut paths = vec![String::new(); 3 * CHUNKS];
+        let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
         for (start, end, left) in axis.pieces() {
             let width = (axis.x(end) - left) * WIDTH;
             let view = Viewport {
@@ -122,36 +122,51 @@ impl Sketch {
                 let (upper, lower) = (cell.band.0 * ROW, cell.band.1 * ROW);
                 let (upper, lower) = ((top + upper).round(), (top + lower).round());
                 let (from, to) = (x.round(), (x + cell.width).round().max(x.round() + 1.0));
+                let (width, height) = (to - from, lower - upper);
                 // Writing to a String cannot fail.
                 let _ = write!(
                     paths[kind * CHUNKS + chunk],
-                    "M{from} {upper}H{to}V{lower}H{from}z"
+                    "M{from} {upper}h{width}v{height}h-{width}z"
                 );
             }
         }
-        let paths = paths.into_iter().enumerate();
         Self {
-            rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
-            paths: paths
-                .filter(|(_, path)| !path.is_empty())
-                .map(|(at, path)| (at / CHUNKS, at % CHUNKS, path))
-                .collect(),
+            svg: drawing(rows.len(), &paths, axis),
             end: timeline.makespan(),
         }
     }
+}
 
-    /// Height of the picture, in its own units.
-    #[must_use]
-    pub fn height(&self) -> u32 {
-        self.rows * PITCH
+/// The SVG of so many rows.
+fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+    let height = rows * PITCH;
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+    );
+    let mut path = |class: &str, d: &str| {
+        let _ = write!(svg, "<path class=\"{class}\" d=\"{d}\"/>");
+    };
+    let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
+    path("paper", &(0..rows).map(gap).collect::<String>());
+    for (at, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
+        path(&format!("{} c{}", KINDS[at / CHUNKS], at % CHUNKS), d);
     }
-
-    /// Paper between the rows.
-    #[must_use]
-    pub(crate) fn gaps(&self) -> String {
-        let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
-        (0..self.rows).map(gap).collect()
+    if let Some((from, to)) = axis.cut {
+        let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
+        let (middle, half) = (f64::midpoint(left, right), height / 2);
+        path(
+            "paper",
+            &format!("M{left:.0} 0H{right:.0}V{height}H{left:.0}z"),
+        );
+        for (x, tip) in [(left, middle), (middle, right)] {
+            path(
+                "break",
+                &format!("M{x:.0} 0L{tip:.0} {half}L{x:.0} {height}"),
+            );
+        }
     }
+    svg + "</svg>"
 }
 
 #[cfg(test)]
@@ -207,14 +222,11 @@ mod tests {
         for (schedule, kinds) in [(Schedule::Gpipe, 2), (Schedule::ZbH1, 3)] {
             let evaluation = of(schedule);
             let sketch = Sketch::of(&evaluation, Axis::of(&evaluation, true));
-            let of_kind = |kind: usize| -> usize {
-                let paths = sketch.paths.iter().filter(|path| path.0 == kind);
-                paths.map(|path| path.2.matches('M').count()).sum()
-            };
-            for kind in 0..kinds {
-                assert_eq!(of_kind(kind), 4 * 32, "{schedule:?} {kind}");
+            for kind in &KINDS[..kinds] {
+                let (_, path) = sketch.svg.split_once(&format!("\"{kind} c0")).unwrap();
+                let (path, _) = path.split_once("/>").unwrap();
+                assert_eq!(path.matches('M').count(), 4 * 32, "{schedule:?} {kind}");
             }
-            assert_eq!(sketch.rows, 4);
         }
     }
 
@@ -229,7 +241,7 @@ mod tests {
         });
         let evaluation = large.unwrap();
         let sketch = Sketch::of(&evaluation, Axis::of(&evaluation, false));
-        let size: usize = sketch.paths.iter().map(|path| path.2.len()).sum();
-        assert!(sketch.rows == 8 && size < 100_000, "{size}");
+        assert!(sketch.svg.contains(&format!("0 0 {WIDTH} {}", 8 * PITCH)));
+        assert!(sketch.svg.len() < 20_000, "{}", sketch.svg.len());
     }
 }

@@ -7,7 +7,7 @@ use crate::core::report::{ScheduleFigures, Variant};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::prepared::Prepared;
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, fold, leaf, percent, text};
@@ -71,12 +71,7 @@ pub fn beside(
 pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
     let marks = ticks(view.start, view.end, 6).into_iter().map(|tick| {
-        let label = if tick == 0.0 {
-            "0".to_owned()
-        } else {
-            show_seconds(Seconds(tick))
-        };
-        leaf("span", "", verbatim(label)).say("style", verbatim(place(tick)))
+        leaf("span", "", verbatim(tick_label(tick))).say("style", verbatim(place(tick)))
     });
     let now = cursor.map_or_else(Node::none, |time| {
         let label = verbatim(show_seconds(Seconds(time)));
@@ -107,7 +102,19 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
         leaf(
             "p",
             "muted",
-            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash.",
+            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
+        )
+    } else {
+        Node::none()
+    };
+    let two = lanes
+        .iter()
+        .any(|(variant, _)| variant.id == "pipedream-2bw");
+    let two = if two {
+        leaf(
+            "p",
+            "muted",
+            "PipeDream-2BW: all micro-batches of a step meet the weights of one update ago; a rank keeps two versions, this one and the next.",
         )
     } else {
         Node::none()
@@ -117,7 +124,7 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
         let table = ranks(&lane.1.evaluation, name(lane));
         fold(summary, table)
     });
-    others.chain([versions]).chain(tables).collect()
+    others.chain([versions, two]).chain(tables).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a press does: the actions of a view, as values that the page's dispatcher executes.
 
-use crate::core::cluster::GroupKind;
+use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::Figure;
@@ -133,6 +133,8 @@ pub enum Choice {
     Spread(Spread),
     /// The groups that the cluster shows; all where none is chosen.
     Group(Option<GroupKind>),
+    /// The links whose load colours the cluster; the stages where none is chosen.
+    Load(Option<Link>),
 }
 
 /// What is done with the timeline.
@@ -235,6 +237,9 @@ impl Choice {
             Self::Policy(Policy::RankEnd) => "rank",
             Self::Policy(Policy::StepEnd) => "end",
             Self::Group(kind) => kind.map_or("all groups", GroupKind::name),
+            Self::Load(None) => "stages",
+            Self::Load(Some(Link::Intra)) => "node links",
+            Self::Load(Some(Link::Inter)) => "network",
             Self::Spread(Spread::LogNormal) => "log-normal",
             Self::Spread(Spread::Bimodal) => "bimodal",
             Self::Spread(Spread::Uniform) => "uniform",

@@ -3,7 +3,7 @@
 pub mod memory;
 pub mod timeline;
 
-use crate::core::units::{Seconds, show_seconds};
+use crate::view::charts::ticks::tick_label;
 use plotters::style::text_anchor::HPos;
 use plotters_backend::{DrawingBackend, DrawingErrorKind};
 
@@ -25,10 +25,5 @@ fn time_label(tick: f64, at: f64, width: f64) -> (String, HPos) {
     } else {
         HPos::Center
     };
-    let label = if tick == 0.0 {
-        "0".to_owned()
-    } else {
-        show_seconds(Seconds(tick))
-    };
-    (label, side)
+    (tick_label(tick), side)
 }

@@ -36,6 +36,8 @@ pub struct Frame<'a> {
     pub title: &'a str,
     /// Which rank's memory is drawn.
     pub rank: usize,
+    /// Where the hatch of idle time ends: with the pipeline, CSS pixels.
+    pub end: f64,
 }
 
 /// A picture to paint.
@@ -137,23 +139,28 @@ impl TimelinePicture<'_> {
                 let at = (self.px(8.0), self.down(self.shape.middle(rank)));
                 backend.draw_text(&format!("rank {rank}"), &name, at)?;
             }
-            self.paint_hatch(row, backend)?;
+            self.paint_hatch(row, frame.end, backend)?;
         }
         let foot = self.shape.rows_height() + self.shape.axis + self.shape.curve / 2.0;
         let foot = self.down(foot);
-        let said = format!("GiB, {}", frame.rank);
+        let said = format!("GiB, rank {}", frame.rank);
         backend.draw_text(&said, &name, (self.px(8.0), foot))
     }
 
-    /// The 45 degree lines of a bubble over a whole row.
-    fn paint_hatch<DB: DrawingBackend>(&self, row: usize, backend: &mut DB) -> Painted<DB> {
+    /// The 45 degree lines of a bubble over a row.
+    fn paint_hatch<DB: DrawingBackend>(
+        &self,
+        row: usize,
+        end: f64,
+        backend: &mut DB,
+    ) -> Painted<DB> {
         let line = style(self.palette.line);
         let top = row as f64 * self.shape.rows.pitch;
         let height = self.shape.rows.height;
         let mut foot = 0.0;
-        while foot < self.width + height {
+        while foot < end + height {
             // Up to the right, y = top + foot - x, cut off at both sides.
-            let (left, right) = ((foot - height).max(0.0), foot.min(self.width));
+            let (left, right) = ((foot - height).max(0.0), foot.min(end));
             let (low, high) = (top + foot - left, top + foot - right);
             backend.draw_line(
                 (self.across(left), self.down(low)),
@@ -174,9 +181,16 @@ impl TimelinePicture<'_> {
             0.0
         };
         let mut colour = Self::colour(cell.kind, &self.palette);
+        let version = cell
+            .op
+            .and_then(|timed| (self.version_of)(cell.row, timed.op.microbatch));
         if let Some(timed) = cell.op {
-            let chunk = (self.chunk_of)(cell.row, timed.op.stage).min(3);
-            colour = blend(colour, self.palette.paper, 0.25 * chunk as f64);
+            // Neighbouring versions of the weights differ as chunks do: no schedule has both.
+            let shade = match version {
+                Some(version) => version as usize % 3,
+                None => (self.chunk_of)(cell.row, timed.op.stage).min(3),
+            };
+            colour = blend(colour, self.palette.paper, 0.25 * shade as f64);
         }
         // The work of a column fills its height, and is the lighter the more of the column is idle.
         colour = blend(colour, self.palette.paper, MOST_LIGHT * (1.0 - cell.busy));
@@ -192,11 +206,14 @@ impl TimelinePicture<'_> {
             && height >= LABEL_HEIGHT
         {
             let number = timed.op.microbatch.to_string();
-            let version = (self.version_of)(cell.row, timed.op.microbatch);
-            let versioned = version.map(|version| format!("{number}·v{version}"));
+            // Not the number alone where blocks beside it show their version.
+            let labels = match version {
+                Some(version) => vec![format!("{number}·v{version}"), format!("v{version}")],
+                None => vec![number],
+            };
             let font = 11.0f64.min(height - 2.0) * self.scale;
             let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
-            if let Some(label) = versioned.into_iter().chain([number]).find(fits) {
+            if let Some(label) = labels.into_iter().find(fits) {
                 let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
                 let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
                 backend.draw_text(&label, &text, middle)?;
@@ -243,6 +260,11 @@ impl TimelinePicture<'_> {
             .into_iter()
             .map(|(x, held)| (self.across(x), y(held)))
             .collect();
+        if let (Some(first), Some(last)) = (points.first(), points.last()) {
+            let foot = [(last.0, y(0)), (first.0, y(0))];
+            let area = blend(self.palette.activations, self.palette.paper, 0.85);
+            backend.fill_polygon(points.iter().copied().chain(foot), &style(area))?;
+        }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
         let stroke = ShapeStyle {
             color: rgb(self.palette.activations).to_rgba(),

@@ -43,20 +43,32 @@ fn utilisation(step: &Step) -> Node {
     el("p", &[("class", "muted")], &parts)
 }
 
+/// What a profile says of the step; none without one.
+#[must_use]
+pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
+    let step = &evaluation.report.step;
+    let profile = &evaluation.scenario.run.profile;
+    let sd = step.log_sd.filter(|_| step.rescaled_by.is_none())?;
+    let name = profile.name.as_deref().filter(|name| !name.is_empty());
+    Some(t!(
+        "By the profile {name}, fitted to measured runs ({runs}): {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+        name = name.map_or_else(
+            || t!("without a name"),
+            |name| verbatim(format!("“{name}”"))
+        ),
+        runs = profile.runs.unwrap_or(0),
+        low_s = show_seconds(step.low_s),
+        high_s = show_seconds(step.high_s),
+        percent = significant((FOUR_OF_FIVE * sd).exp_m1() * 100.0, 2)
+    ))
+}
+
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
 fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
     let range = range(&evaluation.scenario);
-    let profile = &evaluation.scenario.run.profile;
-    if let (Some(sd), None) = (step.log_sd, step.rescaled_by) {
-        return t!(
-            "By your profile {name}, fitted to {runs} runs: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
-            name = verbatim(profile.name.clone().unwrap_or_default()),
-            runs = profile.runs.unwrap_or(0),
-            low_s = show_seconds(step.low_s),
-            high_s = show_seconds(step.high_s),
-            percent = significant((FOUR_OF_FIVE * sd).exp_m1() * 100.0, 2)
-        );
+    if let Some(words) = by_profile(evaluation) {
+        return words;
     }
     let Some(scale) = step.rescaled_by else {
         if !step.range.of_its_class {

@@ -145,15 +145,20 @@ fn figure(
 
 /// A range whose unit is said once, where both ends have the same.
 fn range(low: &str, high: &str) -> Message {
-    let low = match (low.split_once(' '), high.split_once(' ')) {
-        (Some((number, one)), Some((_, other))) if one == other => number,
-        _ => low,
-    };
     t!(
         "{low} to {high}",
-        low = low.to_owned(),
+        low = without_unit(low, high).to_owned(),
         high = high.to_owned()
     )
+}
+
+/// `low` without its unit, where `high` has the same.
+#[must_use]
+pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => number,
+        _ => low,
+    }
 }
 
 /// What the token budget takes, of a trillion tokens where the Run has none: a press goes to the budget.

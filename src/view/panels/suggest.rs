@@ -1,6 +1,7 @@
 //! The largest loss that a layout can change, and the layout that a search in the background found to change it: always
 //! two lines, so that nothing moves.
 
+use super::plan::rows::narrowed;
 use super::waterfall::main_loss;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
@@ -47,6 +48,7 @@ impl Searched {
             best: result.best.as_ref().map(|found| Suggestion {
                 run: Arc::new(found.run.clone()),
                 time: found.figures.time_s,
+                range: narrowed(found),
                 peak: found.figures.peak.bytes,
                 why: why(found, &own),
             }),
@@ -71,6 +73,8 @@ pub struct Suggestion {
     pub run: Arc<Run>,
     /// Its step.
     pub time: Seconds,
+    /// The range of its step, where a profile says it.
+    pub range: Option<String>,
     /// Memory of its fullest GPU.
     pub peak: Bytes,
     /// Why it beats the page's own, in a sentence.
@@ -197,7 +201,11 @@ fn second(
         return leaf("span", "muted", words);
     };
     let layout = brief(&best.run, &evaluation.scenario.run);
-    let (time, peak) = (show_seconds(best.time), unit.show(best.peak));
+    let peak = unit.show(best.peak);
+    let mut time = show_seconds(best.time);
+    if let Some(range) = &best.range {
+        time = format!("{time}; {range}");
+    }
     let saved = 1.0 - best.time / report.step.time_s;
     let words = if report.memory.verdict == Verdict::Oom {
         t!(
@@ -233,6 +241,7 @@ mod tests {
             best: Some(Suggestion {
                 run: Arc::new(run),
                 time: Seconds(time),
+                range: None,
                 peak: Bytes(1e10),
                 why: Message::default(),
             }),

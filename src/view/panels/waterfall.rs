@@ -1,6 +1,7 @@
 //! Where the step goes: from the compute that the peak allows to the step that is predicted, a row a part, each beginning
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
+use super::step::by_profile;
 use crate::core::cluster::Link;
 use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
@@ -8,7 +9,8 @@ use crate::core::run::{OneOf, Recompute};
 use crate::core::t;
 use crate::core::time::{Step, executed_flops};
 use crate::core::units::{Seconds, show_flops, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, ask, el, leaf, percent, text};
+use crate::view::node::action::Dialog;
+use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
 
 /// A row: what it is called, its class, its figure, and the parts that it adds up.
 pub type Row = (&'static str, &'static str, Figure, &'static [&'static str]);
@@ -124,6 +126,11 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
         leaf("span", "share", "100 %"),
     ];
     lines.push(el("div", &[("class", "row total")], &total));
+    if let Some(words) = by_profile(evaluation) {
+        let open = leaf("button", "link", "My runs").on(Action::Open(Dialog::Runs));
+        let parts = [text(words), text(" "), open];
+        lines.push(el("p", &[("class", "muted note")], &parts));
+    }
     el("div", &[("class", "waterfall")], &lines)
 }
 

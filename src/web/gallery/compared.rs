@@ -46,7 +46,11 @@ pub fn compared(state: State) -> AnyView {
         });
         Lane::low(current(evaluated(move || run.get())))
     });
-    let look = Look::over(&lanes);
+    // The instant under the cursor is that of all views.
+    let look = Look {
+        clock: expect_context::<Look>().clock,
+        ..Look::over(&lanes)
+    };
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
@@ -138,7 +142,7 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
             theme: state.theme.get_untracked(),
         })
         .collect();
-    let svg = stacked(&pictures);
+    let svg = stacked(&pictures, state.unit.get_untracked());
     if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
         offer_picture(&target, "schedules", png, Some(svg));
     }

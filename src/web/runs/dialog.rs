@@ -5,14 +5,14 @@ use crate::core::issue::Issue;
 use crate::core::run::{LONGEST_NAME, Run};
 use crate::core::t;
 use crate::core::units::{parse_count, parse_number, show_percent};
-use crate::io::export::{Order, launcher};
+use crate::io::export::Order;
 use crate::io::link;
 use crate::io::logs::asked::Answer;
 use crate::io::logs::summary::summary;
 use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::issues::line;
-use crate::view::panels::runs::{bare, fitted, in_use, kept};
+use crate::view::panels::runs::{bare, fitted, kept, profiles};
 use crate::web::browser;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{say, translated};
@@ -56,16 +56,23 @@ fn page(state: State) -> AnyView {
                 spellcheck="false"
                 on:input=move |event| runs.take_text(state, event_target_value(&event))
             ></textarea>
-            <input type="file" aria-label=say("Choose the file") on:change=move |event| {
-                if let Some(file) = crate::web::dialog::chosen(&event) {
-                    runs.take_file(state, file);
-                }
-            }/>
+            <p class="typed">
+                <input type="file" aria-label=say("Choose the file") on:change=move |event| {
+                    if let Some(file) = crate::web::dialog::chosen(&event) {
+                        runs.take_file(state, file);
+                    }
+                }/>
+                <label>
+                    {say("What to call it")}
+                    <input type="text" maxlength="200" prop:value=runs.label on:input=move |event| runs.label.set(event_target_value(&event))/>
+                </label>
+            </p>
             <p role="status" class="muted" hidden=flag(move || runs.progress.with(Option::is_none))>
                 {text(progress)}" "
                 <button on:click=press(Measured::Stop)>{say("Stop")}</button>
             </p>
             <div aria-live="polite" use:patched=view_of(move || read(state))></div>
+            <div use:patched=view_of(move || profile(state))></div>
             {typed(state)}
             <div use:patched=view_of(move || runs.kept.with(|all| kept(all)))></div>
             <div hidden=flag(none)>
@@ -83,7 +90,6 @@ fn page(state: State) -> AnyView {
                 </p>
                 <div use:patched=view_of(move || taught(state))></div>
             </div>
-            {nodes("", move || state.run.with(in_use))}
         </div>
     }
     .into_any()
@@ -102,6 +108,19 @@ fn read(state: State) -> Node {
     })
 }
 
+/// The profile in use, and one that was read.
+fn profile(state: State) -> Node {
+    let fitted = state
+        .runs
+        .fit
+        .with(|fit| Some(fit.as_ref()?.1.profile.clone()));
+    let read = state.runs.offered.get();
+    let link = |run: &Run| format!("{}#{}", browser::address(), link::encode(run));
+    state
+        .run
+        .with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link))
+}
+
 /// What the runs teach.
 fn taught(state: State) -> Node {
     let runs = state.runs;
@@ -110,7 +129,7 @@ fn taught(state: State) -> Node {
             let command = |run: &Run| {
                 state.exports.text(Order {
                     link: link::encode(run),
-                    format: launcher(run).to_owned(),
+                    trial: true,
                     ..Order::default()
                 })
             };
@@ -181,10 +200,6 @@ fn typed(state: State) -> AnyView {
     view! {
         <h3>{say("Or type what the run of this page took")}</h3>
         <p class="typed">
-            <label>
-                {say("What to call it")}
-                <input type="text" maxlength="200" prop:value=runs.label on:input=move |event| runs.label.set(event_target_value(&event))/>
-            </label>
             {input("Seconds of a step", step, "12.3")}
             {input("Allocated at most, GiB", allocated, "")}
             {input("Reserved at most, GiB", reserved, "")}

@@ -7,9 +7,9 @@ pub use dialog::dialog;
 
 use crate::core::calibrate::{Calibrated, Observation, Request as Question};
 use crate::core::report::evaluate;
-use crate::core::run::{LONGEST_NAME, Profile, Scenario, Value};
-use crate::io::json;
+use crate::core::run::{LONGEST_NAME, Profile, Run, Scenario, Value};
 use crate::io::logs::asked::Answer;
+use crate::io::{json, link};
 use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
@@ -39,6 +39,8 @@ pub struct Runs {
     gpus: RwSignal<Option<u64>>,
     /// The contents of the file that was read last.
     read: RwSignal<Option<Answer>>,
+    /// The profile that was read last.
+    offered: RwSignal<Option<Profile>>,
     /// The share of the file that is read, while it is.
     progress: RwSignal<Option<f64>>,
     /// The file that is read, by number: a later one ends it.
@@ -64,6 +66,7 @@ impl Runs {
             label: RwSignal::new(String::new()),
             gpus: RwSignal::new(None),
             read: RwSignal::new(None),
+            offered: RwSignal::new(None),
             progress: RwSignal::new(None),
             turn: StoredValue::new(0),
             asked: StoredValue::new(None),
@@ -194,10 +197,12 @@ impl Runs {
         ]))
     }
 
-    /// Adds the runs of a saved file; false where `text` is none.
+    /// Adds the runs of a saved file, or offers the profile of a link or an export; false where `text` is neither.
     fn add(self, state: State, text: &str) -> bool {
         let Some(saved) = Saved::read(text) else {
-            return false;
+            let profile = profile_of(text);
+            self.offered.set(profile.clone());
+            return profile.is_some();
         };
         self.kept.update(|kept| {
             let new = saved.runs.into_iter().filter(|run| !kept.contains(run));
@@ -213,6 +218,21 @@ impl Runs {
         self.changed(state);
         true
     }
+}
+
+/// The profile of a link, of an export as JSON, or of an answer of `calibrate`.
+fn profile_of(text: &str) -> Option<Profile> {
+    let run = if let Ok(value) = json::read(text) {
+        let of = value.get("run").unwrap_or(&value).get("profile")?.clone();
+        Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
+    } else {
+        // A link, alone or in a sentence.
+        let link = text
+            .split_whitespace()
+            .find(|word| word.contains("profile."))?;
+        link::decode(link).run
+    };
+    Some(run.profile).filter(|profile| profile.means.is_some())
 }
 
 /// Makes `profile` the Run's, as an entry of the browser's history.

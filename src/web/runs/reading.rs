@@ -1,6 +1,6 @@
 //! A text or a file that is imported, read piece by piece by the importer's module; a later one ends it.
 
-use super::{Runs, use_profile};
+use super::Runs;
 use crate::core::run::Run;
 use crate::io::link;
 use crate::io::logs::asked::{Answer, Piece, Wanted};
@@ -18,6 +18,8 @@ use wasm_bindgen_futures::JsFuture;
 const PIECE: f64 = 262_144.0;
 /// Larger files are no saved runs.
 const SAVED: f64 = 4e6;
+/// A text no longer than this may be a link with a profile.
+const SHORT: f64 = 4e3;
 
 impl Runs {
     /// Ends the reading of a file.
@@ -29,6 +31,7 @@ impl Runs {
     /// A new text or file: what is read is let go.
     fn begin(self) -> u32 {
         self.read.set(None);
+        self.offered.set(None);
         self.turn
             .try_update_value(|turn| {
                 *turn += 1;
@@ -42,13 +45,6 @@ impl Runs {
         let turn = self.begin();
         self.progress.set(None);
         if text.trim().is_empty() || self.add(state, &text) {
-            return;
-        }
-        let profile = text
-            .contains("profile.")
-            .then(|| link::decode(&text).run.profile);
-        if let Some(profile) = profile.filter(|profile| profile.means.is_some()) {
-            use_profile(state, profile);
             return;
         }
         leptos::task::spawn_local(async move {
@@ -82,7 +78,7 @@ impl Runs {
         });
         self.progress.set(Some(0.0));
         leptos::task::spawn_local(async move {
-            if size < SAVED && is_json {
+            if size < SAVED && is_json || size < SHORT {
                 let text = JsFuture::from(file.text()).await;
                 let text = text.ok().and_then(|text| text.as_string());
                 if text.is_some_and(|text| self.turn.get_value() == turn && self.add(state, &text))

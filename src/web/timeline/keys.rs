@@ -24,6 +24,7 @@ pub fn key(look: Look, lane: Lane, event: &web_sys::KeyboardEvent) {
         "Escape" => {
             lane.focus.set(None);
             lane.hover.set(None);
+            look.clock.set(None);
         }
         _ => return,
     }
@@ -51,9 +52,7 @@ fn walk(look: Look, lane: Lane, ranks: isize, ops: isize) {
         return;
     };
     lane.focus.set(Some(place));
-    if lane.is_low {
-        look.clock.set(Some(op.start));
-    }
+    look.clock.set(lane.is_low.then_some(op.start));
     lane.hover.set(None);
     let view = look.seen();
     if op.start < view.start || op.end > view.end {

@@ -64,14 +64,6 @@ impl Lane {
             Shape::of(self.ranks())
         }
     }
-    /// Chooses the op at `place` and selects its rank; a second press lets go of the op.
-    pub fn press(self, state: State, place: Option<Place>) {
-        let same = self.focus.get_untracked() == place;
-        self.focus.set(place.filter(|_| !same));
-        if let Some(place) = place {
-            state.select_rank(place.rank);
-        }
-    }
     /// How many ranks it has.
     pub fn ranks(self) -> usize {
         self.prepared
@@ -158,6 +150,17 @@ impl Look {
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
             clock: RwSignal::new(None),
+        }
+    }
+    /// Chooses the op of `lane` at `place` and selects its rank; a second press lets go of the op.
+    pub fn press(self, lane: Lane, state: State, place: Option<Place>) {
+        let same = lane.focus.get_untracked() == place;
+        lane.focus.set(place.filter(|_| !same));
+        if let Some(place) = place {
+            state.select_rank(place.rank);
+        }
+        if !lane.is_low {
+            self.clock.set(None);
         }
     }
     /// Zooms by `action`; false where `action` is not a zoom.

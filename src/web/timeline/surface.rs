@@ -106,7 +106,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:pointermove=moved
                 on:pointerup=move |event: web_sys::PointerEvent| {
                     drag.set(None);
-                    lane.press(state, under(&event));
+                    look.press(lane, state, under(&event));
                 }
                 on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
                 on:dblclick=move |_| look.focus(lane)

@@ -113,6 +113,19 @@ impl Pace {
     }
 }
 
+/// The replies of as many of `slices` as a turn of the event loop has time for, and whether the job is over.
+pub fn turn(slices: &mut dyn Iterator<Item = Option<Reply>>, pace: Pace) -> (Vec<Reply>, bool) {
+    let mut replies = Vec::new();
+    let over = pace.slice(|| match slices.next() {
+        Some(reply) => {
+            replies.extend(reply);
+            false
+        }
+        None => true,
+    });
+    (replies, over)
+}
+
 impl Job {
     /// Which worker takes it.
     #[must_use]
@@ -391,6 +404,22 @@ mod tests {
             csv: "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n".to_owned(),
         };
         assert_eq!(replies(job).count(), 2);
+    }
+
+    /// A turn takes what there is time for: all of a short job, and of a long one what one slice gives.
+    #[test]
+    fn a_turn_is_as_long_as_its_pace() {
+        let job = || Job::AllSchedules(Run::default(), 4);
+        let count = Variant::all(&Run::default()).len();
+        let mut all = job().slices(one_slice());
+        let (replies, over) = turn(&mut *all, one_slice());
+        assert_eq!((replies.len(), over), (count, true));
+        let mut few = job().slices(many_slices());
+        for _ in 0..count {
+            let (replies, over) = turn(&mut *few, many_slices());
+            assert_eq!((replies.len(), over), (1, false));
+        }
+        assert_eq!(turn(&mut *few, many_slices()), (Vec::new(), true));
     }
 
     #[test]

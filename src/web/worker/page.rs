@@ -1,6 +1,6 @@
 //! The page's side: starts the worker when the first job comes, hands out replies, cancels.
 
-use super::job::{Job, Lane, Pace, Reply, from_bytes, to_bytes};
+use super::job::{Job, Lane, Pace, Reply, from_bytes, to_bytes, turn};
 use super::next_turn;
 use crate::core::units::whole;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
@@ -135,21 +135,24 @@ fn fail_all(lane: Lane) {
     }
 }
 
-/// The job in the page itself: one slice a turn of the event loop.
+/// The job in the page itself: what fits a turn of the event loop at a time.
 async fn work_here(number: u32, job: Job) {
-    let mut slices = job.slices(Pace {
+    let pace = Pace {
         now: js_sys::Date::now,
         slice_ms: SLICE_MS,
-    });
+    };
+    let mut slices = job.slices(pace);
     loop {
         next_turn().await;
         if !is_waiting(number) {
             return;
         }
-        match slices.next() {
-            Some(Some(reply)) => tell(number, Progress::Reply(reply)),
-            Some(None) => {}
-            None => return tell(number, Progress::Done),
+        let (replies, over) = turn(&mut *slices, pace);
+        for reply in replies {
+            tell(number, Progress::Reply(reply));
+        }
+        if over {
+            return tell(number, Progress::Done);
         }
     }
 }
@@ -193,11 +196,12 @@ fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<(), JsValu
         let Some(number) = number_of(&message) else {
             return;
         };
-        let bytes = message.get(1).dyn_into::<Uint8Array>();
-        match bytes.map(|bytes| from_bytes(&bytes.to_vec())) {
-            Ok(Some(reply)) => tell(number, Progress::Reply(reply)),
-            Ok(None) => tell(number, Progress::Failed),
-            Err(_) => tell(number, Progress::Done),
+        if message.length() == 1 {
+            tell(number, Progress::Done);
+        }
+        for bytes in message.iter().skip(1) {
+            let reply = from_bytes(&bytes.unchecked_into::<Uint8Array>().to_vec());
+            tell(number, reply.map_or(Progress::Failed, Progress::Reply));
         }
     });
     worker.set_onmessage(Some(receive.as_ref().unchecked_ref()));

@@ -1,6 +1,6 @@
 //! The worker's side: takes jobs, posts replies.
 
-use super::job::{Job, Pace, from_bytes, to_bytes};
+use super::job::{Job, Pace, from_bytes, to_bytes, turn};
 use super::next_turn;
 use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
@@ -17,8 +17,8 @@ thread_local! {
     static ACTIVE: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Takes jobs from now on, and posts "open": `[number, job]` starts one, `[number]` cancels it; `[number, reply]` is a part
-/// of its result, `[number]` its end.
+/// Takes jobs from now on, and posts "open": `[number, job]` starts one, `[number]` cancels it; `[number, reply, ...]` are
+/// parts of its result, `[number]` its end.
 #[wasm_bindgen(js_name = serveJobs)]
 pub fn serve_jobs() {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
@@ -50,15 +50,24 @@ async fn work(scope: DedicatedWorkerGlobalScope, number: u32, job: Job) {
         now: js_sys::Date::now,
         slice_ms: SLICE_MS,
     };
-    for reply in job.slices(pace) {
+    let mut slices = job.slices(pace);
+    loop {
+        let (replies, over) = turn(&mut *slices, pace);
         if !ACTIVE.with_borrow(|active| active.contains(&number)) {
             return;
         }
-        if let Some(reply) = reply {
-            let bytes = Uint8Array::from(&to_bytes(&reply)[..]);
-            let transfer = Array::of1(&bytes.buffer());
-            let message = Array::of2(&number.into(), &bytes);
+        // One message for all of them: the page shows them together.
+        if !replies.is_empty() {
+            let (message, transfer) = (Array::of1(&number.into()), Array::new());
+            for reply in replies {
+                let bytes = Uint8Array::from(&to_bytes(&reply)[..]);
+                transfer.push(&bytes.buffer());
+                message.push(&bytes);
+            }
             let _ = scope.post_message_with_transfer(&message, &transfer);
+        }
+        if over {
+            break;
         }
         next_turn().await;
     }

@@ -47,7 +47,7 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
     if let Some(sd) = evaluation.report.step.log_sd {
         let profile = &evaluation.scenario.run.profile;
         return term.note(t!(
-            "range: 1.28 standard deviations of {percent} % either way, by your profile of {runs} runs",
+            "range: 1.28 standard deviations of {percent} % either way, by a profile of {runs} runs",
             percent = significant(sd * 100.0, 2),
             runs = profile.runs.unwrap_or(0)
         ));

@@ -159,10 +159,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     }
     writer.text(
         "--attention-backend",
-        if software.attention == AttentionKernel::Eager {
-            "unfused"
-        } else {
-            "flash"
+        match software.attention {
+            AttentionKernel::Eager => "unfused",
+            AttentionKernel::Cudnn | AttentionKernel::Fp8 => "fused",
+            _ => "flash",
         },
     );
     if matches!(

@@ -6,7 +6,7 @@ mod curves;
 mod map;
 mod pareto;
 mod question;
-mod rows;
+pub(crate) mod rows;
 
 use crate::core::message::Message;
 use crate::core::report::Evaluation;

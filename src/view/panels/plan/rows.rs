@@ -17,6 +17,7 @@ use crate::core::units::{
 use crate::view::charts::figure::key;
 use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, choices, el, leaf, percent, scrolled, text};
+use crate::view::panels::strip::without_unit;
 use crate::view::panels::words;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -314,6 +315,7 @@ fn row(
         change(format!("{sign}{shown}"), false)
     });
     let time = leaf("b", "", show_seconds(figures.time_s)).title(t!("{low} to {high}", low, high));
+    let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let tight = memory.verdict != Verdict::Fits;
     let peak = leaf("span", "", view.unit.number(memory.bytes)).title(words::fullest(memory));
     let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
@@ -332,7 +334,7 @@ fn row(
     let cells: [Node; 7] = [
         text(index.map_or(0, |index| index + 1).to_string()),
         name(view, one, own, mark),
-        std::iter::once(time).chain(faster).collect(),
+        std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, most / one.run.gpus as f64),
         used,
         warned.into_iter().chain([peak]).chain(leaner).collect(),
@@ -345,6 +347,15 @@ fn row(
         .collect();
     let class = if index.is_none() { "you" } else { "" };
     el("tr", &[("class", class)], &[cells])
+}
+
+/// The range of a layout's step, "3.27–3.64 s", where a profile narrows it.
+#[must_use]
+pub(crate) fn narrowed(found: &Found) -> Option<String> {
+    found.run.profile.widths.as_ref()?;
+    let (low, high) = (found.figures.low_s, found.figures.high_s);
+    let (low, high) = (show_seconds(low), show_seconds(high));
+    Some(format!("{}–{high}", without_unit(&low, &high)))
 }
 
 /// The layout's name; of a ranked one a fold with the reason, in a sentence.
@@ -403,4 +414,34 @@ fn tools(one: &Found, own: bool) -> Node {
         leaf("button", "choose", "Compare").on(Action::Compare(Compare::Keep(Arc::clone(&run))));
     let load = leaf("button", "choose", "Use").on(Action::Load(run));
     Node::from_iter([compare, text(" "), load])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::calibrate::fit_step;
+    use crate::core::report::report;
+
+    fn found(run: Run) -> Found {
+        Found {
+            figures: Figures::from(&report(&run).unwrap()),
+            run,
+            place: Place::new(0, 0),
+        }
+    }
+
+    #[test]
+    fn a_row_shows_its_range_where_a_profile_narrows_it() {
+        let run = Run::default();
+        assert_eq!(narrowed(&found(run.clone())), None);
+        let seconds = found(run.clone()).figures.time_s.0;
+        let profile = fit_step(&run, seconds).unwrap();
+        let of = found(Run { profile, ..run });
+        let range = narrowed(&of).unwrap();
+        assert!(range.ends_with(&show_seconds(of.figures.high_s)), "{range}");
+        assert!(
+            range.contains('–') && range.matches(" s").count() == 1,
+            "{range}"
+        );
+    }
 }

@@ -1,7 +1,9 @@
 //! What measured runs teach: constants before and after, how each run stands, and the runs to make next.
 
 use super::{factor, standings};
-use crate::core::calibrate::{Calibrated, Observation, informed_by, warning, wrong_layout};
+use crate::core::calibrate::{
+    Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout,
+};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::FOUR_OF_FIVE;
@@ -10,6 +12,7 @@ use crate::core::t;
 use crate::core::units::{show_percent, significant};
 use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, el, leaf, load, table, text};
+use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
 
 /// The view of a fit of `observations` for `present`; `command` writes the launch command of a run.
@@ -21,15 +24,24 @@ pub fn fitted(
     command: impl Fn(&Run) -> Option<String>,
 ) -> Node {
     let fit = &of.fit;
-    let mut parts = vec![leaf("h3", "", "What your runs taught")];
-    let named = |index: usize, message: Message| {
-        let name = observations.get(index);
-        let name = verbatim(name.map(|one| one.name.clone()).unwrap_or_default());
-        line(&Issue::warning("", t!("{name}: {message}", name, message)))
+    let name = |index: usize| {
+        let found = observations.get(index);
+        found.map(|one| one.name.clone()).unwrap_or_default()
     };
+    let issue = |message: Message| line(&Issue::warning("", message));
+    let named = |index: usize, message: Message| {
+        issue(t!(
+            "{name}: {message}",
+            name = verbatim(name(index)),
+            message
+        ))
+    };
+    let mut parts = vec![leaf("h3", "", "What your runs taught")];
+    parts.extend(mixed(observations).map(issue));
     for run in &fit.standings {
         parts.extend(warning(run).map(|message| named(run.observation, message)));
     }
+    parts.extend(disagreement(&fit.standings, name).map(issue));
     let wrong = fit.memory.allocated.iter().filter(|one| one.is_wrong());
     parts.extend(wrong.map(|one| named(one.observation, wrong_layout(one))));
     parts.push(constants(of));
@@ -48,32 +60,56 @@ pub fn fitted(
             ),
         ));
     }
-    parts.push(standings(observations, &fit.standings));
+    let stand = standings(observations, &fit.standings);
+    if stand != Node::none() {
+        parts.push(leaf("h3", "", "Your runs against the model"));
+        parts.push(stand);
+    }
     parts.push(next(of, present, command));
     Node::from_iter(parts)
 }
 
+/// That the runs are of more than one GPU or software.
+fn mixed(observations: &[Observation]) -> Option<Message> {
+    let first = &observations.first()?.run;
+    let other = observations
+        .iter()
+        .find(|one| one.run.gpu.base != first.gpu.base || one.run.stack.base != first.stack.base)?;
+    let what = |run: &Run| {
+        let stack = run.stack.base.map(verbatim);
+        Message::joined(" · ", std::iter::once(run.gpu.title()).chain(stack))
+    };
+    Some(t!(
+        "these runs are of {one} and of {other}: a profile holds for one GPU and one software, fit them apart",
+        one = what(first),
+        other = what(&other.run)
+    ))
+}
+
 fn constants(of: &Calibrated) -> Node {
-    let row = |lesson: &crate::core::calibrate::Lesson| {
+    let row = |lesson: &Lesson| {
         let words = if lesson.informed {
             t!("informed by your runs")
         } else {
             t!(
-                "not informed by your runs; {what} would be",
+                "not informed by your runs; what would: {what}",
                 what = informed_by(lesson.multiplier)
             )
         };
+        let name = [
+            leaf("span", "", lesson.multiplier.name()),
+            leaf("small", "", words),
+        ];
         let cells = vec![
-            text(lesson.multiplier.name()),
+            el("span", &[("class", "wrap")], &name),
             text(factor(1.0, lesson.before)),
             text(factor(lesson.factor, lesson.width)),
             text(show_percent(lesson.share)),
-            leaf("span", "wrap", words),
         ];
         (lesson.informed, cells)
     };
     let rows: Vec<_> = of.fit.lessons.iter().map(row).collect();
-    let head = ["time of", "before", "after", "largest share of a step", ""];
+    let head = ["time of", "before", "after", "share of a step"];
     table("What your runs taught", &head, &rows)
 }
 
@@ -82,48 +118,65 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let Some(first) = of.next.first() else {
         return Node::none();
     };
-    let row = |next: &crate::core::calibrate::Next| {
+    let row = |next: &Next| {
         // Opened with the values that are known already.
         let run = Run {
             profile: present.profile.clone(),
             ..next.run.clone()
         };
-        let differences = run.differences(present).into_iter();
-        let mut settings: Vec<Message> = differences
-            .map(|(key, value)| verbatim(format!("{key}={value}")))
-            .collect();
+        let differences = changes(&run, present).into_iter();
+        let setting = |change: crate::view::panels::changes::Change| {
+            Message::joined(" ", [Message::plain(change.field.label), change.to])
+        };
+        let mut settings: Vec<Message> = differences.map(setting).collect();
         if settings.is_empty() {
             settings.push(t!("this page's run"));
         }
         let layout = Message::joined(", ", settings);
-        let width = |log: f64| text(format!("± {}", show_percent(log.exp_m1())));
-        let cells = vec![
+        let width = |log: f64| format!("± {}", show_percent(log.exp_m1()));
+        let name = [
             load("link", &run, "", &[text(layout)]),
-            text(next.teaches.name()),
-            width(next.sd.0),
-            width(next.sd.1),
+            leaf(
+                "small",
+                "",
+                t!("informs most: {what}", what = next.teaches.name()),
+            ),
+        ];
+        let cells = vec![
+            el("span", &[("class", "wrap")], &name),
+            text(width(next.sd.0)),
+            text(width(next.sd.1)),
         ];
         (false, cells)
     };
     let rows: Vec<_> = of.next.iter().map(row).collect();
-    let head = ["run", "informs most", "range now", "range after it"];
+    let head = [
+        "run, where it differs from this page",
+        "range now",
+        "range after it",
+    ];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
         leaf(
             "p",
             "muted",
-            "The runs that would narrow the prediction of this page's run most, on the GPUs that you have. Some steps on mock data are enough.",
+            "The runs that would narrow the prediction of this page's run most, on the GPUs that you have.",
         ),
         table("The next run to try", &head, &rows),
     ];
     if let Some(command) = command(&first.run) {
+        let heading = if command.starts_with("#!") {
+            "Launch command of the first"
+        } else {
+            "Settings of the first"
+        };
         let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
         let script = el(
             "pre",
             &[("class", "file"), ("tabindex", "0")],
             &[text(verbatim(command))],
         );
-        parts.push(leaf("h4", "", "Launch command of the first"));
+        parts.push(leaf("h4", "", heading));
         parts.push(el("div", &[("class", "taken")], &[script, copy]));
     }
     Node::from_iter(parts)
@@ -135,16 +188,9 @@ mod tests {
     use crate::core::calibrate::Request;
     use crate::core::report::evaluate;
 
-    #[test]
-    fn a_fit_says_what_was_learned_what_was_not_and_what_to_run_next() {
-        let run = Run {
-            gpus: 8,
-            global_batch: 32,
-            ..Run::default()
-        };
-        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+    fn view(observations: Vec<Observation>) -> String {
         let request = Request {
-            observations: vec![Observation::step("mine", run, seconds * 1.6)],
+            observations,
             name: "ours".to_owned(),
             question: Some(Run::default()),
             gpus: Some(8),
@@ -152,16 +198,45 @@ mod tests {
         };
         let of = request.answer().unwrap();
         let launch = |run: &Run| Some(format!("torchrun --gpus {}", run.gpus));
-        let html = fitted(&request.observations, &of, &Run::default(), launch).to_html();
+        fitted(&request.observations, &of, &Run::default(), launch).to_html()
+    }
+
+    /// A run on `gpus` GPUs that took `times` as long as the model says.
+    fn measured(name: &str, gpus: u64, times: f64) -> Observation {
+        let run = Run {
+            gpus,
+            global_batch: 4 * gpus,
+            ..Run::default()
+        };
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        Observation::step(name, run, seconds * times)
+    }
+
+    #[test]
+    fn a_fit_says_what_was_learned_what_was_not_and_what_to_run_next() {
+        let html = view(vec![measured("mine", 8, 1.6)]);
         for words in [
             "GEMM and attention",
             "not informed by your runs",
             "60 % slower",
             "mine",
             "The next run to try",
+            "GPUs 8",
             "torchrun --gpus 8",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
+    }
+
+    #[test]
+    fn runs_that_disagree_are_named_together_and_those_of_two_gpus_are_not_mixed_silently() {
+        let html = view(vec![measured("slow", 8, 1.45), measured("fast", 16, 0.7)]);
+        assert!(html.contains("these runs disagree"), "{html}");
+        assert!(html.contains("slow (+") && html.contains("fast (−") || html.contains("fast (-"));
+        assert!(!html.contains("% slower than the model expects"));
+        let mut other = measured("other", 8, 1.0);
+        other.run.gpu = crate::core::run::Based::preset("a100-sxm-80gb");
+        let html = view(vec![measured("mine", 8, 1.0), other]);
+        assert!(html.contains("fit them apart"), "{html}");
     }
 }

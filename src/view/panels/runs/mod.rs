@@ -10,8 +10,8 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::{Multiplier, Profile, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
-use crate::view::node::action::{Compare, Measured};
-use crate::view::node::markup::{Action, Node, el, leaf, load, table, text};
+use crate::view::node::action::{Compare, Measured, Save};
+use crate::view::node::markup::{Action, Node, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::line;
 use std::sync::Arc;
 
@@ -31,15 +31,14 @@ pub fn kept(observations: &[Observation]) -> Node {
     }
     let row = |(at, one): (usize, &Observation)| {
         let remove = button("quiet", "Remove", Action::Measured(Measured::Remove(at)));
+        let title = words::line(&one.run);
+        let name = [
+            load("link", &one.run, &title, &[text(verbatim(&*one.name))]),
+            leaf("small", "", &title),
+        ];
         let cells = vec![
-            load(
-                "link",
-                &one.run,
-                words::line(&one.run),
-                &[text(verbatim(&*one.name))],
-            ),
-            text(words::line(&one.run)),
-            text(figures(one)),
+            el("span", &[("class", "wrap")], &name),
+            leaf("span", "wrap", figures(one)),
             remove,
         ];
         (false, cells)
@@ -52,14 +51,17 @@ pub fn kept(observations: &[Observation]) -> Node {
         let issue = crate::core::issue::Issue::error("", t!("{name}: {message}", name, message));
         Some(line(&issue))
     });
-    let head = ["run", "layout", "measured", ""];
-    let mut parts = vec![table("Runs that are kept", &head, &rows)];
+    let head = ["run", "measured", ""];
+    let mut parts = vec![
+        leaf("h3", "", "Runs that are kept"),
+        table("Runs that are kept", &head, &rows),
+    ];
     parts.extend(faults);
     Node::from_iter(parts)
 }
 
 /// What was measured of a run: "6.01 s, allocated 37.1 GiB".
-fn figures(one: &Observation) -> Message {
+pub(crate) fn figures(one: &Observation) -> Message {
     let step = one.step_s.map(|step| verbatim(show_seconds(Seconds(step))));
     let peak = |peak: &crate::core::calibrate::Peak| {
         let gib = significant(peak.gib, 4);
@@ -93,51 +95,108 @@ pub(crate) fn bare(run: &Run) -> Run {
     }
 }
 
-/// The profile that `run` uses, with the way out of it; nothing where it uses none.
+/// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of the
+/// runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
 #[must_use]
-pub fn in_use(run: &Run) -> Node {
-    let profile = &run.profile;
-    let Some(means) = &profile.means else {
-        return Node::none();
+pub fn profiles(
+    run: &Run,
+    read: Option<&Profile>,
+    fitted: Option<&Profile>,
+    link: impl Fn(&Run) -> String,
+) -> Node {
+    let own = Some(&run.profile).filter(|profile| profile.means.is_some());
+    let is_new = |other: &&Profile| {
+        !own.is_some_and(|own| own.means == other.means && own.widths == other.widths)
     };
-    let name = profile.name.as_deref().filter(|name| !name.is_empty());
-    let gpu = profile.gpu.as_deref().unwrap_or("–");
-    let words = t!(
-        "The page's run uses the profile {name} (runs fitted: {runs}, GPU: {gpu}, version {version}). Every step and range of the page, its plan and its exports follows it, and the link holds it.",
-        name = name.map_or_else(
-            || t!("without a name"),
-            |name| verbatim(format!("“{name}”"))
-        ),
-        runs = profile.runs.unwrap_or(0),
-        gpu = verbatim(gpu),
-        version = verbatim(profile.version.as_deref().unwrap_or("–"))
-    );
-    let widths = profile.widths.as_deref().unwrap_or_default();
-    let rows: Vec<_> = Multiplier::ALL
-        .iter()
-        .zip(means)
-        .enumerate()
-        .map(|(at, (kind, mean))| {
-            let width = widths.get(at).copied().unwrap_or_default();
-            (false, vec![text(kind.name()), text(factor(*mean, width))])
-        })
-        .collect();
-    let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
-    let buttons = [
-        button(
+    let (read, fitted) = (read.filter(is_new), fitted.filter(is_new));
+    if own.is_none() && read.is_none() {
+        return Node::none();
+    }
+    let columns: Vec<(Message, &Profile)> = [
+        (t!("in use"), own),
+        (t!("read"), read),
+        (t!("of your runs"), fitted),
+    ]
+    .into_iter()
+    .filter_map(|(what, profile)| Some((what, profile?)))
+    .collect();
+    let heading = if read.is_some() {
+        "A profile was read"
+    } else {
+        "The profile in use"
+    };
+    let mut parts = vec![
+        leaf("h3", "", heading),
+        leaf(
+            "p",
             "",
-            "Without the profile",
-            Action::Measured(Measured::Without),
+            "Every step and range of the page, its plan and its exports follow the profile in use, and the link holds it.",
         ),
-        text(" "),
-        button("", "Compare with the shipped constants", both),
+        compared(&columns),
     ];
-    Node::from_iter([
-        leaf("h3", "", "The profile in use"),
-        leaf("p", "", words),
-        table("The profile in use", &["time of", "times"], &rows),
-        el("p", &[], &buttons),
-    ])
+    let mut buttons = Vec::new();
+    if let Some(read) = read {
+        let with = Run {
+            profile: read.clone(),
+            measured_step_s: None,
+            ..run.clone()
+        };
+        buttons.push(load("main", &with, "", &[text("Use this profile")]));
+        buttons.push(text(" "));
+        let both = Action::Compare(Compare::Keep(Arc::new(with)));
+        buttons.push(button("", "Compare what both predict", both));
+    } else {
+        let without = Action::Measured(Measured::Without);
+        let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
+        buttons.push(button("", "Without the profile", without));
+        buttons.push(text(" "));
+        buttons.push(button("", "Compare with the shipped constants", both));
+    }
+    parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
+    if let Some(profile) = own {
+        let alone = Run {
+            profile: profile.clone(),
+            ..Run::default()
+        };
+        let script = el(
+            "pre",
+            &[("class", "file"), ("tabindex", "0")],
+            &[text(verbatim(link(&alone)))],
+        );
+        let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
+        let inside = el("div", &[("class", "taken")], &[script, copy]);
+        parts.push(fold("As text, for a wiki: paste it here to use it", inside));
+    }
+    Node::from_iter(parts)
+}
+
+/// Profiles side by side.
+fn compared(columns: &[(Message, &Profile)]) -> Node {
+    let row = |name: Message, cell: &dyn Fn(&Profile) -> Message| {
+        let cells = columns.iter().map(|(_, profile)| text(cell(profile)));
+        (false, std::iter::once(text(name)).chain(cells).collect())
+    };
+    let plain = |words: Option<&str>| verbatim(words.unwrap_or("–"));
+    let mut rows: Vec<(bool, Vec<Node>)> = vec![row(t!("name"), &|of| plain(of.name.as_deref()))];
+    for (at, kind) in Multiplier::ALL.iter().enumerate() {
+        let cell = |of: &Profile| {
+            let number = |list: &Option<Vec<f64>>| list.as_ref()?.get(at).copied();
+            factor(
+                number(&of.means).unwrap_or(1.0),
+                number(&of.widths).unwrap_or(0.0),
+            )
+        };
+        rows.push(row(kind.name().into(), &cell));
+    }
+    rows.push(row(t!("runs fitted"), &|of| {
+        verbatim(of.runs.unwrap_or(0).to_string())
+    }));
+    rows.push(row(t!("GPU"), &|of| plain(of.gpu.as_deref())));
+    rows.push(row(t!("version"), &|of| plain(of.version.as_deref())));
+    let head: Vec<Message> = std::iter::once(t!("time of"))
+        .chain(columns.iter().map(|(what, _)| what.clone()))
+        .collect();
+    table("Profiles", &head, &rows)
 }
 
 /// "1.13 ± 8 %": a multiplier and one standard deviation.
@@ -223,19 +282,31 @@ mod tests {
         }
     }
 
+    fn profile(name: &str, times: f64) -> Profile {
+        let run = Run::default();
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        Profile {
+            name: Some(name.to_owned()),
+            ..fit_step(&run, seconds * times).unwrap()
+        }
+    }
+
+    fn link(run: &Run) -> String {
+        format!(
+            "the link of {}",
+            run.profile.name.clone().unwrap_or_default()
+        )
+    }
+
     #[test]
     fn a_profile_in_use_is_named_and_can_be_put_away() {
         let run = Run::default();
-        assert_eq!(in_use(&run), Node::none());
-        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        assert_eq!(profiles(&run, None, None, link), Node::none());
         let with = Run {
-            profile: Profile {
-                name: Some("our H100".to_owned()),
-                ..fit_step(&run, seconds * 1.2).unwrap()
-            },
+            profile: profile("our H100", 1.2),
             ..run.clone()
         };
-        let shown = in_use(&with);
+        let shown = profiles(&with, None, None, link);
         let compare = Action::Compare(Compare::Keep(Arc::new(run)));
         assert!(shown.actions().contains(&&compare));
         let html = shown.to_html();
@@ -243,9 +314,27 @@ mod tests {
             "our H100",
             "h100-sxm-80gb",
             "GEMM and attention",
-            "runs fitted: 1,",
+            "the link of our H100",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
+    }
+
+    #[test]
+    fn a_profile_that_was_read_stands_beside_the_one_in_use_before_it_is_taken() {
+        let present = Run {
+            profile: profile("ours", 1.2),
+            ..Run::default()
+        };
+        let read = profile("theirs", 0.9);
+        let shown = profiles(&present, Some(&read), None, link);
+        let taken = Run {
+            profile: read,
+            ..Run::default()
+        };
+        let load = Action::Load(Arc::new(taken));
+        assert!(shown.actions().contains(&&load));
+        let html = shown.to_html();
+        assert!(html.contains("ours") && html.contains("theirs"), "{html}");
     }
 }

@@ -7,7 +7,7 @@ use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::viewport::Viewport;
 use crate::view::panels::pipeline::op_name;
 
@@ -86,7 +86,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
                 (x(tick), foot + 13.0),
                 Anchor::Middle,
                 Ink::Muted,
-                show_seconds(Seconds(tick)),
+                tick_label(tick),
             );
         }
     }

@@ -1,59 +1,44 @@
 //! The cluster view: the picture of nodes and GPUs with the groups of one of them, memory and timeline of the same
 //! selection, a step that can be played, and what leaves its node.
 
+mod picture;
+mod player;
+
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
 use crate::core::run::registry::field;
-use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
+use crate::view::cluster::base::{base, stage_of_tone, tones};
 use crate::view::cluster::moment::{Waits, op_at};
-use crate::view::cluster::picture::{
-    Look as Picture, base, hit, legend, stage_of_tone, tones, who,
-};
-use crate::view::cluster::wires::{Wire, wires};
-use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary, tools};
+use crate::view::cluster::opened::hit;
+use crate::view::cluster::picture::Look as Picture;
+use crate::view::cluster::wires::{Wire, load, wires};
+use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary};
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::field::choice_select;
-use crate::web::html::{effect, flag, text, view_once};
+use crate::web::html::{flag, text, view_once};
 use crate::web::i18n::{say, translated};
-use crate::web::panel::{part, shown};
-use crate::web::render::{nodes, patched};
+use crate::web::panel::shown;
+use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::timeline::look::Look;
 use crate::web::timeline::surface::surface;
-use leptos::html::Div;
 use leptos::prelude::*;
-use std::sync::{Arc, Mutex};
+use picture::head_and_map;
+use player::player;
+use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
-/// Seconds in which a step is played.
-const PLAY: f64 = 12.0;
-/// Positions of the slider over the step.
-const POSITIONS: f64 = 1000.0;
+/// The colours of loads go up to this share of the step at least.
+const SCALE: f64 = 0.25;
 
 /// What is drawn while only the pointer moves.
 struct Drawn {
     evaluation: Arc<Evaluation>,
     scene: Scene,
     base: Node,
-    /// Traffic of the pipeline rank that was asked about last.
-    wires: Mutex<(usize, Arc<Vec<Wire>>)>,
-}
-
-impl Drawn {
-    fn wires(&self, rank: usize) -> Arc<Vec<Wire>> {
-        let Ok(mut known) = self.wires.lock() else {
-            return Arc::default();
-        };
-        if known.0 != rank {
-            *known = (rank, Arc::new(wires(&self.evaluation, rank)));
-        }
-        known.1.clone()
-    }
 }
 
 /// Handles of the view.
@@ -66,6 +51,8 @@ struct Map {
     /// The GPU under the pointer.
     hover: RwSignal<Option<u64>>,
     drawn: Memo<Option<Arc<Drawn>>>,
+    /// Traffic of each pipeline rank.
+    traffic: Memo<Arc<Vec<Vec<Wire>>>>,
     playing: RwSignal<bool>,
 }
 
@@ -80,13 +67,18 @@ impl Map {
                 let evaluation = state.evaluation()?;
                 let scene = Scene::of(evaluation.scenario.layout.mesh(), width.get());
                 let base = base(&scene, &evaluation);
-                let wires = Mutex::new((usize::MAX, Arc::default()));
                 Some(Arc::new(Drawn {
                     evaluation,
                     scene,
                     base,
-                    wires,
                 }))
+            },
+            |_, _| true,
+        );
+        let traffic = Memo::new_with_compare(
+            move |before: Option<&Arc<Vec<Vec<Wire>>>>| match state.evaluation() {
+                Some(evaluation) if open.get() => Arc::new(wires(&evaluation)),
+                _ => before.cloned().unwrap_or_default(),
             },
             |_, _| true,
         );
@@ -97,6 +89,7 @@ impl Map {
             width,
             hover: RwSignal::new(None),
             drawn,
+            traffic,
             playing: RwSignal::new(false),
         }
     }
@@ -106,8 +99,19 @@ impl Map {
         gpu.min(drawn.scene.mesh.ranks() - 1)
     }
     /// Traffic of the selected GPU.
-    fn wires(self, drawn: &Drawn) -> Arc<Vec<Wire>> {
-        drawn.wires(self.state.rank().unwrap_or(0))
+    fn wires(self) -> Vec<Wire> {
+        let rank = self.state.rank().unwrap_or(0);
+        self.traffic
+            .with(|all| all.get(rank).cloned().unwrap_or_default())
+    }
+    /// How busy the links are that colour the picture, by pipeline rank, and the end of their scale.
+    fn loads(self) -> Option<(Vec<f64>, f64)> {
+        let link = self.state.chosen.get().load?;
+        let loads: Vec<f64> = self
+            .traffic
+            .with(|all| all.iter().map(|wires| load(wires, link)).collect());
+        let most = loads.iter().copied().fold(SCALE, f64::max);
+        Some((loads, most))
     }
     /// A view of the cluster that is computed while it is open.
     fn view(self, of: impl Fn(&Drawn) -> Node + Send + Sync + 'static) -> Signal<Node> {
@@ -140,7 +144,7 @@ impl Map {
             .get()
             .unwrap_or(selected)
             .min(scene.mesh.ranks() - 1);
-        let wires = self.wires(drawn);
+        let wires = self.wires();
         let kinds = match self.state.chosen.get().group {
             Some(kind) => vec![kind],
             None => kinds(&drawn.evaluation),
@@ -153,6 +157,16 @@ impl Map {
             doing.collect::<Vec<Option<Kind>>>()
         });
         let waits = self.waits(&wires).unwrap_or_default();
+        let load = self.loads().map(|(loads, most)| {
+            let share = |tone| {
+                loads
+                    .get(stage_of_tone(scene, tone))
+                    .copied()
+                    .unwrap_or(0.0)
+                    / most
+            };
+            (0..tones(scene)).map(share).collect::<Vec<f64>>()
+        });
         let picture = Picture {
             scene,
             base: &drawn.base,
@@ -162,10 +176,11 @@ impl Map {
             kinds: &kinds,
             wires: &wires,
             doing: doing.as_deref(),
+            load: load.as_deref(),
             lit: &waits.kinds,
             lit_stage: waits.link(self.state.rank().unwrap_or(0)),
         };
-        picture.view(summary(scene))
+        picture.view(summary(scene, self.state.chosen.get().load))
     }
     /// The GPU at a pointer.
     fn under(self, event: &web_sys::MouseEvent) -> Option<u64> {
@@ -216,7 +231,7 @@ fn whole(state: State) -> AnyView {
     let map = Map::new(state, flag(move || state.open.get() == View::Cluster));
     let side = map.view(move |drawn| {
         let gpu = map.gpu(drawn);
-        selected::selected(&drawn.evaluation, gpu, &map.wires(drawn), state.unit.get())
+        selected::selected(&drawn.evaluation, gpu, &map.wires(), state.unit.get())
     });
     let bars = shown(state, move || {
         map.open.get().then(|| Panel::MemoryBars(state.rank()))
@@ -225,7 +240,7 @@ fn whole(state: State) -> AnyView {
         crossing::crossings(
             &drawn.evaluation,
             map.gpu(drawn),
-            &map.wires(drawn),
+            &map.wires(),
             state.unit.get(),
         )
     });
@@ -277,86 +292,6 @@ pub fn map(state: State) -> AnyView {
     head_and_map(Map::new(state, flag(|| true)))
 }
 
-fn head_and_map(map: Map) -> AnyView {
-    let frame = NodeRef::<Div>::new();
-    effect(move || {
-        if let Some(element) = frame.get() {
-            browser::watch_width(&element, move |width| {
-                if width > 0.0 {
-                    map.width.set(width);
-                }
-            });
-        }
-    });
-    let state = map.state;
-    let line = move || {
-        let drawn = map.drawn.get();
-        drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene)))
-    };
-    let legend = map.view(move |drawn| legend(&map.wires(drawn)));
-    let picture = map.view(move |drawn| map.picture(drawn));
-    let tools = map.view(move |drawn| tools(&drawn.evaluation, state.chosen.get().group));
-    // What a pointer or a key is on; read out for keys.
-    let status = move || {
-        let drawn = map.drawn.get()?;
-        let gpu = map.hover.get().unwrap_or(map.gpu(&drawn));
-        Some(translated(t!(
-            "GPU {gpu}: {place}",
-            gpu,
-            place = who(&drawn.scene, gpu)
-        )))
-    };
-    let moved = move |event: web_sys::PointerEvent| {
-        if event.pointer_type() == "touch" {
-            return;
-        }
-        let under = map.under(&event);
-        if map.hover.get_untracked() != under {
-            map.hover.set(under);
-        }
-    };
-    let pressed = move |event: web_sys::MouseEvent| {
-        let under = map.under(&event);
-        // A second press lets go.
-        let same = under.is_some() && state.gpu.get_untracked() == under;
-        map.hover.set(None);
-        state.gpu.set(if same { None } else { under });
-    };
-    view! {
-        <section class="cluster-map-panel" aria-labelledby="cluster-title">
-            <div class="panel-head">
-                <h2 id="cluster-title">{say("Cluster")}</h2>
-                <span class="spring"></span>
-                <div use:patched=tools></div>
-            </div>
-            <p class="muted">{text(line)}</p>
-            <div use:patched=legend></div>
-            <div
-                class="cluster-frame"
-                node_ref=frame
-                tabindex="0"
-                role="application"
-                aria-label=say("Cluster: arrow keys select a GPU")
-                aria-describedby="cluster-gpu"
-                on:pointermove=moved
-                on:pointerleave=move |_| map.hover.set(None)
-                on:click=pressed
-                on:keydown=move |event| map.key(&event)
-            >
-                <div use:patched=picture></div>
-            </div>
-            <p class="muted" id="cluster-gpu" role="status">{text(move || status().unwrap_or_default())}</p>
-            {part(None, "fold", say("Show as a table"), flag(|| false), move |open| {
-                view_once(move || {
-                    let drawn = open.get().then(|| map.drawn.get()).flatten()?;
-                    Some(ranks::node_table(&drawn.scene, map.gpu(&drawn)))
-                })
-            })}
-        </section>
-    }
-    .into_any()
-}
-
 /// The number of the selected GPU, to type.
 fn selection(map: Map) -> AnyView {
     let number = move || {
@@ -400,86 +335,4 @@ fn copy_button(map: Map) -> AnyView {
         })
     };
     view! { <button on:click=copy>{text(label)}</button> }.into_any()
-}
-
-/// Plays the step, or shows an instant of it.
-fn player(map: Map) -> AnyView {
-    let clock = map.look.clock;
-    let play = move |_| {
-        let starts = !map.playing.get_untracked();
-        map.playing.set(starts);
-        if starts {
-            if clock
-                .get_untracked()
-                .is_none_or(|time| time >= map.makespan())
-            {
-                clock.set(Some(0.0));
-            }
-            tick(map, js_sys::Date::now());
-        }
-    };
-    let stop = move |_| {
-        map.playing.set(false);
-        clock.set(None);
-    };
-    let position = move || {
-        let whole = map
-            .look
-            .own
-            .prepared
-            .get()
-            .map_or(1.0, |prepared| prepared.makespan());
-        clock.get().unwrap_or(0.0) / whole * POSITIONS
-    };
-    let moved = move |event| {
-        if let Ok(position) = event_target_value(&event).parse::<f64>() {
-            map.playing.set(false);
-            clock.set(Some(position / POSITIONS * map.makespan()));
-        }
-    };
-    let now = move || show_seconds(Seconds(clock.get().unwrap_or(0.0)));
-    let words = move || {
-        let drawn = map.drawn.get();
-        let waits = drawn.and_then(|drawn| map.waits(&map.wires(&drawn)));
-        waits.map_or_else(Node::none, |waits| leaf("p", "", waits.words()))
-    };
-    view! {
-        <div class="cluster-player">
-            <button on:click=play>
-                {text(move || translated(if map.playing.get() { "Pause" } else { "Play the step" }))}
-            </button>
-            <input
-                type="range"
-                min="0"
-                max=POSITIONS.to_string()
-                aria-label=say("Instant of the step")
-                aria-valuetext=text(now)
-                prop:value=text(move || format!("{:.0}", position()))
-                on:input=moved
-            />
-            <output>{text(now)}</output>
-            <button hidden=flag(move || clock.get().is_none()) on:click=stop>{say("Show the stages")}</button>
-        </div>
-        {nodes("muted cluster-waits", words)}
-    }
-    .into_any()
-}
-
-/// One frame of the step that is played.
-fn tick(map: Map, before: f64) {
-    request_animation_frame(move || {
-        let plays = map.playing.try_get_untracked().unwrap_or(false);
-        if !plays || !map.open.get_untracked() {
-            return;
-        }
-        let (now, whole) = (js_sys::Date::now(), map.makespan());
-        let time =
-            map.look.clock.get_untracked().unwrap_or(0.0) + (now - before) / 1000.0 / PLAY * whole;
-        map.look.clock.set(Some(time.min(whole)));
-        if time < whole {
-            tick(map, now);
-        } else {
-            map.playing.set(false);
-        }
-    });
 }

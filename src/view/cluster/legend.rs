@@ -1,0 +1,63 @@
+//! What line and colour stand for which group.
+
+use super::wires::Wire;
+use crate::core::cluster::GroupKind;
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent};
+use crate::view::node::Node;
+use crate::view::node::markup::{el, leaf, text};
+
+/// A class for the colour and the dashes of a kind.
+pub(super) fn class(kind: GroupKind) -> &'static str {
+    match kind {
+        GroupKind::Tp => "g-tp",
+        GroupKind::Cp => "g-cp",
+        GroupKind::Dp => "g-dp",
+        GroupKind::Ep => "g-ep",
+        GroupKind::ExpertDp => "g-edp",
+        GroupKind::Pp => "g-pp",
+    }
+}
+
+/// What line and colour stand for which group, how busy its link is and with how many bytes; `most` is how busy the
+/// links are that have the darkest colour.
+#[must_use]
+pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
+    let item = |wire: &Wire| {
+        let width = format!("border-top-width:{:.0}px", wire.thickness().max(1.0));
+        let class = format!("line {}", class(wire.kind));
+        let line = el("i", &[("class", &*class), ("style", &width)], &[]);
+        let traffic = t!(
+            "{bytes} over {medium}",
+            bytes = unit.fitting(wire.bytes),
+            medium = wire.medium()
+        );
+        let kind = leaf("b", "", wire.kind.name());
+        el(
+            "span",
+            &[],
+            &[
+                line,
+                kind,
+                text(" "),
+                wire.meter(),
+                leaf("small", "muted", traffic),
+            ],
+        )
+    };
+    let items = wires.iter().map(item);
+    let note = leaf(
+        "span",
+        "muted",
+        "line width: share of the step that the link is busy",
+    );
+    let scale = most.map(|most| {
+        let ramp = leaf("i", "ramp", "");
+        let ends = t!("0 to {most} busy", most = show_percent(most));
+        el("span", &[], &[ramp, text(ends)])
+    });
+    let all = items
+        .chain((!wires.is_empty()).then_some(note))
+        .chain(scale);
+    el("div", &[("class", "legend links")], &[all.collect()])
+}

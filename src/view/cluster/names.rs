@@ -1,0 +1,50 @@
+//! GPUs and stages in words: where a GPU stands, which layers a rank has.
+
+use super::scene::{RowName, Scene};
+use crate::core::message::{Message, verbatim};
+use crate::core::model::stage_range;
+use crate::core::report::Evaluation;
+use crate::core::t;
+
+/// Where a GPU stands, in words.
+#[must_use]
+pub fn who(scene: &Scene, gpu: u64) -> Message {
+    let place = scene.mesh.place(gpu);
+    let local = gpu % scene.mesh.per_node;
+    let indices = [
+        ("TP", scene.mesh.tp, place.tp),
+        ("CP", scene.mesh.cp, place.cp),
+        ("DP", scene.mesh.dp, place.dp),
+        ("EP", scene.mesh.ep, place.ep / scene.mesh.etp),
+        ("PP", scene.mesh.pp, place.pp),
+    ];
+    let indices = indices.into_iter().filter(|(_, size, _)| *size > 1);
+    let indices = indices.map(|(name, _, index)| verbatim(format!("{name} {index}")));
+    let node = t!("node {node}, place {local}", node = place.node, local);
+    let all = std::iter::once(node).chain(indices);
+    Message::joined(" · ", all)
+}
+
+/// The layers of a pipeline rank: `0–19`, or `0–3, 28–31` where it has several stages.
+#[must_use]
+pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
+    let load = evaluation.loads.get(rank);
+    let stages = load.map_or(&[][..], |load| &load.stages).iter();
+    let ranges = stages.filter_map(|stage| {
+        let range = stage_range(&evaluation.scenario.stage_layers, *stage);
+        (!range.is_empty()).then(|| match range.end - range.start {
+            1 => range.start.to_string(),
+            _ => format!("{}–{}", range.start, range.end - 1),
+        })
+    });
+    ranges.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn stage_name(name: RowName) -> Message {
+    let (first, last) = name.stages;
+    if first == last {
+        t!("stage {stage}", stage = first)
+    } else {
+        t!("stages {first}–{last}", first, last)
+    }
+}
