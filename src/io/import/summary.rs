@@ -126,7 +126,7 @@ fn outcome(run: &Run) -> Node {
             let words = "With the rest of this page it does not work yet:";
             Node::from_iter([
                 leaf("p", "issue warning", words),
-                el("ul", &[("class", "gaps")], &[items]),
+                el("ul", &[("class", "issues")], &[items]),
             ])
         }
     }
