@@ -35,7 +35,7 @@ customElements.define('shardscope-embed', class extends HTMLElement {
     if (source !== this.#frame.contentWindow) return;
     if (data?.type === 'shardscope:height') {
       this.#frame.height = data.px;
-      if (!this.#alive) this.set(this.#said());
+      if (data.first) this.set(this.#said());
       this.#alive = true;
     } else if (data?.type === 'shardscope:run') this.dispatchEvent(new CustomEvent('shardscope', { detail: data }));
   }

@@ -3,7 +3,7 @@
 //   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
 //   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
 //   { type: 'shardscope:set', run or link, panel, theme, lang, lesson, sliders }  the same, afterwards
-//   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
+//   (unasked, whenever it changes)                               { type: 'shardscope:height', px, first }
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
 // The Run is set by this frame's own address, which the calculator follows: no history entry, nothing of the host's.
@@ -119,8 +119,8 @@ addEventListener('message', ({ source, origin, data }) => {
 let told;
 new ResizeObserver(() => {
   const px = Math.ceil(document.body.getBoundingClientRect().height);
-  // The skeleton's height is nobody's business.
   if (px === told || document.getElementById('skeleton')) return;
+  // The first one asks for all attributes: a message during a reload is lost.
+  parent.postMessage({ type: 'shardscope:height', px, first: told === undefined }, '*');
   told = px;
-  parent.postMessage({ type: 'shardscope:height', px }, '*');
 }).observe(document.body);

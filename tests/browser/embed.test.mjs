@@ -78,7 +78,8 @@ for (const panel of [...PANELS, 'all', LESSON]) {
       async () => [(await heights()).at(-1), await height()],
       ([message, now]) => message?.px === now,
     );
-    assert.deepEqual(last, { type: 'shardscope:height', px: real });
+    assert.deepEqual([last.type, last.px], ['shardscope:height', real]);
+    assert.equal((await heights()).filter((message) => message.first).length, 1, 'one start is told');
     assert.ok(Number.isInteger(real) && real > 20);
     assert.ok(await frame.evaluate(() => document.querySelector('#skeleton') === null), 'not the skeleton\'s');
   });
