@@ -177,7 +177,7 @@ fn the_table_has_the_indices_of_megatron() {
         ] {
             for group in megatron(mesh, token, experts) {
                 for (index, rank) in group.into_iter().enumerate() {
-                    let cells = mesh.row_of(rank).cells();
+                    let cells = mesh.row_of(rank);
                     assert_eq!(cells[column], index as u64, "{mesh:?} {token} {rank}");
                     assert_eq!(cells[..2], [rank, rank / 8]);
                 }

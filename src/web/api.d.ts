@@ -135,9 +135,9 @@ export interface Imported {
   assumed: string[];
   ignored: string[];
 }
-export type ExportFormat = "markdown" | "json" | "csv" | "megatron" | "torchtitan" | "deepspeed" | "nanotron";
-/** A link, JSON, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML; what it
- * does not say is as in `run`. */
+export type ExportFormat = "markdown" | "json" | "csv" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
+  | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft";
+/** A link, JSON, a config.json, or the settings of one of the programs above; what the text does not say is as in `run`. */
 export function importText(text: string, run?: Run): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):

@@ -92,58 +92,18 @@ const MAX_SAMPLE: u64 = 4096;
 /// Ranks looked at where there may be any number of them.
 const MAX_RANKS: u64 = 1024;
 
-/// The indices of one rank, as a launch script or a log counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RankRow {
-    /// Global rank.
-    pub rank: u64,
-    /// Node.
-    pub node: u64,
-    /// Index in the tensor-parallel group.
-    pub tp: u64,
-    /// Index in the context-parallel group.
-    pub cp: u64,
-    /// Index in the data-parallel group.
-    pub dp: u64,
-    /// Pipeline rank.
-    pub pp: u64,
-    /// Index in the expert-parallel group.
-    pub ep: u64,
-    /// Index in the expert-tensor-parallel group.
-    pub etp: u64,
-    /// Index in the data-parallel group of the routed experts.
-    pub expert_dp: u64,
-}
-
-impl RankRow {
-    /// Names of the columns.
-    pub const COLUMNS: [&str; 9] = [
-        "rank",
-        "node",
-        "tp",
-        "cp",
-        "dp",
-        "pp",
-        "ep",
-        "etp",
-        "expert_dp",
-    ];
-    /// The figures in the order of the columns.
-    #[must_use]
-    pub const fn cells(self) -> [u64; 9] {
-        [
-            self.rank,
-            self.node,
-            self.tp,
-            self.cp,
-            self.dp,
-            self.pp,
-            self.ep,
-            self.etp,
-            self.expert_dp,
-        ]
-    }
-}
+/// The columns of the table of ranks: the indices as a launch script or a log counts them.
+pub const RANK_COLUMNS: [&str; 9] = [
+    "rank",
+    "node",
+    "tp",
+    "cp",
+    "dp",
+    "pp",
+    "ep",
+    "etp",
+    "expert_dp",
+];
 
 impl Mesh {
     /// The group of `kind` that `rank` is in.
@@ -169,21 +129,22 @@ impl Mesh {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);
         ranks.any(|rank| !self.members(kind, rank).share_node(self.per_node))
     }
-    /// The row of `rank` in the table of ranks.
+    /// The row of `rank` in the table of ranks, in the order of [`RANK_COLUMNS`].
     #[must_use]
-    pub fn row_of(self, rank: u64) -> RankRow {
+    pub fn row_of(self, rank: u64) -> [u64; 9] {
         let place = self.place(rank);
-        RankRow {
+        let (ep, etp) = (place.ep / self.etp, place.ep % self.etp);
+        [
             rank,
-            node: place.node,
-            tp: place.tp,
-            cp: place.cp,
-            dp: place.dp,
-            pp: place.pp,
-            ep: place.ep / self.etp,
-            etp: place.ep % self.etp,
-            expert_dp: place.expert_dp,
-        }
+            place.node,
+            place.tp,
+            place.cp,
+            place.dp,
+            place.pp,
+            ep,
+            etp,
+            place.expert_dp,
+        ]
     }
     /// Nodes in all; the last may be in part.
     #[must_use]

@@ -6,6 +6,6 @@ mod mesh;
 mod span;
 
 pub use gpu::Gpu;
-pub use groups::{GroupKind, Members, RankRow};
+pub use groups::{GroupKind, Members, RANK_COLUMNS};
 pub use mesh::{Axis, Mesh, Place, RankOrder};
 pub use span::{Group, Link, Span};

@@ -18,20 +18,23 @@ mod reduction;
 mod schedule;
 mod schedules;
 pub mod staircase;
+mod step;
 pub mod sync;
 pub mod unequal;
 mod uneven;
 mod variant;
+mod warnings;
 
 pub use confidence::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
-pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlaps, time};
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
 pub use schedules::{
     MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work,
 };
+pub use step::rank_overlaps;
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 

@@ -70,13 +70,7 @@ fn stack(entries: &Entries) -> &'static str {
         "unsloth_rope",
         "flash_attn_rms_norm",
     ];
-    let on =
-        |(name, value): &(String, Value)| fused.contains(&&**name) && *value == Value::Bool(true);
-    if entries.iter().any(on) {
-        "hf-fused"
-    } else {
-        "hf-trainer"
-    }
+    tuning::stack(entries, &fused)
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -87,11 +81,7 @@ fn read(reader: &mut SettingsReader) {
     reader.set("zero", &Value::from(0));
     let deepspeed = tuning::deepspeed(reader, "deepspeed");
     let fsdp = tuning::fsdp(reader);
-    let sharing = match (deepspeed, &fsdp) {
-        (true, _) => Sharing::DeepSpeed,
-        (_, Some(_)) => Sharing::Fsdp,
-        _ => Sharing::Nobody,
-    };
+    let sharing = Sharing::said(deepspeed, fsdp.as_ref());
     adapter(reader);
     BATCH.read(reader);
     let max = reader.count("max_steps", "steps");
@@ -175,11 +165,7 @@ fn adapter(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    if let Some(name) = hub::repository(&run.model) {
-        writer.text("base_model", name);
-    } else {
-        writer.value("base_model", Value::Null);
-    }
+    hub::write(&mut writer, "base_model", &run.model);
     write_adapter(s, &mut writer);
     writer.count("sequence_len", run.seq_len);
     BATCH.write(s, &mut writer);
@@ -242,12 +228,7 @@ fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
             tuning::list(&tuning::target_names(adapter)),
         );
     }
-    if !adapter.saved.is_empty() {
-        writer.value(
-            "lora_modules_to_save",
-            tuning::list(&tuning::saved_names(adapter)),
-        );
-    }
+    tuning::write_saved(writer, "lora_modules_to_save", adapter);
     if adapter.method == AdapterMethod::Dora {
         writer.yes("peft_use_dora");
     }

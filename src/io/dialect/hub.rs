@@ -1,7 +1,8 @@
 //! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
 
 use super::settings_reader::SettingsReader;
-use crate::core::run::{Based, ModelParts};
+use super::settings_writer::SettingsWriter;
+use crate::core::run::{Based, ModelParts, Value};
 use crate::core::t;
 
 /// Presets and the repositories of their weights, as their model cards are named.
@@ -86,6 +87,12 @@ pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
     let base = model.base.filter(|_| !model.is_changed())?;
     let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
     Some(found.1)
+}
+
+/// Says the repository of `model`; null where it is no preset.
+pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<ModelParts>) {
+    let repository = repository(model).map(|name| Value::Text(name.to_owned()));
+    writer.value(name, repository.unwrap_or_default());
 }
 
 /// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.

@@ -56,14 +56,7 @@ pub(crate) fn knows(key: &str) -> bool {
 }
 
 fn stack(entries: &Entries) -> &'static str {
-    let fused = ["enable_liger_kernel", "use_unsloth"];
-    let on =
-        |(name, value): &(String, Value)| fused.contains(&&**name) && *value == Value::Bool(true);
-    if entries.iter().any(on) {
-        "hf-fused"
-    } else {
-        "hf-trainer"
-    }
+    tuning::stack(entries, &["enable_liger_kernel", "use_unsloth"])
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -76,11 +69,7 @@ fn read(reader: &mut SettingsReader) {
     reader.set("zero", &Value::from(0));
     let deepspeed = tuning::deepspeed(reader, "deepspeed");
     let fsdp = tuning::fsdp(reader);
-    let sharing = match (deepspeed, fsdp) {
-        (true, _) => Sharing::DeepSpeed,
-        (_, Some(_)) => Sharing::Fsdp,
-        _ => Sharing::Nobody,
-    };
+    let sharing = Sharing::said(deepspeed, fsdp.as_ref());
     adapter(reader);
     BATCH.read(reader);
     let max = reader
@@ -156,10 +145,7 @@ fn adapter(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    match hub::repository(&run.model) {
-        Some(name) => writer.text("model_name_or_path", name),
-        None => writer.value("model_name_or_path", Value::Null),
-    }
+    hub::write(&mut writer, "model_name_or_path", &run.model);
     match &s.adapter {
         None => writer.text("finetuning_type", "full"),
         Some(adapter) => {

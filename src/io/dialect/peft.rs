@@ -82,23 +82,12 @@ fn stored(reader: &SettingsReader) -> Option<BaseFormat> {
 
 fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
-    match hub::repository(&s.run.model) {
-        Some(name) => writer.text("base_model_name_or_path", name),
-        None => writer.value("base_model_name_or_path", Value::Null),
-    }
+    hub::write(&mut writer, "base_model_name_or_path", &s.run.model);
     if let Some(adapter) = &s.adapter {
         writer.text("peft_type", "LORA");
         writer.count("r", adapter.rank);
-        let named = tuning::list(&tuning::target_names(adapter));
-        let every = Value::Text("all-linear".to_owned());
-        let all = tuning::all_linear(adapter);
-        writer.value("target_modules", if all { every } else { named });
-        if !adapter.saved.is_empty() {
-            writer.value(
-                "modules_to_save",
-                tuning::list(&tuning::saved_names(adapter)),
-            );
-        }
+        tuning::write_linears(&mut writer, "target_modules", adapter);
+        tuning::write_saved(&mut writer, "modules_to_save", adapter);
         writer.flag("use_dora", adapter.method == AdapterMethod::Dora);
     }
     writer.done()

@@ -61,13 +61,7 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
 }
 
 fn stack(entries: &Entries) -> &'static str {
-    let on =
-        |(name, value): &(String, Value)| name == "use_liger_kernel" && *value == Value::Bool(true);
-    if entries.iter().any(on) {
-        "hf-fused"
-    } else {
-        "hf-trainer"
-    }
+    tuning::stack(entries, &["use_liger_kernel"])
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -126,13 +120,10 @@ fn read(reader: &mut SettingsReader) {
 
 /// Who shards: a file of DeepSpeed or its settings inside, or FSDP.
 fn shards(reader: &mut SettingsReader) -> Sharing {
-    if tuning::deepspeed(reader, "deepspeed") {
+    if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
         return Sharing::DeepSpeed;
     }
-    if deepspeed::shards(reader, "deepspeed.") {
-        return Sharing::DeepSpeed;
-    }
-    tuning::fsdp(reader).map_or(Sharing::Nobody, |_| Sharing::Fsdp)
+    Sharing::said(false, tuning::fsdp(reader).as_ref())
 }
 
 fn adapter(reader: &mut SettingsReader) {
@@ -176,26 +167,15 @@ pub(super) fn words(run: &Run) -> &'static str {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    match hub::repository(&run.model) {
-        Some(name) => writer.text("model_name_or_path", name),
-        None => writer.value("model_name_or_path", Value::Null),
-    }
+    hub::write(&mut writer, "model_name_or_path", &run.model);
     if tuning::is_pure(s) {
         writer.text("dtype", "bfloat16");
     }
     if let Some(adapter) = &s.adapter {
         writer.yes("use_peft");
         writer.count("lora_r", adapter.rank);
-        let named = tuning::list(&tuning::target_names(adapter));
-        let every = Value::Text("all-linear".to_owned());
-        let all = tuning::all_linear(adapter);
-        writer.value("lora_target_modules", if all { every } else { named });
-        if !adapter.saved.is_empty() {
-            writer.value(
-                "lora_modules_to_save",
-                tuning::list(&tuning::saved_names(adapter)),
-            );
-        }
+        tuning::write_linears(&mut writer, "lora_target_modules", adapter);
+        tuning::write_saved(&mut writer, "lora_modules_to_save", adapter);
         if adapter.method == AdapterMethod::Dora {
             writer.yes("use_dora");
         }

@@ -1,7 +1,7 @@
 //! The table of ranks: which GPU stands where in every group. To copy, and the part of it that the picture opens.
 
 use super::scene::Scene;
-use crate::core::cluster::{Mesh, RankRow};
+use crate::core::cluster::{Mesh, RANK_COLUMNS};
 use crate::core::message::verbatim;
 use crate::core::t;
 use crate::view::node::markup::{Node, leaf, table, text};
@@ -13,10 +13,10 @@ const MAX_SHOWN: u64 = 144;
 /// All ranks, a line each, columns apart by tabs, as spreadsheets take them.
 #[must_use]
 pub fn rank_table(mesh: Mesh) -> String {
-    let mut out = RankRow::COLUMNS.join("\t");
+    let mut out = RANK_COLUMNS.join("\t");
     for rank in 0..mesh.ranks().min(MAX_COPIED) {
         let mut before = '\n';
-        for index in mesh.row_of(rank).cells() {
+        for index in mesh.row_of(rank) {
             out.push(before);
             out.push_str(&index.to_string());
             before = '\t';
@@ -32,7 +32,7 @@ pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let first = gpu - gpu % mesh.per_node.min(MAX_SHOWN);
     let last = (first + mesh.per_node.min(MAX_SHOWN)).min(mesh.ranks());
     let rows = (first..last).map(|rank| {
-        let cells = mesh.row_of(rank).cells();
+        let cells = mesh.row_of(rank);
         let cells = cells.map(|index| text(verbatim(index.to_string())));
         (rank == gpu, cells.into())
     });
@@ -41,7 +41,7 @@ pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let label = t!("Ranks of node {node}", node);
     Node::from_iter([
         leaf("p", "muted", &label),
-        table(label, &RankRow::COLUMNS, &rows),
+        table(label, &RANK_COLUMNS, &rows),
     ])
 }
 

@@ -1,0 +1,211 @@
+//! The step of a Run: what each rank sends and waits for, and what ends the step.
+
+use super::evaluate::{Draft, Evaluation};
+use super::offload::{OffloadStep, offload_step};
+use super::passes::Pass;
+use crate::memory::RankLoad;
+use crate::pipeline::Stats;
+use crate::run::Scenario;
+use crate::time::{Step, StepParts, step_end};
+use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
+use crate::units::Seconds;
+
+/// What the parameters of a rank cost at the end of a step.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub held: Held,
+    wires: Wait,
+    optimizer: Seconds,
+}
+
+/// The end of a step on each rank; ranks that hold stages of the same kinds have the same.
+pub(super) fn ends(draft: &Draft, loads: &[RankLoad]) -> Vec<End> {
+    let kinds = |rank: usize| {
+        let stages = loads[rank].stages.iter();
+        stages.map(|stage| draft.kinds.of.get(*stage))
+    };
+    let mut ends: Vec<End> = Vec::with_capacity(loads.len());
+    let mut samples: Vec<usize> = Vec::new();
+    for (rank, load) in loads.iter().enumerate() {
+        let known = samples.iter().find(|known| kinds(**known).eq(kinds(rank)));
+        if let Some(known) = known {
+            ends.push(ends[*known]);
+        } else {
+            samples.push(rank);
+            ends.push(end(draft, load));
+        }
+    }
+    ends
+}
+
+fn end(draft: &Draft, load: &RankLoad) -> End {
+    let Draft {
+        scenario,
+        clock,
+        passes,
+        ..
+    } = draft;
+    let trained = Held::trained(scenario, &load.stages);
+    let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
+        let stages = load.stages.iter();
+        stages
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
+    let zero = scenario.zero;
+    let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+    let updated = trained.dense / shard(zero.shard) + trained.experts / shard(zero.expert_shard);
+    let kept = if zero.stage == 3 {
+        updated
+    } else {
+        trained.total()
+    };
+    End {
+        held: Held::of(scenario, &load.stages),
+        wires: sync,
+        optimizer: step_end(scenario, clock.rates(), updated, kept),
+    }
+}
+
+/// The offloading of the rank of `load`.
+pub(super) fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
+    let stages = load.stages.iter();
+    let passes: Vec<&Pass> = stages
+        .filter_map(|stage| draft.passes.get(*stage))
+        .collect();
+    offload_step(&draft.scenario, load, &passes)
+}
+
+/// A bidirectional rank works on half the micro-batches in each of its stages.
+fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
+    load.stages.len() as f64 / scenario.chunks as f64
+}
+
+/// What a rank with `load` sends in a step, `end` of it once.
+fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
+    let Draft {
+        scenario, passes, ..
+    } = draft;
+    let mut totals = OverlapTotals::default();
+    let repeats = scenario.usual_microbatches() / copies(scenario, load);
+    for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
+        let waits = &pass.waits;
+        totals.tp = totals.tp + waits.tp * repeats;
+        totals.cp = totals.cp + waits.cp * repeats;
+        totals.ep = totals.ep + waits.ep * repeats;
+        totals.zero3 = totals.zero3 + waits.zero3 * repeats;
+        totals.dp = totals.dp + waits.gradients * repeats;
+        let send = |window: Seconds| Beside {
+            comm: waits.send,
+            window,
+            ..Beside::default()
+        };
+        let sends = Wait {
+            bytes: pass.sent,
+            forward: send(pass.forward()),
+            backward: send(pass.backward()),
+            ..Wait::default()
+        };
+        totals.pp = totals.pp + sends * repeats;
+    }
+    totals.dp = totals.dp + end.wires;
+    totals.elements = end.held.total();
+    totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
+    totals
+}
+
+/// The overlap table of each pipeline rank; the report has that of the busiest.
+#[must_use]
+pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
+    let Ok(draft) = Draft::of(&evaluation.scenario.run) else {
+        return Vec::new();
+    };
+    let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
+    let loads = &evaluation.loads;
+    let each = loads.iter().zip(ends(&draft, loads)).map(|(load, end)| {
+        let mut rows = overlap_rows(&draft.scenario, &totals(&draft, load, end));
+        for row in &mut rows {
+            row.rescale(scale);
+        }
+        rows
+    });
+    each.collect()
+}
+
+/// The overlap table and the step, on the rank that works longest.
+pub(super) fn step(
+    draft: &Draft,
+    loads: &[RankLoad],
+    ends: &[End],
+    stats: &Stats,
+) -> (usize, Vec<OverlapRow>, Step) {
+    let Draft {
+        scenario, passes, ..
+    } = draft;
+    let m = scenario.usual_microbatches();
+    let copies = |load: &RankLoad| copies(scenario, load);
+    let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
+        load.stages
+            .iter()
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    let busiest = (0..loads.len()).max_by(|a, b| {
+        let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
+        time(*a).total_cmp(&time(*b))
+    });
+    let totals = busiest.map_or_else(OverlapTotals::default, |rank| {
+        totals(draft, &loads[rank], ends[rank])
+    });
+    let overlap = overlap_rows(scenario, &totals);
+    let optimizer = ends.iter().map(|end| end.optimizer);
+    let ranks = loads.len().max(1) as f64;
+    let mean = |part: fn(&Pass) -> f64| -> f64 {
+        loads
+            .iter()
+            .map(|load| sum(load, part) * m / copies(load))
+            .sum::<f64>()
+            / ranks
+    };
+    let inside = mean(|pass| pass.exposed().0);
+    let slowed = mean(|pass| pass.waits.slows().0);
+    let last = ends.iter().map(|end| end.wires.both());
+    let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
+    let last = last.unwrap_or_default();
+    let waits: [fn(&Pass) -> f64; 4] = [
+        |pass| pass.waits.tp.exposed().0,
+        |pass| pass.waits.cp.exposed().0,
+        |pass| pass.waits.ep.exposed().0,
+        |pass| (pass.waits.zero3.exposed() + pass.waits.gradients.exposed()).0,
+    ];
+    let mut exposed = waits.map(|wait| Seconds(mean(wait)));
+    exposed[3] += last.exposed();
+    let parts = StepParts {
+        compute: Seconds(stats.ideal_s - inside),
+        recompute: Seconds(mean(|pass| pass.compute.recompute.0)),
+        launches: Seconds(mean(|pass| pass.compute.host.0)),
+        bubble: Seconds(stats.makespan_s - stats.ideal_s),
+        not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
+        slows: Seconds(slowed) + last.slows,
+        exposed,
+        optimizer: updates(draft, loads, optimizer.fold(Seconds::ZERO, Seconds::max)),
+    };
+    (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
+}
+
+/// What ends a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
+fn updates(draft: &Draft, loads: &[RankLoad], on_gpu: Seconds) -> Seconds {
+    let slowest = loads
+        .iter()
+        .filter_map(|load| of_rank(draft, load))
+        .map(|step| step.exposed_s)
+        .fold(Seconds::ZERO, Seconds::max);
+    let states = draft
+        .scenario
+        .offload
+        .map_or(0.0, |offload| offload.states());
+    on_gpu * (1.0 - states) + slowest
+}

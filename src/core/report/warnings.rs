@@ -1,0 +1,95 @@
+//! What a report warns of: idle ranks, and a host that is too small.
+
+use crate::issue::Issue;
+use crate::memory::Verdict;
+use crate::memory::host::HostMemory;
+use crate::pipeline::Stats;
+use crate::pipeline::balance::level;
+use crate::run::Scenario;
+use crate::t;
+use crate::units::MemoryUnit;
+
+/// Idle share of the pipeline above which the report warns that micro-batches are few.
+const MUCH_BUBBLE: f64 = 0.2;
+
+/// Says that a node's host has too little memory for what is offloaded, or that the Run does not say how much it has.
+pub(super) fn host_memory(host: &HostMemory) -> Option<Issue> {
+    let gib = |bytes| MemoryUnit::Gib.show(bytes);
+    let need = gib(host.total_bytes);
+    let message = match (host.capacity_bytes, host.verdict) {
+        (None, _) => t!(
+            "a node's host holds {need} of what is offloaded; say host_memory_gib to see whether it fits",
+            need
+        ),
+        (Some(capacity), Some(Verdict::Oom | Verdict::Tight)) => t!(
+            "a node's host would hold {need} of what is offloaded and has {capacity}",
+            need,
+            capacity = gib(capacity)
+        ),
+        _ => return None,
+    };
+    let enough = (host.total_bytes.gib() * 1.2 / 64.0).ceil().max(1.0) * 64.0;
+    Some(Issue::warning("host_memory_gib", message).with_fix("host_memory_gib", enough))
+}
+
+/// Says why the ranks idle: one rank that works longer than the others, or few micro-batches, which `endless` schedules
+/// do not mind.
+pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issue> {
+    if stats.bubble_fraction <= MUCH_BUBBLE {
+        return None;
+    }
+    let (layout, percent) = (
+        &scenario.layout,
+        format!("{:.0}", stats.bubble_fraction * 100.0),
+    );
+    let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
+    let uneven = longest / stats.ideal_s - 1.0;
+    if uneven > stats.bubble_over_ideal / 2.0 {
+        let rank = stats
+            .busy_s
+            .iter()
+            .position(|busy| *busy >= longest)
+            .unwrap_or(0);
+        // Where no stage has a layer to give, there is nothing to say but why.
+        let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
+        let longer = format!("{:.0}", uneven * 100.0);
+        let message = if spare {
+            t!(
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait; give it fewer layers",
+                percent,
+                rank,
+                longer
+            )
+        } else {
+            t!(
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait",
+                percent,
+                rank,
+                longer
+            )
+        };
+        let issue = Issue::warning("stage_layers", message);
+        // The time of a rank of one stage is that of its layers.
+        let alone = scenario.stage_layers.len() == stats.busy_s.len()
+            && stats.weight_copies.iter().all(|copies| *copies == 1);
+        let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
+        return Some(match split {
+            Some(split) => {
+                let split: Vec<String> = split.iter().map(u64::to_string).collect();
+                issue.with_fix("stage_layers", split.join(","))
+            }
+            None => issue,
+        });
+    }
+    if endless {
+        return None;
+    }
+    let message = t!(
+        "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",
+        percent,
+        microbatches = layout.microbatches,
+        pp = layout.pp
+    );
+    let twice = scenario.run.global_batch.saturating_mul(2);
+    Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
+}

@@ -1,0 +1,182 @@
+//! Adapters: the linears that have one, what is trained whole, how the base is stored.
+//!
+//! Source: Hugging Face PEFT `tuners/lora/config.py`.
+
+use crate::core::model::Target;
+use crate::core::run::{Adapter, AdapterMethod, AdapterParts, BaseFormat, OneOf, Saved, Value};
+use crate::core::t;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
+
+/// Words that name every linear of a layer.
+const ALL: [&str; 2] = ["all", "all-linear"];
+
+/// The linear with this name in any of the programs; of gate and router the router is none.
+fn target(word: &str) -> &'static [Target] {
+    match word {
+        "q_proj" => &[Target::Query],
+        "k_proj" => &[Target::Key],
+        "v_proj" => &[Target::Value],
+        "o_proj" | "output_proj" | "out_proj" => &[Target::Output],
+        "gate_proj" | "w1" => &[Target::Gate],
+        "up_proj" | "w3" => &[Target::Up],
+        "down_proj" | "w2" => &[Target::Down],
+        "Wqkv" | "qkv_proj" | "query_key_value" => &[Target::Query, Target::Key, Target::Value],
+        "gate_up_proj" => &[Target::Gate, Target::Up],
+        _ => &[],
+    }
+}
+
+/// The words of a list, of a text with commas, or of a regular expression such as `.*(q|k|v)_proj`.
+fn words_of(value: &Value) -> Vec<String> {
+    let split = |text: &str| -> Vec<String> {
+        if text.contains(")_proj") {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let short = |word: &&str| !target(&format!("{word}_proj")).is_empty();
+            return words
+                .filter(short)
+                .map(|word| format!("{word}_proj"))
+                .collect();
+        }
+        let words = text.split(|c: char| c == ',' || c.is_whitespace() || "()|$^*.".contains(c));
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    match value {
+        Value::Text(text) => split(text),
+        Value::List(items) => items.iter().flat_map(words_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Linears with an adapter; none: all.
+pub(in crate::io::dialect) fn targets(
+    reader: &mut SettingsReader,
+    name: &str,
+) -> Option<Vec<Target>> {
+    let words = words_of(&reader.value(name)?);
+    reader.note(
+        name,
+        t!(
+            "{what} {value}",
+            what = "adapted linears",
+            value = words.join(" ")
+        ),
+    );
+    if words.iter().any(|word| ALL.contains(&&**word)) {
+        return None;
+    }
+    for word in words.iter().filter(|word| target(word).is_empty()) {
+        reader.assume(t!(
+            "no adapter beside {name}: it is none of the linears of a layer",
+            name = word.clone()
+        ));
+    }
+    let named = |one: &Target| words.iter().any(|word| target(word).contains(one));
+    let every = Target::ALL.iter().map(|(one, _)| *one);
+    let named: Vec<Target> = every.filter(named).collect();
+    (!named.is_empty() && named.len() < Target::ALL.len()).then_some(named)
+}
+
+/// Ends of the model that are trained whole.
+pub(in crate::io::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Option<Vec<Saved>> {
+    let words = words_of(&reader.value(name)?);
+    reader.note(
+        name,
+        t!(
+            "{what} {value}",
+            what = "trained whole",
+            value = words.join(" ")
+        ),
+    );
+    let found: Vec<Saved> = words
+        .iter()
+        .filter_map(|word| Saved::from_id(word))
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// What a program says of adapters.
+pub(in crate::io::dialect) struct LowRank {
+    pub rank: Option<u64>,
+    pub dora: bool,
+    /// How the base is stored.
+    pub base: Option<BaseFormat>,
+    pub targets: Option<Vec<Target>>,
+    pub saved: Option<Vec<Saved>>,
+}
+
+impl LowRank {
+    /// Takes them.
+    pub fn take(self, reader: &mut SettingsReader) {
+        let four = matches!(self.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double));
+        let method = match (self.dora, four) {
+            (true, _) => AdapterMethod::Dora,
+            (false, true) => AdapterMethod::Qlora,
+            (false, false) => AdapterMethod::Lora,
+        };
+        let own = method == AdapterMethod::Qlora && self.base == Some(BaseFormat::Nf4Double);
+        reader.run.adapter = AdapterParts {
+            method: Some(method),
+            rank: self.rank.filter(|rank| *rank > 0),
+            targets: self.targets,
+            base: self.base.filter(|_| !own),
+            modules_to_save: self.saved,
+            ..AdapterParts::default()
+        };
+    }
+}
+
+/// Whether every linear of a layer has an adapter.
+pub(in crate::io::dialect) fn all_linear(adapter: &Adapter) -> bool {
+    adapter.targets.len() == Target::ALL.len()
+}
+
+/// The names of the adapted linears.
+pub(in crate::io::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static str> {
+    adapter.targets.iter().map(|target| target.id()).collect()
+}
+
+/// Says the adapted linears: `all-linear` or their names.
+pub(in crate::io::dialect) fn write_linears(
+    writer: &mut SettingsWriter,
+    name: &str,
+    adapter: &Adapter,
+) {
+    if all_linear(adapter) {
+        writer.text(name, "all-linear");
+    } else {
+        writer.value(name, super::list(&target_names(adapter)));
+    }
+}
+
+/// Says what is trained whole, where anything is.
+pub(in crate::io::dialect) fn write_saved(
+    writer: &mut SettingsWriter,
+    name: &str,
+    adapter: &Adapter,
+) {
+    if !adapter.saved.is_empty() {
+        writer.value(name, super::list(&saved_names(adapter)));
+    }
+}
+
+/// The names of what is trained whole.
+pub(in crate::io::dialect) fn saved_names(adapter: &Adapter) -> Vec<&'static str> {
+    adapter.saved.iter().map(|end| end.id()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_expression_names_its_linears() {
+        let text = "model.layers.[\\d]+.(_wrapped.)?(mlp|self_attn).(up|down|gate|q|k|v|o)_proj";
+        assert_eq!(words_of(&Value::Text(text.to_owned())).len(), 7);
+        let text = Value::Text("q_proj,v_proj".to_owned());
+        assert_eq!(words_of(&text), ["q_proj", "v_proj"]);
+    }
+}

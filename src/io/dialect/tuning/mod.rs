@@ -1,0 +1,274 @@
+//! What programs of fine-tuning share: the Run they begin with, degrees, batch, optimizer, loss; adapters; shards by FSDP or
+//! DeepSpeed, and what goes to the host.
+
+mod adapters;
+mod sharing;
+
+pub(super) use adapters::{
+    LowRank, all_linear, saved, saved_names, target_names, targets, write_linears, write_saved,
+};
+pub(super) use sharing::{
+    Files, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations,
+    precision, sharing, write_deepspeed, write_half,
+};
+
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
+use super::{Entries, Same, same, steps};
+use crate::core::run::{
+    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Run, Scenario, Schedule,
+    ScheduleOptions, Value,
+};
+use crate::core::t;
+
+/// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
+pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
+    let on = |(name, value): &(String, Value)| {
+        switches.contains(&&**name) && *value == Value::Bool(true)
+    };
+    if entries.iter().any(on) {
+        "hf-fused"
+    } else {
+        "hf-trainer"
+    }
+}
+
+/// Begins a Run that such a program can mean: no pipeline, no expert parallelism, nothing adapted or moved to the host.
+pub(super) fn begin(reader: &mut SettingsReader) {
+    for key in ["pp", "ep", "etp", "virtual_stages"] {
+        reader.set(key, &Value::from(1));
+    }
+    let run = &mut reader.run;
+    (run.schedule, run.schedule_options) = (Schedule::OneFOneB, ScheduleOptions::default());
+    (run.stage_layers, run.microbatch_lengths, run.hsdp_shard) = (None, None, None);
+    (run.adapter, run.offload) = (AdapterParts::default(), OffloadParts::default());
+}
+
+/// The degrees that a program says: tensor, context, sharded and replicated data parallelism.
+pub(super) struct Mesh {
+    pub tp: &'static str,
+    pub cp: &'static str,
+    pub shard: &'static str,
+    pub replicate: &'static str,
+}
+
+impl Mesh {
+    const fn degrees(&self) -> [Same; 2] {
+        [same(self.tp, "tp", Some(1)), same(self.cp, "cp", Some(1))]
+    }
+
+    /// Takes the degrees, and the GPUs where they follow.
+    pub fn read(&self, reader: &mut SettingsReader, program: &'static str) {
+        reader.same(&self.degrees(), program);
+        if reader.run.tp > 1 {
+            reader.set("sequence_parallel", &Value::Bool(false));
+        }
+        // -1 is all that are left.
+        let degree = |reader: &mut SettingsReader, name, what| {
+            let ranks = reader
+                .number(name, what)
+                .and_then(crate::core::units::whole);
+            ranks.filter(|ranks| *ranks > 0)
+        };
+        let shard = degree(reader, self.shard, "ranks that share shards");
+        let copies = degree(reader, self.replicate, "copies of the shards").unwrap_or(1);
+        let run = &reader.run;
+        let (each, all) = (run.tp.saturating_mul(run.cp), shard.unwrap_or(1));
+        match shard {
+            Some(shard) => {
+                let gpus = each.saturating_mul(all).saturating_mul(copies);
+                reader.set("gpus", &Value::from(gpus));
+                if copies > 1 {
+                    reader.run.hsdp_shard = Some(shard.saturating_mul(reader.run.cp));
+                }
+            }
+            None => gpus_of_page(reader),
+        }
+    }
+
+    /// Says them; shards only where something is sharded.
+    pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
+        writer.same(&self.degrees(), &s.run);
+        if s.run.zero >= 2 {
+            let shard = (s.zero.shard / s.layout.cp).max(1);
+            writer.count(self.shard, shard);
+            let copies = s.layout.dp / shard;
+            if copies > 1 {
+                writer.count(self.replicate, copies);
+            }
+        }
+    }
+}
+
+/// Notes that the GPUs are those of the page.
+pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
+    let gpus = reader.run.gpus;
+    reader.assume(t!(
+        "{gpus} GPUs, as on this page: the launcher says how many",
+        gpus
+    ));
+}
+
+/// The same settings under the names of one program.
+pub(super) struct Batch {
+    pub micro: &'static str,
+    pub accumulation: &'static str,
+    /// Micro-batch where the program is silent.
+    pub silent: u64,
+}
+
+impl Batch {
+    /// Takes the micro-batch, and the batch that all ranks make of it.
+    pub fn read(&self, reader: &mut SettingsReader) {
+        let run = &reader.run;
+        let page = (
+            run.micro_batch,
+            run.global_batch,
+            run.gpus / (run.tp * run.cp).max(1),
+        );
+        let silent = if reader.has(self.micro) {
+            page.0
+        } else {
+            self.silent
+        };
+        let micro = reader
+            .count(self.micro, "micro-batch")
+            .unwrap_or(silent)
+            .max(1);
+        let each = reader.count(self.accumulation, "micro-batches a step and rank");
+        let ranks = page.2.max(1);
+        let all = micro
+            .saturating_mul(each.unwrap_or(1).max(1))
+            .saturating_mul(ranks);
+        reader.set("micro_batch", &Value::from(micro));
+        reader.set("global_batch", &Value::from(all));
+    }
+
+    /// Says both.
+    pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
+        writer.count(self.micro, s.run.micro_batch);
+        writer.count(self.accumulation, s.layout.microbatches);
+    }
+}
+
+/// Takes a sequence length.
+pub(super) fn sequence(
+    reader: &mut SettingsReader,
+    names: &[&'static str],
+    program: &'static str,
+    silent: u64,
+) {
+    let said = names.iter().find(|name| reader.has(name));
+    let name = said.or(names.first()).copied().unwrap_or_default();
+    reader.same(
+        &[same(name, "seq_len", (silent > 0).then_some(silent))],
+        program,
+    );
+}
+
+/// Says how many steps the budget has, where there is one.
+pub(super) fn write_steps(writer: &mut SettingsWriter, name: &str, run: &Run) {
+    if let Some(steps) = steps(run) {
+        writer.count(name, steps);
+    }
+}
+
+/// Whether a switch is set; none where the text is silent.
+pub(super) fn switch(reader: &mut SettingsReader, name: &str, what: &'static str) -> Option<bool> {
+    let known = reader.has(name);
+    let yes = reader.flag(name, what);
+    known.then_some(yes)
+}
+
+/// A list of words as a value.
+pub(super) fn list(words: &[&str]) -> Value {
+    Value::List(
+        words
+            .iter()
+            .map(|word| Value::Text((*word).to_owned()))
+            .collect(),
+    )
+}
+
+/// Takes the optimizer that `name` says, by what its name holds: `paged_adamw_8bit`, `bitsandbytes.optim.PagedAdamW8bit`.
+pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
+    let word = reader.word(name, "optimizer").unwrap_or_default();
+    let lower = word.to_ascii_lowercase();
+    let has = |part: &str| lower.contains(part);
+    let known = [
+        (has("galore"), Optimizer::GaLore),
+        (has("adam") && has("mini"), Optimizer::AdamMini),
+        (has("adafactor"), Optimizer::Adafactor),
+        (has("lion"), Optimizer::Lion),
+        (has("muon"), Optimizer::Muon),
+        (
+            has("adam") && has("8bit") && has("paged"),
+            Optimizer::Adam8BitPaged,
+        ),
+        (has("adam") && has("8bit"), Optimizer::Adam8Bit),
+        (
+            has("adam") && !has("4bit") || has("cpuoffload") || word.is_empty(),
+            Optimizer::Adam,
+        ),
+        (has("sgd"), Optimizer::Sgd),
+    ];
+    match known.iter().find(|(is, _)| *is) {
+        Some((_, optimizer)) => reader.run.optimizer = *optimizer,
+        None => reader.assume(t!(
+            "the optimizer, as on this page: {other} is not known",
+            other = word.clone()
+        )),
+    }
+    if has("paged") && !has("8bit") {
+        reader.assume("paged states are counted on the GPU");
+    }
+}
+
+/// Says the optimizer as Hugging Face's Trainer calls it, where it has it.
+pub(super) fn write_optimizer(writer: &mut SettingsWriter, name: &str, optimizer: Optimizer) {
+    let word = match optimizer {
+        Optimizer::Adam => "adamw_torch",
+        Optimizer::Sgd | Optimizer::SgdMomentum => "sgd",
+        Optimizer::Adafactor => "adafactor",
+        Optimizer::Adam8Bit => "adamw_bnb_8bit",
+        Optimizer::Adam8BitPaged => "paged_adamw_8bit",
+        Optimizer::Lion => "lion_32bit",
+        Optimizer::GaLore => "galore_adamw",
+        Optimizer::Muon | Optimizer::AdamMini => return,
+    };
+    writer.text(name, word);
+}
+
+/// Every layer is recomputed from its input, or nothing is.
+pub(super) fn checkpoint(reader: &mut SettingsReader, yes: bool) {
+    reader.recompute(if yes {
+        Recompute::Full
+    } else {
+        Recompute::None
+    });
+}
+
+/// The kernel of the loss: with the head in one, or by slices.
+pub(super) fn loss(reader: &mut SettingsReader, fused: bool, chunked: bool) {
+    reader.run.cross_entropy = match (fused, chunked) {
+        (true, _) => Some(CrossEntropy::FusedLinear),
+        (_, true) => Some(CrossEntropy::Chunked),
+        _ => None,
+    };
+}
+
+/// torch.compile.
+pub(super) fn compile(reader: &mut SettingsReader, name: &str) {
+    let on = reader.flag(name, "compiled");
+    reader.run.stack.parts.compile = on.then_some(true);
+}
+
+/// Attention: `eager` keeps the scores, everything else is a kernel that does not.
+pub(super) fn attention(reader: &mut SettingsReader, name: &str, eager: &[&str]) {
+    reader.run.flash_attention = None;
+    if let Some(word) = reader.word(name, "attention")
+        && eager.contains(&&*word)
+    {
+        reader.run.flash_attention = Some(false);
+    }
+}

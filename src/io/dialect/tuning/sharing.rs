@@ -1,0 +1,280 @@
+//! Who shards the states, in what they are kept, and what goes to the host.
+//!
+//! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
+
+use crate::core::run::{OffloadFramework, OffloadTo, Scenario, Value};
+use crate::core::t;
+use crate::io::dialect::computes;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
+
+/// Who shards the states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::io::dialect) enum Sharing {
+    /// Nobody: every rank has all of them.
+    Nobody,
+    /// DeepSpeed, with fp32 masters beside bf16 weights.
+    DeepSpeed,
+    /// PyTorch's FSDP, with fp32 shards that are gathered in bf16.
+    Fsdp,
+}
+
+impl Sharing {
+    /// DeepSpeed where a text says it, else FSDP where it has its settings.
+    pub fn said(deepspeed: bool, fsdp: Option<&Fsdp>) -> Self {
+        match (deepspeed, fsdp) {
+            (true, _) => Self::DeepSpeed,
+            (false, Some(_)) => Self::Fsdp,
+            (false, None) => Self::Nobody,
+        }
+    }
+}
+
+/// What the passes and the states are in: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
+pub(in crate::io::dialect) fn precision(
+    reader: &mut SettingsReader,
+    bf16: bool,
+    fp16: bool,
+    pure: bool,
+    sharing: Sharing,
+) {
+    let half = if fp16 { "fp16" } else { "bf16" };
+    let adapts = reader.run.adapter.method.is_some();
+    reader.precision(match sharing {
+        _ if !bf16 && !fp16 && !pure => "fp32",
+        // A frozen base has 16 bits and no states.
+        _ if adapts => half,
+        Sharing::DeepSpeed => half,
+        // FSDP keeps fp32 shards of whatever it is given, where passes are in 16 bits around them.
+        Sharing::Fsdp if bf16 || fp16 => "fsdp-mixed",
+        _ if pure => "bf16-pure",
+        _ => "fsdp-mixed",
+    });
+}
+
+/// Says `bf16` or `fp16`.
+pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWriter) {
+    match computes(&s.run.precision) {
+        "fp32" => {}
+        "fp16" => writer.yes("fp16"),
+        _ => writer.yes("bf16"),
+    }
+}
+
+/// Whether weights and states are in 16 bits, as far as a program says it.
+pub(in crate::io::dialect) fn is_pure(s: &Scenario) -> bool {
+    let bytes = &s.precision;
+    computes(&s.run.precision) != "fp32" && bytes.weights == 2.0 && bytes.master == 0.0
+}
+
+/// Who shards in `s`: DeepSpeed where its stack or its offloading runs, or a stage that FSDP has not.
+#[must_use]
+pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
+    let offloads = |offload: &crate::core::run::Offload| {
+        offload.framework == OffloadFramework::DeepSpeed
+            && (offload.optimizer.is_some() || offload.parameters.is_some())
+    };
+    let deepspeed = s.run.stack.base == Some("deepspeed")
+        || s.offload.as_ref().is_some_and(offloads)
+        || s.run.zero == 1;
+    match s.run.zero {
+        0 => Sharing::Nobody,
+        _ if deepspeed => Sharing::DeepSpeed,
+        _ => Sharing::Fsdp,
+    }
+}
+
+/// What goes to the host.
+pub(in crate::io::dialect) fn offload(
+    reader: &mut SettingsReader,
+    optimizer: bool,
+    parameters: bool,
+    framework: OffloadFramework,
+) {
+    let to = |yes: bool| yes.then_some(OffloadTo::Cpu);
+    if optimizer || parameters {
+        reader.run.offload.optimizer = to(optimizer);
+        reader.run.offload.parameters = to(parameters);
+        reader.run.offload.framework = Some(framework);
+    }
+}
+
+/// Kept activations go to the host.
+pub(in crate::io::dialect) fn offload_activations(reader: &mut SettingsReader, yes: bool) {
+    if yes {
+        reader.run.offload.activations = Some(OffloadTo::Cpu);
+    }
+}
+
+/// Whether kept activations go to the host.
+pub(in crate::io::dialect) fn offloads_activations(s: &Scenario) -> bool {
+    s.run.offload.activations.is_some()
+}
+
+/// A file of DeepSpeed's settings by its name: stage, and whether optimizer and parameters go to the host.
+fn file_means(name: &str) -> Option<(u64, bool, bool)> {
+    let name = name.rsplit('/').next()?.to_ascii_lowercase();
+    let stage = ["zero", "stage", "_z", "z"].iter().find_map(|mark| {
+        let rest = &name[name.find(mark)? + mark.len()..];
+        let digit = rest.trim_start_matches(['_', '-']).chars().next()?;
+        Some(u64::from(digit.to_digit(4)?))
+    })?;
+    let leaves = name.contains("offload");
+    let optimizer = leaves && !name.contains("params");
+    Some((stage, optimizer, leaves && stage == 3))
+}
+
+/// Takes the shards that a setting's file of DeepSpeed means, by its name; false where there is none.
+pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str) -> bool {
+    let Some(file) = reader.word(name, "DeepSpeed's settings") else {
+        return false;
+    };
+    match file_means(&file) {
+        Some((stage, optimizer, parameters)) => {
+            reader.assume(t!(
+                "ZeRO stage {stage} by the name of {file}: import that file too",
+                stage,
+                file
+            ));
+            reader.set("zero", &Value::from(stage));
+            offload(reader, optimizer, parameters, OffloadFramework::DeepSpeed);
+        }
+        None => reader.assume(t!(
+            "the ZeRO stage, as on this page: {file} has it; import that file too",
+            file
+        )),
+    }
+    true
+}
+
+/// A program's files of DeepSpeed's settings: stage, optimizer and parameters on the host, name.
+pub(in crate::io::dialect) type Files = &'static [(u64, bool, bool, &'static str)];
+
+/// Says the file that means the shards of `s`; the nearest where there is none of just these.
+pub(in crate::io::dialect) fn write_deepspeed(
+    s: &Scenario,
+    writer: &mut SettingsWriter,
+    name: &str,
+    files: Files,
+) {
+    let offload = &s.run.offload;
+    let wanted = (
+        s.run.zero,
+        offload.optimizer.is_some(),
+        offload.parameters.is_some(),
+    );
+    let exact = files.iter().find(|file| (file.0, file.1, file.2) == wanted);
+    let stage = files
+        .iter()
+        .find(|file| file.0 == wanted.0 && !file.1 && !file.2);
+    if let Some(file) = exact.or(stage) {
+        writer.text(name, file.3);
+    }
+}
+
+/// Settings of FSDP: by accelerate's names with `fsdp_`, by axolotl's without, or by Trainer's words.
+pub(in crate::io::dialect) struct Fsdp {
+    /// Whether a checkpoint wrapper is asked for, and its inputs go to the host.
+    pub checkpoints: Option<bool>,
+    pub activations: bool,
+}
+
+/// Takes them; none where the text has none.
+pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
+    let words = reader
+        .word("fsdp", "FSDP")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let mut any = !words.is_empty() && words != "false";
+    let mut said = |reader: &mut SettingsReader, key: &str, what| {
+        let names = [
+            format!("fsdp_config.fsdp_{key}"),
+            format!("fsdp_config.{key}"),
+        ];
+        let name = names.iter().find(|name| reader.has(name))?;
+        any = true;
+        reader.word(name, what)
+    };
+    let on = |word: Option<String>| word.map(|word| word == "true");
+    let version = said(reader, "version", "FSDP's version");
+    let strategy = said(reader, "sharding_strategy", "shards").unwrap_or_else(|| words.clone());
+    let reshard = said(
+        reader,
+        "reshard_after_forward",
+        "shards again after the forward pass",
+    );
+    let offloads = on(said(reader, "offload_params", "parameters on the host"));
+    let checkpoints = on(said(
+        reader,
+        "activation_checkpointing",
+        "full recomputation",
+    ));
+    let activations = on(said(
+        reader,
+        "activation_checkpointing_offload",
+        "activations on the host",
+    ));
+    let version = reader.word("fsdp_version", "FSDP's version").or(version);
+    if !any && version.is_none() {
+        return None;
+    }
+    let strategy = strategy.to_ascii_lowercase();
+    let is = |name: &str, number: &str| strategy.contains(name) || strategy == number;
+    let keeps = on(reshard) == Some(false);
+    let stage = if is("no_shard", "3") {
+        0
+    } else if is("shard_grad_op", "2") || keeps || strategy.contains("zero2") {
+        2
+    } else {
+        3
+    };
+    if is("hybrid_shard", "4") {
+        let node = reader.run.gpus_per_node.unwrap_or(8);
+        reader.run.hsdp_shard = Some(node).filter(|node| *node < reader.run.gpus);
+    }
+    reader.set("zero", &Value::from(stage));
+    let parameters = offloads == Some(true) || words.contains("offload");
+    offload(reader, false, parameters, OffloadFramework::Fsdp2);
+    Some(Fsdp {
+        checkpoints,
+        activations: activations == Some(true),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files that axolotl and LLaMA-Factory bring, by what stands in them.
+    #[test]
+    fn files_of_deepspeed_are_told_by_their_names() {
+        for (name, meant) in [
+            ("deepspeed_configs/zero1.json", Some((1, false, false))),
+            ("deepspeed_configs/zero3_bf16.json", Some((3, false, false))),
+            (
+                "deepspeed_configs/zero3_bf16_cpuoffload_all.json",
+                Some((3, true, true)),
+            ),
+            (
+                "deepspeed_configs/zero3_bf16_cpuoffload_params.json",
+                Some((3, false, true)),
+            ),
+            (
+                "examples/deepspeed/ds_z0_config.json",
+                Some((0, false, false)),
+            ),
+            (
+                "examples/deepspeed/ds_z2_offload_config.json",
+                Some((2, true, false)),
+            ),
+            (
+                "examples/deepspeed/ds_z3_offload_config.json",
+                Some((3, true, true)),
+            ),
+            ("config/stage_2.json", Some((2, false, false))),
+            ("ds_config.json", None),
+        ] {
+            assert_eq!(file_means(name), meant, "{name}");
+        }
+    }
+}
