@@ -54,8 +54,6 @@ const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => unde
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
-    .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
-    .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
     .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = importer;`);
   return `'${name}': async ${lazy(code)},`;
 });
@@ -86,11 +84,11 @@ globalThis.Worker = class extends globalThis.Worker {
 };
 const page = makePage(() => unpack(file('page.wasm')));
 const importer = (${calculator(importer)})(() => unpack(file('importer.wasm')));
+if (parent !== self) (await modules['lazy/embed_protocol.js']()).begin(page.answerHost);
 const wasm = await page.default();
 await page.mount(async (...given) => (await modules['lazy/importer.js']()).ask(...given));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 modules['lazy/shortcuts.js']();
-if (parent !== self) modules['lazy/embed_protocol.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
@@ -125,7 +123,6 @@ let html = read('index.html')
   .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>\n?/, '')
   .replace(/<script type="module">[\s\S]*?<\/script>\n?/g, '')
   .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
-  .replace(/<!-- In someone's page[^>]*-->\n?/, '')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
 html = swap(html, /<link rel="stylesheet"[^>]*>/, `<style>${style}</style>`);

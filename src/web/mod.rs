@@ -1,7 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(feature = "ui")]
-pub(crate) mod api;
+#[cfg(feature = "importer")]
+mod api;
 pub mod dialog_page;
 pub mod worker;
 
@@ -57,7 +57,7 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
-#[cfg(any(feature = "ui", feature = "importer"))]
+#[cfg(feature = "importer")]
 mod plain;
 #[cfg(feature = "ui")]
 mod plan;
