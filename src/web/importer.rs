@@ -1,11 +1,17 @@
 //! What the page asks of the second WebAssembly module, which it loads on first use: bytes in, bytes out.
 
+use crate::core::accuracy::Bench;
 use crate::io::asked::Asked;
 use crate::io::import::Reading;
 use crate::io::logs::asked::{Open, Piece};
 use crate::web::worker::job::{from_bytes, to_bytes};
 use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
+
+thread_local! {
+    /// The published runs, as far as they are computed.
+    static BENCH: RefCell<Bench> = RefCell::default();
+}
 
 /// Requests of the page and their replies, as bytes: see [`Asked`].
 #[wasm_bindgen(js_name = readImport)]
@@ -15,6 +21,9 @@ pub fn read_import(question: &[u8]) -> Vec<u8> {
         Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
         Some(Asked::Export(order)) => to_bytes(&order.written()),
         Some(Asked::Lesson(question)) => to_bytes(&question.page()),
+        Some(Asked::Accuracy(question)) => {
+            to_bytes(&BENCH.with_borrow_mut(|bench| question.answer(bench)))
+        }
         None => Vec::new(),
     }
 }
