@@ -41,7 +41,7 @@ function lazy(code, needs = '') {
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const wasm = page.replace(/\.js$/, '_bg.wasm');
 
-const importer = named(/^shardscope-import-[0-9a-f]+\.js$/);
+const api = named(/^shardscope-api-[0-9a-f]+\.js$/);
 
 /** What wasm-bindgen wrote, as a function of `wasmFile`, which gives the WebAssembly. In a blob, which the page's worker is made
  * of, a module has no address. */
@@ -54,7 +54,7 @@ const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => unde
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
-    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = importer;`);
+    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = api;`);
   return `'${name}': async ${lazy(code)},`;
 });
 
@@ -83,10 +83,10 @@ globalThis.Worker = class extends globalThis.Worker {
   }
 };
 const page = makePage(() => unpack(file('page.wasm')));
-const importer = (${calculator(importer)})(() => unpack(file('importer.wasm')));
+const api = (${calculator(api)})(() => unpack(file('api.wasm')));
 if (parent !== self) (await modules['lazy/embed_protocol.js']()).begin(page.answerHost);
 const wasm = await page.default();
-await page.mount(async (...given) => (await modules['lazy/importer.js']()).ask(...given));
+await page.mount(async (...given) => (await modules['lazy/api.js']()).ask(...given));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 modules['lazy/shortcuts.js']();
 `;
@@ -97,7 +97,7 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 
 const blocks = [
   ['page.wasm', packed(wasm)],
-  ['importer.wasm', packed(importer.replace(/\.js$/, '_bg.wasm'))],
+  ['api.wasm', packed(api.replace(/\.js$/, '_bg.wasm'))],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),

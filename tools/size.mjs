@@ -16,7 +16,7 @@ export const BUDGET_KB = 790;
 export const compressed = (bytes) => brotliCompressSync(bytes).length;
 
 /** Files that a first visit does not need. */
-const LATER = /^(offline\.js|embed\.js|(sources|limits)(\.zh)?\.html|lazy\/(save|embed_protocol|update|importer)\.js|shardscope-import-.*|single\/.*|pkg\/.*)$/;
+const LATER = /^(offline\.js|embed\.js|(sources|limits)(\.zh)?\.html|lazy\/(save|embed_protocol|update|api)\.js|shardscope-api-.*|single\/.*|pkg\/.*)$/;
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const dist = fileURLToPath(new URL('../dist/', import.meta.url));

@@ -1,4 +1,4 @@
-//! What the page asks of the second WebAssembly module, which it loads on first use: bytes in, bytes out.
+//! The module without the page answers the page, which loads it on first use: bytes in, bytes out.
 
 use crate::core::accuracy::Bench;
 use crate::io::asked::Asked;
@@ -14,9 +14,9 @@ thread_local! {
 }
 
 /// Requests of the page and their replies, as bytes: see [`Asked`].
-#[wasm_bindgen(js_name = readImport)]
+#[wasm_bindgen(js_name = answerPage)]
 #[must_use]
-pub fn read_import(question: &[u8]) -> Vec<u8> {
+pub fn answer_page(question: &[u8]) -> Vec<u8> {
     match from_bytes(question) {
         Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
         Some(Asked::Export(order)) => to_bytes(&order.written()),
