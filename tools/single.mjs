@@ -52,13 +52,11 @@ const calculator = (name) => lazy(
 const makePage = calculator(page);
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
     .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = api;`);
   return `'${name}': async ${lazy(code)},`;
 });
-
-const makeShortcuts = lazy(read('lazy/shortcuts.js').replace("import('./save.js')", "modules['lazy/save.js']()"));
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -73,7 +71,6 @@ globalThis.fetch = async (name) => (document.getElementById(name) ? new Response
 const modules = {
 ${modules.join('\n')}
 };
-modules['lazy/shortcuts.js'] = ${makeShortcuts};
 const makePage = ${makePage};
 // From disk, browsers start no worker that is a module.
 globalThis.Worker = class extends globalThis.Worker {
@@ -85,10 +82,10 @@ globalThis.Worker = class extends globalThis.Worker {
 const page = makePage(() => unpack(file('page.wasm')));
 const api = (${calculator(api)})(() => unpack(file('api.wasm')));
 if (parent !== self) (await modules['lazy/embed_protocol.js']()).begin(page.answerHost);
+addEventListener('save-picture', async ({ target, detail }) => (await modules['lazy/save.js']()).save(target, detail));
 const wasm = await page.default();
 await page.mount(async (...given) => (await modules['lazy/api.js']()).ask(...given));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-modules['lazy/shortcuts.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.

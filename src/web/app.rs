@@ -34,7 +34,7 @@ use crate::web::state::State;
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::timeline::look::Look;
-use crate::web::{browser, i18n, link_sync};
+use crate::web::{browser, i18n, link_sync, shortcuts};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -64,6 +64,7 @@ fn App() -> impl IntoView {
     provide_context(state);
     provide_context(Look::new(state));
     link_sync::keep(state);
+    shortcuts::listen(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
         let wanted = state.lang.get().and_then(|lang| Language::named(&lang));

@@ -72,6 +72,8 @@ mod sentence;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]
+mod shortcuts;
+#[cfg(feature = "ui")]
 mod start;
 #[cfg(feature = "ui")]
 mod state;
