@@ -21,7 +21,6 @@ pub mod needs;
 pub mod op;
 pub mod order;
 pub mod packing;
-pub mod papers;
 pub mod registry;
 pub mod request;
 pub mod row;

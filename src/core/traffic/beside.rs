@@ -4,8 +4,7 @@
 //! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic that
 //! runs on the same multiprocessors and memory.
 
-use crate::units::Seconds;
-use std::ops::{Add, Mul};
+use crate::units::{Seconds, by_field};
 
 /// Traffic of a pass and the compute beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,29 +46,12 @@ impl Beside {
     }
 }
 
-impl Add for Beside {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            comm: self.comm + other.comm,
-            window: self.window + other.window,
-            not_hidden: self.not_hidden + other.not_hidden,
-            slows: self.slows + other.slows,
-        }
-    }
-}
-
-impl Mul<f64> for Beside {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            comm: self.comm * times,
-            window: self.window * times,
-            not_hidden: self.not_hidden * times,
-            slows: self.slows * times,
-        }
-    }
-}
+by_field!(Beside {
+    comm,
+    window,
+    not_hidden,
+    slows
+});
 
 #[cfg(test)]
 mod tests {

@@ -15,8 +15,7 @@ use super::volume::{
 };
 use crate::cluster::Axis;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
-use crate::units::{Bytes, Seconds};
-use std::ops::{Add, Mul};
+use crate::units::{Bytes, Seconds, by_field};
 
 /// The compute of one micro-batch on a stage that communication may run beside, and its passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,25 +43,7 @@ pub struct Sent {
     pub comm: Seconds,
 }
 
-impl Add for Sent {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            comm: self.comm + other.comm,
-        }
-    }
-}
-
-impl Mul<f64> for Sent {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            bytes: self.bytes * times,
-            comm: self.comm * times,
-        }
-    }
-}
+by_field!(Sent { bytes, comm });
 
 /// One kind of message, of a micro-batch or of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,29 +71,12 @@ impl Wait {
     }
 }
 
-impl Add for Wait {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            forward: self.forward + other.forward,
-            backward: self.backward + other.backward,
-            experts: self.experts + other.experts,
-        }
-    }
-}
-
-impl Mul<f64> for Wait {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            bytes: self.bytes * times,
-            forward: self.forward * times,
-            backward: self.backward * times,
-            experts: self.experts * times,
-        }
-    }
-}
+by_field!(Wait {
+    bytes,
+    forward,
+    backward,
+    experts
+});
 
 /// Everything that one micro-batch waits for on a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
