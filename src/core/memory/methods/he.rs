@@ -3,11 +3,11 @@
 //! Quantities of the whole model, then divided: every rank gets the same. Multi-head attention, an FFN of 4 h with
 //! dropout masks, scores materialised unless FlashAttention says otherwise. Its GB are 10⁹ bytes.
 
-use super::MemoryMethod;
 use crate::explain::{Term, Unit};
 use crate::issue::Issue;
 use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, TENSORS_ONLY, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
+use crate::memory::method::MemoryMethod;
 use crate::run::{Recompute, Scenario};
 use crate::source::HE_BLOG;
 use crate::t;
