@@ -8,6 +8,7 @@ pub mod curve;
 pub mod detailed;
 mod estimate;
 pub mod host;
+mod method;
 pub mod methods;
 pub mod phases;
 pub mod recompute;
@@ -16,12 +17,13 @@ pub mod verdict;
 
 pub use detailed::chunk_activation_bytes;
 pub(crate) use detailed::{Chunks, activation_bytes};
-pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
+pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+pub use method::MemoryMethod;
+pub use verdict::Verdict;
 
 use crate::explain::Term;
 use crate::run::{Method, Scenario};
 use detailed::Detailed;
-use methods::MemoryMethod;
 
 /// The memory of every pipeline rank by the method that the Run names.
 #[must_use]
