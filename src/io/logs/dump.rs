@@ -9,16 +9,55 @@ use crate::io::import::{Meaning, read_entries};
 /// Arguments that are kept; Megatron-LM has some 700.
 const MAX_ENTRIES: usize = 4000;
 
-/// The arguments that a log states.
-#[derive(Default)]
+/// Arguments that differ between two runs, and not between two ranks.
+const OF_A_RUN: [&str; 22] = [
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "world_size",
+    "micro_batch_size",
+    "global_batch_size",
+    "seq_length",
+    "num_layers",
+    "hidden_size",
+    "num_experts",
+    "recompute_granularity",
+    "recompute_num_layers",
+    "fp8",
+    "bf16",
+    "use_distributed_optimizer",
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "zero_config",
+    "zero_optimization_stage",
+];
+
+/// The arguments that a log states; of an argument that is printed again the last value.
+#[derive(Clone, Default)]
 pub(crate) struct Dump(Vec<(String, String)>);
 
+/// Whether a line is an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is none.
+    No,
+    /// It is.
+    Yes,
+    /// It is one that the run before had otherwise.
+    OfAnotherRun,
+}
+
 impl Dump {
-    /// Takes a line of it; false where it is none.
-    pub fn take(&mut self, line: &str) -> bool {
-        let Some((before, behind)) = line.split_once(" ..") else {
-            return false;
-        };
+    /// Takes a line of it; where another run may begin, a value that says so is left.
+    pub fn take(&mut self, line: &str, may_begin: bool) -> Taken {
+        self.argument(line, may_begin).unwrap_or(Taken::No)
+    }
+
+    fn argument(&mut self, line: &str, may_begin: bool) -> Option<Taken> {
+        let (before, behind) = line.split_once(" ..")?;
         let name = before
             .trim_end()
             .rsplit([' ', ']', ':'])
@@ -27,12 +66,21 @@ impl Dump {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let value = behind.trim_start_matches('.');
         if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
-            return false;
+            return None;
         }
-        if self.0.len() < MAX_ENTRIES && !self.0.iter().any(|(known, _)| known == name) {
-            self.0.push((name.to_owned(), value.trim().to_owned()));
+        let value = value.trim();
+        let full = self.0.len() >= MAX_ENTRIES;
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if may_begin && known != value && OF_A_RUN.contains(&name) => {
+                return Some(Taken::OfAnotherRun);
+            }
+            Some((_, known)) => value.clone_into(known),
+            None if !full => {
+                self.0.push((name.to_owned(), value.to_owned()));
+            }
+            _ => {}
         }
-        true
+        Some(Taken::Yes)
     }
 
     fn get(&self, name: &str) -> Option<&str> {

@@ -12,6 +12,7 @@ mod nccl;
 mod patterns;
 mod reading;
 mod snapshot;
+mod special;
 mod steps;
 pub mod summary;
 mod trace;

@@ -1,12 +1,12 @@
 //! What a file states of a run: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
-use super::patterns::{Program, Quantity, REPLICAS, SHARDS};
+use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};
 use super::steps::Summary;
 use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
-use crate::core::run::{Multiplier, Run, Scenario, Value};
+use crate::core::run::{Based, Multiplier, Run, Scenario, Value};
 use crate::core::t;
 use crate::core::time::{IN_TRAINING, Rates};
 use crate::core::traffic::{INTER, INTRA};
@@ -95,10 +95,9 @@ impl Reading {
     }
 
     /// What a text log comes to.
-    pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
-        let most = heard.programs.iter().max_by_key(|(_, lines)| **lines);
-        let program = match most {
-            Some((program, _)) => t!("a log of {program}", program = program.name()),
+    pub(super) fn of(heard: &Heard, begun: u64, present: &Run) -> Result<Self, Vec<Issue>> {
+        let program = match heard.program() {
+            Some(program) => t!("a log of {program}", program = program.name()),
             None if heard.nccl.count() > 0 || heard.nccl.average.is_some() => {
                 t!("output of {program}", program = Program::NcclTests.name())
             }
@@ -112,6 +111,15 @@ impl Reading {
         };
         let mut reading = Self::new(program, present);
         reading.layout(heard, present);
+        if begun > 0 {
+            let times = begun + 1;
+            reading.notes.push(t!("its steps begin {times} times, as of several runs: the last one with steps is read", times));
+        }
+        if heard.grown {
+            reading.notes.push(t!(
+                "its batch changes while it runs: the steps of the last batch are read"
+            ));
+        }
         reading.peaks(heard);
         reading.step(heard);
         reading.benchmarks(heard);
@@ -147,26 +155,17 @@ impl Reading {
             }
             None => {}
         }
-        let mesh = |key: &str| {
-            let said = heard.settings.iter().rev().find(|(known, _)| *known == key);
-            said.map(|(_, value)| *value)
-        };
-        let degrees = ["tp", "pp", "cp"].map(|key| mesh(key).unwrap_or(1.0));
-        let gpus = mesh(SHARDS).map(|shards| {
-            let gpus = shards * mesh(REPLICAS).unwrap_or(1.0) * degrees.iter().product::<f64>();
-            ("gpus", gpus)
-        });
-        for (key, value) in heard.settings.iter().chain(&gpus) {
-            if self.run.assign(key, &Value::Number(*value)).is_ok() {
-                let count = group(&format!("{value:.0}"));
-                self.used.push((verbatim(*key), verbatim(count)));
-            }
+        if heard.dump.run(present).is_none() {
+            self.software(heard);
         }
-        let batch = heard
+        self.settings(heard);
+        if let Some(batch) = heard
             .series_of(Quantity::GlobalBatch)
-            .and_then(|(_, series)| series.last());
-        if let Some(batch) = batch {
+            .and_then(|(_, series)| series.last())
+        {
             self.batch(heard, batch);
+        } else {
+            self.counted_batch(heard);
         }
         // A layout that the log does not state, or not all of it, has to work.
         if self.run != *present && Scenario::new(&self.run).is_err() {
@@ -182,6 +181,98 @@ impl Reading {
             ));
         }
         self.device(heard);
+    }
+
+    /// The software of a program whose logs do not state it, unless the page's Run has one of that program.
+    fn software(&mut self, heard: &Heard) {
+        let (id, own): (&'static str, &[&str]) = match heard.program() {
+            Some(Program::MegatronLm | Program::MegatronBridge) => ("megatron-2025", &["megatron"]),
+            Some(Program::Torchtitan) => ("torchtitan", &["torchtitan"]),
+            Some(Program::AutoModel) => ("fsdp2", &["fsdp2"]),
+            Some(Program::DeepSpeed) => ("deepspeed", &["deepspeed"]),
+            Some(Program::HfTrainer) => ("hf-trainer", &["hf-", "fsdp2", "deepspeed"]),
+            Some(Program::MaxText) => ("maxtext", &["maxtext"]),
+            Some(Program::Composer) => ("composer-2023", &["composer"]),
+            _ => return,
+        };
+        let now = self.run.stack.base.unwrap_or_default();
+        if !own.iter().any(|own| now.starts_with(own)) {
+            self.run.stack = Based::preset(id);
+            let label = self.run.stack.preset_row().choice.label;
+            self.assumed.push(t!(
+                "software: {label}; attention, overlap and fusion follow it",
+                label
+            ));
+        }
+    }
+
+    /// Settings that lines state.
+    fn settings(&mut self, heard: &Heard) {
+        let said = |key: &str| {
+            let found = heard.settings.iter().find(|(known, _)| *known == key);
+            found.map(|(_, value)| *value)
+        };
+        let mut all = heard.settings.clone();
+        let run = &self.run;
+        let degrees = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
+        let [tp, pp, cp] = degrees.map(|(key, page)| said(key).unwrap_or(page as f64));
+        let shards = said(SHARDS).map(|shards| shards * said(REPLICAS).unwrap_or(1.0));
+        let ranks = shards.or_else(|| {
+            let (batch, micro) = (said("global_batch")?, said("micro_batch")?);
+            Some(batch / micro / said(ACCUMULATION)?).filter(|ranks| ranks.fract() == 0.0)
+        });
+        let nodes = said(NODES[1]).map(|devices| devices * said(NODES[0]).unwrap_or(1.0));
+        let gpus = ranks.map(|ranks| ranks * tp * pp * cp).or(nodes);
+        if let (Some(gpus), None) = (gpus, said("gpus")) {
+            all.push(("gpus", gpus));
+        }
+        if let Some(shards) = shards {
+            let zero = match (shards > 1.0, pp > 1.0) {
+                (false, _) => 0u64,
+                (true, true) => 2,
+                (true, false) => 3,
+            };
+            self.assumed.push(t!(
+                "ZeRO {zero}: what torchtitan does unless it is told otherwise",
+                zero
+            ));
+            all.push(("zero", zero as f64));
+        }
+        // A pipeline divides the batch of a rank further.
+        if let (Some(batch), true) = (said(LOCAL_BATCH), pp < 2.0) {
+            all.push(("micro_batch", batch));
+        }
+        for (key, value) in all {
+            if self.run.assign(key, &Value::Number(value)).is_ok() {
+                let count = group(&format!("{value:.0}"));
+                self.used.push((verbatim(key), verbatim(count)));
+            }
+        }
+    }
+
+    /// The batch of a log that does not print it: by the samples that it counts, or by their rate.
+    fn counted_batch(&mut self, heard: &Heard) {
+        let grown = heard
+            .series_of(Quantity::Consumed)
+            .and_then(|(_, series)| series.growth())
+            .map(|batch| (batch, t!("sequences per step, by those that it consumed")));
+        let of_rate = || {
+            let (program, rate) = heard.series_of(Quantity::CurrentSamplesPerSecond)?;
+            let (own, seconds) = heard.series_of(Quantity::Seconds)?;
+            let batch = rate.rates()?.median * seconds.durations()?.median;
+            let words = t!("sequences per step, by its sequences per second");
+            (own == program).then_some((batch, words))
+        };
+        let Some((batch, words)) = grown.or_else(of_rate) else {
+            return;
+        };
+        let whole = batch.round();
+        let is_whole = (batch / whole - 1.0).abs() < 0.01;
+        let value = Value::Number(whole);
+        if is_whole && self.run.assign("global_batch", &value).is_ok() {
+            self.used
+                .push((verbatim(format!("global batch size {whole:.0}")), words));
+        }
     }
 
     /// The batch of a line: sequences, or tokens where the line's own rates say so.
