@@ -303,13 +303,10 @@ fn talkative() -> Vec<Run> {
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
         runs.push(Run {
             recompute,
+            stack: Based::preset("megatron-2025"),
             ..Run::default()
         });
     }
-    runs.push(Run {
-        stack: Based::preset("megatron-2025"),
-        ..Run::default()
-    });
     runs
 }
 
@@ -356,7 +353,7 @@ fn a_batch_job_says_its_nodes() {
 }
 
 /// `arguments.py` has no overlap of tensor parallelism unless `--tp-comm-overlap` stands there, and refuses it without sequence
-/// parallelism; NeMo's recipes of 2025 set it.
+/// parallelism; the recipes of `NeMo` set it in 2025.
 #[test]
 fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
     let megatron = dialect("megatron").unwrap();

@@ -2,7 +2,7 @@
 //! program or the launcher named beside it prints it.
 
 use super::{TOKENS, figures, near, reading};
-use shardscope::core::run::{Multiplier, Run};
+use shardscope::core::run::{AttentionKernel, Multiplier, Run};
 use shardscope::io::logs::read;
 
 /// An iteration of Megatron-LM, without what newer versions add.
@@ -101,7 +101,7 @@ fn benchmarks_are_read_behind_a_rank() {
     }
 }
 
-/// BigScience's Megatron-DeepSpeed: seconds, samples a second; its log of BLOOM.
+/// Megatron-DeepSpeed of the `BigScience` project: seconds, samples a second; its log of BLOOM.
 #[test]
 fn an_iteration_in_seconds_is_one_of_seconds() {
     let read = reading(
@@ -275,7 +275,7 @@ fn the_batches_of_a_trainer_are_its_ranks() {
     assert!(near(read.step.unwrap().seconds, 5.95));
 }
 
-/// `all_results.json` of transformers, the summary of wandb, `dllogger` of NeMo: the same names in other clothes.
+/// `all_results.json` of transformers, the summary of wandb, `dllogger.json` of `NeMo`.
 #[test]
 fn summaries_in_files_of_their_own_are_read() {
     let seconds = |log: &str| reading(log).step.unwrap().seconds;
@@ -326,7 +326,7 @@ fn the_older_refusal_of_memory_is_read() {
     );
 }
 
-/// The configuration that NeMo, Megatron-Bridge and llm-foundry print as YAML before they begin.
+/// The configuration that `NeMo`, Megatron-Bridge and llm-foundry print as YAML before they begin.
 #[test]
 fn sizes_in_a_printed_configuration_are_the_runs() {
     let log = "model:\n  tensor_model_parallel_size: 4\n  pipeline_model_parallel_size: 2\n  seq_length: 4096\ntrain:\n  global_batch_size: 128\n  micro_batch_size: 2\ntrainer:\n  num_nodes: 4\n  devices: 8\n\
@@ -360,4 +360,58 @@ fn a_log_with_more_lines_of_nvidia_smi_is_the_trainings() {
     let read = reading(&log);
     assert!(read.program.to_string().contains("Megatron-LM"));
     assert_eq!(figures(&read), (Some(2.0), [None, None, Some(70.0)]));
+}
+
+/// Megatron-LM of 2025: Python's objects as values, the vocabulary behind the arguments.
+#[test]
+fn objects_and_the_vocabulary_of_a_dump_are_read() {
+    let mut log = String::new();
+    for (name, value) in [
+        ("add_bias_linear", "True"),
+        ("add_qkv_bias", "True"),
+        ("attention_backend", "AttnBackend.fused"),
+        ("bf16", "True"),
+        ("cp_comm_type", "['p2p']"),
+        ("data_parallel_sharding_strategy", "no_shard"),
+        ("exp_avg_dtype", "torch.bfloat16"),
+        ("exp_avg_sq_dtype", "torch.bfloat16"),
+        ("ffn_hidden_size", "3072"),
+        ("fp8", "None"),
+        ("fp8_recipe", "delayed"),
+        ("global_batch_size", "16"),
+        ("group_query_attention", "False"),
+        ("hidden_size", "768"),
+        ("kv_lora_rank", "32"),
+        ("main_grads_dtype", "torch.float32"),
+        ("main_params_dtype", "torch.float32"),
+        ("max_position_embeddings", "512"),
+        ("micro_batch_size", "1"),
+        ("moe_router_topk", "2"),
+        ("multi_latent_attention", "False"),
+        ("num_attention_heads", "12"),
+        ("num_experts", "None"),
+        ("num_layers", "12"),
+        ("num_query_groups", "1"),
+        ("position_embedding_type", "learned_absolute"),
+        ("profile_ranks", "[0]"),
+        ("seq_length", "512"),
+        ("tensor_model_parallel_size", "1"),
+        ("tp_comm_overlap", "False"),
+        ("transformer_impl", "transformer_engine"),
+        ("use_distributed_optimizer", "True"),
+        ("use_precision_aware_optimizer", "True"),
+        ("vocab_size", "None"),
+        ("world_size", "4"),
+    ] {
+        log += &format!("  {name} {} {value}\n", ".".repeat(47 - name.len()));
+    }
+    log += " > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)\n";
+    log += &iteration(10, 160, 400.0);
+    let read = reading(&log);
+    let model = read.run.model.resolve().unwrap();
+    assert_eq!((model.vocab, model.layers, model.heads), (50_304, 12, 12));
+    assert_eq!(read.run.gpus, 4);
+    let precision = read.run.precision.resolve().unwrap();
+    assert_eq!((precision.moment1, precision.moment2), (2.0, 2.0));
+    assert_eq!(read.run.attention_kernel(), AttentionKernel::Cudnn);
 }

@@ -158,16 +158,14 @@ impl Heard {
     /// Takes a setting; another value than before, behind steps, is of another run.
     pub(super) fn set(&mut self, key: &'static str, value: f64) {
         let known = self.settings.iter().position(|(known, _)| *known == key);
-        match known {
-            Some(at) if self.settings[at].1 == value => return,
-            Some(at) => {
-                if self.has_steps() && !PER_BATCH.contains(&key) {
-                    self.begin_again();
-                }
-                self.settings[at].1 = value;
-            }
-            None => self.settings.push((key, value)),
+        let Some(at) = known else {
+            return self.settings.push((key, value));
+        };
+        let differs = self.settings[at].1 != value;
+        if differs && self.has_steps() && !PER_BATCH.contains(&key) {
+            self.begin_again();
         }
+        self.settings[at].1 = value;
     }
 
     /// The numbers of a line that matches; false where it has none after all.

@@ -1,5 +1,6 @@
 //! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
 
+use super::line::number;
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::io::dialect::{Dialect, Entries, deepspeed, megatron};
@@ -53,6 +54,15 @@ pub(crate) enum Taken {
 impl Dump {
     /// Takes a line of it; where another run may begin, a value that says so is left.
     pub fn take(&mut self, line: &str, may_begin: bool) -> Taken {
+        // The vocabulary is only known once the tokenizer is read, behind the arguments.
+        if let Some((_, sizes)) = line.split_once("> padded vocab (size:") {
+            let padded = sizes
+                .split_once("new size:")
+                .and_then(|(_, size)| number(size));
+            return padded.map_or(Taken::No, |(size, _)| {
+                self.say("padded_vocab_size", &size.to_string(), may_begin)
+            });
+        }
         self.argument(line, may_begin).unwrap_or(Taken::No)
     }
 
@@ -68,19 +78,20 @@ impl Dump {
         if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
             return None;
         }
-        let value = value.trim();
+        Some(self.say(name, value.trim(), may_begin))
+    }
+
+    fn say(&mut self, name: &str, value: &str, may_begin: bool) -> Taken {
         let full = self.0.len() >= MAX_ENTRIES;
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) if may_begin && known != value && OF_A_RUN.contains(&name) => {
-                return Some(Taken::OfAnotherRun);
+                return Taken::OfAnotherRun;
             }
             Some((_, known)) => value.clone_into(known),
-            None if !full => {
-                self.0.push((name.to_owned(), value.to_owned()));
-            }
-            _ => {}
+            None if !full => self.0.push((name.to_owned(), value.to_owned())),
+            None => {}
         }
-        Some(Taken::Yes)
+        Taken::Yes
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -135,7 +146,7 @@ impl Dump {
                 "False" if inverted => Value::Bool(true),
                 "None" | "[]" | "False" => continue,
                 "True" => Value::Bool(true),
-                other => scalar(other),
+                other => scalar(argument(other)),
             };
             // The size of the vocabulary before padding, and settings that only a granularity gives a meaning.
             let unused = match name.as_str() {
@@ -193,6 +204,18 @@ impl Dump {
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
         said.collect()
+    }
+}
+
+/// What a command line has for a Python object: `AttnBackend.flash`, `torch.bfloat16`.
+fn argument(value: &str) -> &str {
+    match value.split_once('.') {
+        Some(("torch", "float32")) => "fp32",
+        Some(("torch", "bfloat16")) => "bf16",
+        Some(("torch", "float16")) => "fp16",
+        Some(("torch", "uint8")) => "fp8",
+        Some((class, name)) if class.starts_with(|c: char| c.is_ascii_uppercase()) => name,
+        _ => value,
     }
 }
 
