@@ -4,10 +4,7 @@ use super::dump::{Dump, Taken};
 use super::line::{Lines, number};
 use super::nccl::{Mamf, Nccl};
 use super::patterns::{PATTERNS, Pattern, Program, Quantity, STATED, matches};
-use super::reading::Reading;
 use super::steps::Series;
-use crate::core::issue::Issue;
-use crate::core::run::Run;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -56,15 +53,14 @@ impl Log {
         self.lines.push(bytes, |line| heard.line(line));
     }
 
-    /// What was understood.
-    ///
-    /// # Errors
-    /// That nothing was.
-    pub fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
+    /// The numbers, after the last byte.
+    pub fn finish(mut self) -> Heard {
         let heard = &mut self.heard;
         self.lines.end(|line| heard.line(line));
-        let earlier = heard.earlier.as_deref().filter(|_| !heard.has_steps());
-        Reading::of(earlier.unwrap_or(heard), heard.begun, present)
+        let begun = heard.begun;
+        let earlier = heard.earlier.take().filter(|_| !heard.has_steps());
+        let heard = earlier.map_or(self.heard, |earlier| *earlier);
+        Heard { begun, ..heard }
     }
 }
 
