@@ -128,6 +128,9 @@ fn walk(view: &View) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
+    use crate::core::units::MemoryUnit;
+    use crate::view::node::markup::Action;
     use crate::core::run::Run;
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
