@@ -9,7 +9,7 @@ use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::i18n::translated;
 use crate::web::state::State;
-use crate::web::{browser, dialog, history};
+use crate::web::{browser, dialog, history, shortcuts};
 use js_sys::{Object, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,7 +18,10 @@ use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
 /// Carries out `action`. The plan and the timeline carry out their own.
 pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     match action {
-        Action::Explain(figure) => state.ask(figure),
+        Action::Explain(figure) => {
+            state.ask(figure);
+            shortcuts::drawer_opens(event);
+        }
         Action::Focus(key) => {
             // The form shows the field that is edited, wherever it is folded away.
             state.tab.set("inputs");

@@ -1,7 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(feature = "ui")]
-pub(crate) mod api;
+#[cfg(feature = "api")]
+mod api;
 pub mod dialog_page;
 pub mod worker;
 
@@ -11,8 +11,12 @@ mod about;
 mod accuracy;
 #[cfg(feature = "ui")]
 mod actions;
+#[cfg(feature = "api")]
+mod answer;
 #[cfg(feature = "ui")]
 mod app;
+#[cfg(feature = "ui")]
+mod ask;
 #[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
@@ -45,8 +49,6 @@ mod html;
 mod i18n;
 #[cfg(feature = "ui")]
 mod import;
-#[cfg(feature = "importer")]
-mod importer;
 #[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
@@ -57,7 +59,7 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
-#[cfg(any(feature = "ui", feature = "importer"))]
+#[cfg(feature = "api")]
 mod plain;
 #[cfg(feature = "ui")]
 mod plan;
@@ -69,6 +71,8 @@ mod runs;
 mod sentence;
 #[cfg(feature = "ui")]
 mod share;
+#[cfg(feature = "ui")]
+mod shortcuts;
 #[cfg(feature = "ui")]
 mod start;
 #[cfg(feature = "ui")]
