@@ -26,7 +26,7 @@ const LAYERS: &[Row] = &[
     Row::related(&["core"]),
     Row::related(&["view"]),
     Row::related(&["io"]),
-    Row::related(&["web", "main", "importer"]),
+    Row::related(&["web", "main", "api"]),
 ];
 
 /// Crates that need a browser, and the only modules that may name them.
