@@ -14,7 +14,6 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::{dialog_page, runs};
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 /// What the dialog shows of the Run as it is; what it showed last while it is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {

@@ -2,13 +2,10 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
-use crate::core::pipeline::schedule;
 use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{
-    Choice, GpuParts, ModelParts, OneOf, PrecisionParts, Run, StackParts, Value,
-};
+use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;

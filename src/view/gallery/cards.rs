@@ -104,12 +104,12 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::sketch::{Axis, Sketch};
     use super::super::{GalleryAction, Look};
-    use crate::core::units::MemoryUnit;
+    use super::*;
     use crate::core::report::{evaluate, memory_limit, run_with};
     use crate::core::run::Run;
+    use crate::core::units::MemoryUnit;
     use crate::view::gallery::head;
 
     /// The gallery of `run` with all of its pictures.

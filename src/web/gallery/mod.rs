@@ -9,6 +9,7 @@ use crate::core::t;
 use crate::view::gallery::sketch::{Axis, Sketch};
 use crate::view::gallery::{Gallery, cards, head};
 use crate::view::node::markup::Node;
+use crate::view::views::View;
 use crate::web::html::{effect, flag, text as text_of, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;

@@ -128,15 +128,15 @@ fn walk(view: &View) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
-    use crate::core::units::MemoryUnit;
-    use crate::view::node::markup::Action;
     use crate::core::run::Run;
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
     use crate::core::search::session::{Asked, Order, PlanSession};
+    use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
     use crate::core::search::sweep::Grown;
+    use crate::core::units::MemoryUnit;
+    use crate::view::node::markup::Action;
 
     /// Both parts as HTML, and the Runs that their buttons load.
     fn shown(query: &PlanQuery, result: &PlanResult) -> (String, usize) {
