@@ -19,6 +19,7 @@ pub fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 /// A word, `::` or a single sign of a source.
+#[allow(dead_code)] // not every test tells lines
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'a> {
     pub line: usize,
