@@ -9,7 +9,7 @@ use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::i18n::translated;
 use crate::web::state::State;
-use crate::web::{browser, dialog, history, shortcuts};
+use crate::web::{browser, history, modal, shortcuts};
 use js_sys::{Object, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -41,13 +41,13 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Load(run) => {
             history::load(state, (*run).clone());
-            dialog::close();
+            modal::close();
         }
-        Action::Open(page) => dialog::open(state, page),
+        Action::Open(page) => modal::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
             state.second.set(Some((*run).clone()));
-            dialog::close();
+            modal::close();
         }
         Action::Compare(Compare::Swap(run, second)) => {
             state.run.set((*run).clone());

@@ -11,10 +11,11 @@ use crate::view::panels::{published, words};
 use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
+use crate::web::actions::dispatch;
 use crate::web::ask::use_module;
 use crate::web::cluster::cluster;
 use crate::web::compare::{compare, compare_panel};
-use crate::web::dialog::{self, dialog};
+use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::form::Form;
 use crate::web::gallery::gallery;
@@ -25,7 +26,7 @@ use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
-use crate::web::render::{nodes, patched};
+use crate::web::render::{Dispatch, nodes, patched};
 use crate::web::runs::measured_offer;
 use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
@@ -34,7 +35,7 @@ use crate::web::state::State;
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::timeline::look::Look;
-use crate::web::{browser, i18n, link_sync, shortcuts};
+use crate::web::{browser, i18n, link_sync, modal, shortcuts};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -62,6 +63,7 @@ pub async fn mount(second: js_sys::Function) {
 fn App() -> impl IntoView {
     let state = State::from_address();
     provide_context(state);
+    provide_context(Dispatch(dispatch));
     provide_context(Look::new(state));
     link_sync::keep(state);
     shortcuts::listen(state);
@@ -208,7 +210,7 @@ fn page(state: State) -> impl IntoView {
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
                 {tab_button("compare", "Compare")}
-                <button on:click=move |_| dialog::open(state, Dialog::Runs)>{say("My runs")}</button>
+                <button on:click=move |_| modal::open(state, Dialog::Runs)>{say("My runs")}</button>
                 <button on:click=move |_| open_share()>{say("Share")}</button>
             </nav>
             <ShareDialog/>

@@ -32,8 +32,6 @@ mod embed;
 #[cfg(feature = "ui")]
 mod evaluated;
 #[cfg(feature = "ui")]
-mod export;
-#[cfg(feature = "ui")]
 mod field;
 #[cfg(feature = "ui")]
 mod fold;
@@ -55,6 +53,8 @@ mod learn;
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;
+#[cfg(feature = "ui")]
+mod modal;
 #[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]

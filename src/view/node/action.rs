@@ -3,12 +3,11 @@
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
-use crate::core::report::Figure;
+use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::statics::{self, Static};
 use crate::core::units::MemoryUnit;
-use crate::view::gallery::GalleryAction;
 use crate::view::views::View;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -291,6 +290,27 @@ impl Save {
             Self::Picture { name, png, .. } => {
                 format!("save {name}.{}", if *png { "png" } else { "svg" })
             }
+        }
+    }
+}
+
+/// What a press in the gallery does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GalleryAction {
+    /// Compares a schedule, or no longer.
+    Tick(Variant),
+    /// Shows whole steps, or only fill and drain.
+    Whole(bool),
+}
+
+impl GalleryAction {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Tick(variant) => format!("tick {variant}"),
+            Self::Whole(true) => "whole".to_owned(),
+            Self::Whole(false) => "cut".to_owned(),
         }
     }
 }

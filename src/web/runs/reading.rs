@@ -1,6 +1,5 @@
 //! A text or a file that is imported, read piece by piece by the second module; a later one ends it.
 
-use super::Runs;
 use crate::core::run::Run;
 use crate::io::link;
 use crate::io::logs::asked::{Answer, Piece, Wanted};
@@ -9,6 +8,7 @@ use crate::view::panels::runs::bare;
 use crate::web::ask::ask;
 use crate::web::i18n::{self, translated};
 use crate::web::state::State;
+use crate::web::state::runs::Runs;
 use crate::web::worker::job::{from_bytes, to_bytes};
 use js_sys::Uint8Array;
 use leptos::prelude::*;
