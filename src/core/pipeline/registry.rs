@@ -2,7 +2,7 @@
 //! read this; the rows themselves are in `rows.rs`.
 
 use super::durations::Durations;
-use super::order::Order;
+use super::order::{Order, Placement};
 pub use super::rows::SCHEDULES;
 use super::spec::{Built, Spec};
 use crate::issue::Issue;
@@ -48,6 +48,10 @@ pub struct Schedule {
     pub virtual_stages: Option<u32>,
     /// Global stages.
     pub stages: Stages,
+    /// Which rank has which stage.
+    pub placement: Placement,
+    /// Copies of its share of the weights that a rank holds, of p and the rank.
+    pub(crate) copies: fn(u32, u32) -> u32,
     /// The backward is cut into B and W.
     pub splits_backward: bool,
     /// The order depends on the durations.

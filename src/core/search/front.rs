@@ -175,6 +175,7 @@ mod tests {
         let mut request = Request::new(&run, &["schedule", "recompute"], 5).unwrap();
         let search = &mut request.search;
         search.finish();
+        while !search.time_all(50) {}
         let mut front = Front::new(search.promises(), false);
         while !front.step(search, 50) {}
         let found = front.layouts();
@@ -182,7 +183,7 @@ mod tests {
         let mut all = Vec::new();
         for block in &space.blocks {
             for member in space.members(block) {
-                let report = report(&space.run(block, member));
+                let report = report(&space.run(block, *member));
                 let report = report.ok().filter(|report| fits(&report.memory));
                 all.extend(report.map(|report| {
                     let figures = Figures::from(&report);

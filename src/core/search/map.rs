@@ -295,7 +295,7 @@ impl Map {
         let mut any = vec![false; self.found.cells.len()];
         let mut next = search.promises().iter().peekable();
         for (at, block) in space.blocks.iter().enumerate() {
-            for (index, member) in space.members(block).into_iter().enumerate() {
+            for (index, &member) in space.members(block).iter().enumerate() {
                 let place = |values: &[u64], axis: Axis| {
                     let own = axis.of(space, block, member);
                     values.iter().position(|value| *value == own)

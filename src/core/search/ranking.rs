@@ -3,6 +3,7 @@
 //! Exact: a layout is left unreported only where its bound is slower than the last of those already
 //! reported. Several rankings over parts of a space share what was reported.
 
+use super::bounding::Bounding;
 use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Memory, Peak, Report, report};
@@ -52,6 +53,8 @@ impl Place {
 pub struct Promise {
     /// The least step time, seconds.
     pub bound: f64,
+    /// Whether that is the best bound there is.
+    pub timed: bool,
     /// Memory of the fullest GPU at least, bytes.
     pub peak: f64,
     /// Which layout.
@@ -279,11 +282,18 @@ impl Ranking {
         last.map(|found| found.figures.time_s.0)
     }
 
-    /// Reports the most promising layout; returns the units of work that this took.
-    pub fn step(&mut self, space: &Space, known: &mut Known) -> u64 {
-        let Some(promise) = self.queue.pop() else {
+    /// Looks closer at the most promising layout: at its best bound, then at its report. Returns the units of work that
+    /// this took.
+    pub fn step(&mut self, space: &Space, bounding: &mut Bounding, known: &mut Known) -> u64 {
+        let Some(mut promise) = self.queue.pop() else {
             return 1;
         };
+        if !promise.timed {
+            let (bound, work) = bounding.time(space, promise.place);
+            (promise.bound, promise.timed) = (bound, true);
+            self.queue.push(promise);
+            return work;
+        }
         let (outcome, work) = known.ask(space, promise.place);
         self.reported += 1;
         match outcome {

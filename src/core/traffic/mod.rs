@@ -29,6 +29,8 @@ pub use playbook::{PlaybookRatio, playbook_ratio};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
 pub use shards::CONTENTION;
+pub(crate) use shards::shards;
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
 pub(crate) use volume::{rank_key_width, tensor_pairs, widest_queries};
+pub(crate) use waits::layer_waits;
 pub use waits::{Sent, StageWaits, StageWindows, Wait, stage_waits};

@@ -8,7 +8,7 @@
 
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::spec::{Spec, repeated};
 use crate::sort::sort;
 
@@ -75,7 +75,7 @@ fn pulled(spec: &Spec, block: Block) -> Order {
     squeeze(&mut ranks);
     let p = spec.pp;
     let lists = (0..p).zip(&ranks).map(|(r, rank)| write(r, p, rank));
-    Order::new(lists, 2 * p, Placement::Snake, spec.microbatches)
+    Order::of(spec, lists)
 }
 
 /// What each slot of a rank holds, W aside: the kind.

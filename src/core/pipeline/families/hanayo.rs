@@ -48,7 +48,7 @@ fn merged(spec: &Spec) -> Order {
         slot += 1;
     }
     let ranks = ranks.into_iter().map(|rank| rank.items);
-    Order::new(ranks, stages, Placement::Snake, m)
+    Order::of(spec, ranks)
 }
 
 /// What `rank` does of a unit of `p` micro-batches.

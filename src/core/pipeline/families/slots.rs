@@ -5,7 +5,7 @@
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::spec::{Spec, each_rank};
 use crate::sort::sort_by;
 use crate::t;
@@ -59,10 +59,7 @@ pub(crate) fn chimera_concat(spec: &Spec) -> Order {
         }
         grid.by_slot()
     });
-    Order {
-        weight_copies: vec![2; d as usize],
-        ..Order::new(ranks, d, Placement::Bidirectional, m)
-    }
+    Order::of(spec, ranks)
 }
 
 /// What lies outside the unit that the paper draws.

@@ -3,7 +3,7 @@
 //! Rank r holds `lo` = stage r and `hi` = stage 2p − 1 − r.
 
 use crate::pipeline::op::{Item, Kind, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::row::Row;
 use crate::pipeline::spec::{Spec, each_rank};
 
@@ -102,7 +102,7 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
         }
         rank.out
     });
-    Order::new(ranks, 2 * p, Placement::Snake, m)
+    Order::of(spec, ranks)
 }
 
 #[cfg(test)]
