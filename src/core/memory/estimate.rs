@@ -1,10 +1,10 @@
 //! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
-use super::verdict::Need;
+use super::verdict::{Need, Verdict};
 use crate::issue::Issue;
 use crate::sort::sort_by;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What the schedule makes one pipeline rank hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,11 +84,12 @@ pub enum Nature {
 }
 
 /// A named part of a component: "attention output", "CUDA context".
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// The component it is part of.
     pub component: Component,
     /// What it is.
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// How large.
     pub bytes: Bytes,
@@ -219,18 +220,6 @@ impl StageMemory {
             ("overhead", self.overhead),
         ]
     }
-}
-
-/// Whether a run will fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Well below the capacity.
-    Fits,
-    /// Close to it: some such runs ran out of memory.
-    Tight,
-    /// Above it.
-    Oom,
 }
 
 /// A method's answer.

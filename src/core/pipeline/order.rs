@@ -5,7 +5,6 @@
 use super::fault::Fault;
 use super::op::{BadToken, Item, Kind, Op};
 use super::row::Row;
-use super::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -82,15 +81,6 @@ impl Order {
             microbatches,
             splits: 1,
             causal: false,
-        }
-    }
-    /// The order of `spec` whose ranks run `ranks`.
-    #[must_use]
-    pub(crate) fn of(spec: &Spec, ranks: impl IntoIterator<Item: Into<Row>>) -> Self {
-        let (row, p) = (spec.schedule, spec.pp);
-        Self {
-            weight_copies: (0..p).map(|rank| (row.copies)(p, rank)).collect(),
-            ..Self::new(ranks, spec.stages(), row.placement, spec.microbatches)
         }
     }
     /// Pipeline ranks, p.

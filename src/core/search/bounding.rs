@@ -3,7 +3,7 @@
 
 use super::bound::{Layout, Path, even_time, states_run_out};
 use super::orders::Orders;
-use super::ranking::{Place, Promise};
+use super::promise::{Place, Promise};
 use super::space::{Block, Member, Space};
 use super::stages::{Stages, Weights};
 use crate::memory::detailed::ChunkBytes;

@@ -3,7 +3,8 @@
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
 use super::bounding::Bounding;
-use super::ranking::{Found, Known, Place, Promise, Ranking};
+use super::promise::{Place, Promise};
+use super::ranking::{Found, Known, Ranking};
 use super::space::Space;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};

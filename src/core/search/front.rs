@@ -5,7 +5,8 @@
 //! no more memory. The others stay at their bounds: the least memory and the least step time that they can have.
 
 use super::engine::Search;
-use super::ranking::{Found, Promise};
+use super::promise::Promise;
+use super::ranking::Found;
 use crate::memory::Verdict;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;

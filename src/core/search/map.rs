@@ -5,7 +5,8 @@
 use super::axes::{Axes, Split};
 use super::engine::Search;
 use super::filter::{Axis, Filter};
-use super::ranking::{Found, Promise, Ranking};
+use super::promise::Promise;
+use super::ranking::{Found, Ranking};
 use super::request::Request;
 use crate::message::{Message, verbatim};
 use crate::run::presets::MODELS;

@@ -1,9 +1,9 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
 use super::beside::Beside;
+use super::beside::{Sent, Wait};
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
-use super::waits::{Sent, Wait};
 use crate::cluster::{Axis, Link};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
@@ -13,6 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverlapRow {
     /// "dp", "zero3", "tp", "pp", "cp" or "ep".
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// Bytes that a GPU sends.
     pub bytes_per_gpu: Bytes,

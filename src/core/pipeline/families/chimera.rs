@@ -7,7 +7,8 @@ use super::slots::{Grid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, repeated};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::repeated;
 use crate::run::Variant;
 use crate::t;
 use std::ops::Range;
@@ -67,7 +68,7 @@ fn doubled(spec: &Spec) -> Order {
             grids[worker as usize].push(start + slot, op);
         }
     }
-    Order::of(spec, grids.into_iter().map(Grid::by_slot))
+    spec.order(grids.into_iter().map(Grid::by_slot))
 }
 
 /// One direction of a unit: which micro-batches, in pairs, and how far each has come.

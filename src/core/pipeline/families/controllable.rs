@@ -9,7 +9,8 @@
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, repeated};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::repeated;
 use crate::sort::sort;
 
 /// Kinds in the order of the block; W comes behind them.
@@ -75,7 +76,7 @@ fn pulled(spec: &Spec, block: Block) -> Order {
     squeeze(&mut ranks);
     let p = spec.pp;
     let lists = (0..p).zip(&ranks).map(|(r, rank)| write(r, p, rank));
-    Order::of(spec, lists)
+    spec.order(lists)
 }
 
 /// What each slot of a rank holds, W aside: the kind.

@@ -6,7 +6,8 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::t;
 
 /// Each rank's backwards run `lag(r)` turns behind its forwards, at most m.
@@ -26,7 +27,7 @@ fn order(spec: &Spec, lag: impl Fn(u32) -> u32, pairs: bool) -> Order {
         ];
         weave(Pattern::plain(m), &strands, pairs)
     };
-    Order::of(spec, each_rank(spec.pp, row))
+    spec.order(each_rank(spec.pp, row))
 }
 
 /// Rank r: F0 BW0 F1 BW1 ...: one micro-batch in the pipeline at a time.

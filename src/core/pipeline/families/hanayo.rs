@@ -9,7 +9,8 @@
 use super::slots::{Grid, units};
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, repeated};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::repeated;
 use std::collections::VecDeque;
 
 /// Slots of an op where units are merged.
@@ -48,7 +49,7 @@ fn merged(spec: &Spec) -> Order {
         slot += 1;
     }
     let ranks = ranks.into_iter().map(|rank| rank.items);
-    Order::of(spec, ranks)
+    spec.order(ranks)
 }
 
 /// What `rank` does of a unit of `p` micro-batches.

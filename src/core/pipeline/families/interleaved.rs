@@ -8,8 +8,9 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
+use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
-use crate::pipeline::spec::{Spec, each_rank, runs};
+use crate::pipeline::spec::{each_rank, runs};
 use crate::t;
 
 /// The order in which a rank visits micro-batches and chunks: for each group of `g` consecutive micro-batches (the last
@@ -60,7 +61,7 @@ impl Visits {
 }
 
 fn order(spec: &Spec, rank: impl Fn(u32) -> Row) -> Order {
-    Order::of(spec, each_rank(spec.pp, rank))
+    spec.order(each_rank(spec.pp, rank))
 }
 
 /// per · (p − 1 − r) + (v − 1) g + extra, at most m v.

@@ -6,7 +6,8 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::sort::sort_by;
 use crate::t;
 
@@ -59,7 +60,7 @@ pub(crate) fn chimera_concat(spec: &Spec) -> Order {
         }
         grid.by_slot()
     });
-    Order::of(spec, ranks)
+    spec.order(ranks)
 }
 
 /// What lies outside the unit that the paper draws.

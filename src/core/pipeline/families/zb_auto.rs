@@ -7,7 +7,8 @@ use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, op_count};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::op_count;
 use std::collections::VecDeque;
 
 /// Three choices that the rule leaves open; all eight settings are tried.
@@ -324,7 +325,7 @@ impl<'a> Layout<'a> {
 
     fn order(self, spec: &Spec) -> Order {
         let ranks = self.ranks.into_iter().map(|rank| rank.laid.row());
-        Order::of(spec, ranks)
+        spec.order(ranks)
     }
 }
 

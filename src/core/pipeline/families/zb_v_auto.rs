@@ -9,7 +9,8 @@ use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, op_count};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::op_count;
 use crate::t;
 use std::collections::VecDeque;
 
@@ -365,7 +366,7 @@ impl<'a> Layout<'a> {
     }
     fn order(self, spec: &Spec) -> Order {
         let ranks = self.ranks.into_iter().map(|rank| rank.laid.row());
-        Order::of(spec, ranks)
+        spec.order(ranks)
     }
 }
 

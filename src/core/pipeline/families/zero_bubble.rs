@@ -4,7 +4,8 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::t;
 
 /// B runs `warm_up(r)` turns behind F, at most m, and W `delay(r)` turns behind B.
@@ -23,7 +24,7 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32
         ];
         weave(Pattern::plain(m), &strands, false)
     });
-    Order::of(spec, ranks)
+    spec.order(ranks)
 }
 
 /// ZB-H1: weave(min(p − 1 − r, m)), backward group i = `B_i` and, from i = r on, `W_(i−r)`. 1F1B's memory on rank 0.
