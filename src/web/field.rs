@@ -48,10 +48,7 @@ impl Now {
             text: shown_text(state, field),
             derived: state.run.with(|run| field.get(run) == Value::Null),
             changed: state.run.with(|run| field.is_changed(run)),
-            fixed: state
-                .run
-                .with(fixed_chunks)
-                .filter(|_| field.key == "virtual_stages"),
+            fixed: fixed(state, field),
         })
     }
 }
@@ -176,16 +173,17 @@ pub(crate) fn input_id_of(key: &str) -> String {
 
 /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
 pub(crate) fn shown_text(state: State, field: &Field) -> String {
-    state.run.with(|run| {
-        let fixed = fixed_chunks(run).filter(|_| field.key == "virtual_stages");
-        if let Some((count, _)) = fixed {
-            return count.to_string();
-        }
-        field
-            .text(run)
-            .or_else(|| state.resolved.with(|run| field.text(run)))
-            .map_or_else(String::new, |text| without_zeros(&text))
-    })
+    let fixed = fixed(state, field).map(|(count, _)| count.to_string());
+    let set = || state.run.with(|run| field.text(run));
+    let meant = || state.resolved.with(|run| field.text(run));
+    let text = fixed.or_else(set).or_else(meant);
+    text.map_or_else(String::new, |text| without_zeros(&text))
+}
+
+/// What the schedule decides of `field`, and the schedule.
+fn fixed(state: State, field: &Field) -> Option<(u64, &'static str)> {
+    let chunks = || state.run.with(fixed_chunks);
+    (field.key == "virtual_stages").then(chunks).flatten()
 }
 
 /// 1e12 for 1000000000000; other texts as they are.
@@ -416,10 +414,10 @@ fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {
     let on = move || {
-        let value = state.run.with(|run| match field.get(run) {
+        let value = match state.run.with(|run| field.get(run)) {
             Value::Null => state.resolved.with(|run| field.get(run)),
             value => value,
-        });
+        };
         value == Value::Bool(true)
     };
     let flip = move |event| {
