@@ -19,12 +19,13 @@ mod states;
 mod transient;
 
 use activations::Chunks;
+pub(crate) use explain::explain as explain_rank;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
 pub use logits::LOSS_KERNELS;
 pub use states::shards;
-pub(crate) use states::{base_weights, weights};
+pub(crate) use states::{base_weights, split_weights, states, weights};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};

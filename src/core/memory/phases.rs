@@ -7,6 +7,10 @@
 //! `update_weights_bucket_megabytes`), NeMo-RL `algorithms/grpo.py` (`refit_policy_generation`), `OpenRLHF`
 //! `cli/train_ppo_ray.py` (`colocate_...`), TRL `grpo_config.py` (`vllm_mode`).
 
+mod explain;
+
+pub(crate) use explain::explain;
+
 use super::detailed::{forward_items, rank_memory, weights};
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
 use super::verdict::{fragmentation, process};
@@ -252,12 +256,16 @@ fn phase(
         Placement::EngineApart => (other == Actor::Engine) == (actor == Actor::Engine),
         Placement::Apart => other == actor,
     };
-    let (mut items, mut engine_alone) = (Vec::new(), actor == Actor::Engine);
-    for member in list.iter().filter(|member| beside(member.actor)) {
+    // What works stands first: its explanation counts on it.
+    let at_work = list.iter().find(|member| member.actor == actor);
+    let mut items = at_work.map_or_else(Vec::new, |member| member.working(work, load, phases));
+    let mut engine_alone = at_work.is_none();
+    for member in list
+        .iter()
+        .filter(|member| beside(member.actor) && member.actor != actor)
+    {
         engine_alone = false;
-        if member.actor == actor {
-            items.extend(member.working(work, load, phases));
-        } else if !phases.offload {
+        if !phases.offload {
             items.extend(member.lasting());
         }
     }
@@ -265,9 +273,8 @@ fn phase(
     let has_overhead = work == Work::Train;
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     let loose = if has_overhead {
-        let own = list.iter().find(|member| member.actor == actor);
         counted
-            - own
+            - at_work
                 .and_then(|own| own.training.as_ref())
                 .map_or(0.0, |own| own.total.0)
     } else {

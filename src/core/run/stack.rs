@@ -46,6 +46,10 @@ pub struct Software {
     /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
     pub fsdp: bool,
+    /// Whether recomputation runs whole layers again all the same (reentrant checkpoints).
+    pub reentrant: bool,
+    /// Whether embedding and head are units of FSDP of their own, not whole as long as the model runs.
+    pub ends_apart: bool,
     /// Whether keys and values are repeated for every query head before attention.
     pub repeats_kv: bool,
     /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
@@ -101,6 +105,8 @@ impl Run {
             compile: parts.compile.unwrap_or(preset.compile),
             fused_kernels: preset.fused_kernels,
             fsdp: preset.fsdp,
+            reentrant: preset.reentrant,
+            ends_apart: preset.ends_apart,
             repeats_kv: preset.repeats_kv,
             flat_buffers: preset.flat_buffers,
             frees_gradients: preset.frees_gradients,

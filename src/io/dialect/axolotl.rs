@@ -213,7 +213,9 @@ fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
     match adapter.base {
         _ if four => writer.yes("load_in_4bit"),
         Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
-        Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row) => writer.yes("gptq"),
+        Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row | BaseFormat::Gptq4Torch) => {
+            writer.yes("gptq")
+        }
         _ => {}
     }
     if adapter.base == Some(BaseFormat::Nf4) {

@@ -1,6 +1,7 @@
 //! The step and its compute: formulas with this run's values.
 
-use super::super::Evaluation;
+use super::super::evaluate::{Draft, Evaluation};
+use super::super::step::offloading;
 use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Provenance, Term, Unit};
 use crate::run::Multiplier;
@@ -76,11 +77,11 @@ fn scaled(evaluation: &Evaluation, formula: &str) -> (String, Term) {
 /// States, gradients and weights of the slowest rank through its memory.
 fn optimizer(evaluation: &Evaluation) -> Term {
     let (scenario, zero) = (&evaluation.scenario, evaluation.scenario.zero);
-    let (precision, clock) = (scenario.precision, Clock::new(scenario));
+    let (precision, clock) = (scenario.trained_bytes(), Clock::new(scenario));
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let (n, n_e) = (shard(zero.shard), shard(zero.expert_shard));
     let ranks = evaluation.loads.iter().map(|load| {
-        let held = Held::of(scenario, &load.stages);
+        let held = Held::trained(scenario, &load.stages);
         let updated = held.dense / n + held.experts / n_e;
         let kept = if zero.stage == 3 {
             updated
@@ -117,7 +118,15 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     } else {
         "k ((2 o + g + w) U + 1.5 g P)/β + e"
     };
-    let (whole, scale) = scaled(evaluation, formula_of_all);
+    let offload = scenario.offload;
+    let formula_of_all = match offload {
+        Some(_) => format!("(1 - f) ({formula_of_all}) + H"),
+        None => formula_of_all.to_owned(),
+    };
+    let offloading = offload
+        .and_then(|_| Draft::of(&scenario.run).ok())
+        .map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+    let (whole, scale) = scaled(evaluation, &formula_of_all);
     let book = [
         bytes(
             "o",
@@ -153,6 +162,17 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             "20 m² n + 10 m³ FLOPs for every matrix",
         ),
         seconds("e", "the end of a step", clock.rates().end.0),
+        ratio(
+            "f",
+            "share of the states that leave the GPU",
+            offload.map_or(0.0, |offload| offload.states()),
+        ),
+        seconds(
+            "H",
+            "the host's optimizer and copies that nothing hides",
+            offloading,
+        )
+        .marked(Provenance::AddedUp, ""),
         scale,
     ];
     let time = evaluation.report.step.optimizer_s.0;
