@@ -2,7 +2,7 @@
 
 use super::choices::{Choice, OneOf, one_of};
 use super::precision::{Format, Precision};
-use super::stack::Software;
+use super::presets::Software;
 use crate::model::{Architecture, LayerKind, Linear, Target, linears};
 
 one_of! {
@@ -83,7 +83,7 @@ impl BaseFormat {
     }
 
     /// Whether a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product. Source:
-    /// AutoGPTQ `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
+    /// `AutoGPTQ` `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
     #[must_use]
     pub(crate) fn stays_unpacked(self) -> bool {
         self == Self::Gptq4Torch

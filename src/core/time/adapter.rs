@@ -1,7 +1,7 @@
 //! What adapters change in the time of a layer: no gradients of frozen weights, thin products beside every adapted
 //! linear, weights that are unpacked before each pass.
 
-use super::layer::LayerTime;
+use super::layer_time::LayerTime;
 use super::rates::Rates;
 use crate::model::{LayerKind, Linear, linears};
 use crate::run::{Adapter, AdapterMethod, Scenario};
@@ -9,7 +9,7 @@ use crate::run::{Adapter, AdapterMethod, Scenario};
 /// Bytes a quantised weight moves when a kernel unpacks it: read in 4 bits, written in 16.
 const UNPACKED: f64 = 2.5;
 /// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2), scaled (3).
-/// Source: AutoGPTQ `qlinear_cuda_old.py`.
+/// Source: `AutoGPTQ` `qlinear_cuda_old.py`.
 const UNPACKED_BY_OPERATORS: f64 = 16.5;
 /// What such operators on single bytes, spread over groups, take over their bytes: 2 by Qwen-7B's Q-LoRA runs, which meets
 /// those of Qwen-14B.

@@ -214,7 +214,7 @@ fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
         _ if four => writer.yes("load_in_4bit"),
         Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
         Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row | BaseFormat::Gptq4Torch) => {
-            writer.yes("gptq")
+            writer.yes("gptq");
         }
         _ => {}
     }

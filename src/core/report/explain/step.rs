@@ -2,7 +2,8 @@
 
 use super::super::evaluate::{Draft, Evaluation};
 use super::super::step::offloading;
-use super::{count, makespan, ratio, seconds, simulated, wires};
+use super::inputs::{count, makespan, ratio, seconds, simulated};
+use super::wires;
 use crate::explain::{Provenance, Term, Unit};
 use crate::run::Multiplier;
 use crate::t;
@@ -74,6 +75,22 @@ fn scaled(evaluation: &Evaluation, formula: &str) -> (String, Term) {
     (formula, ratio("x", name, scale.unwrap_or(1.0)))
 }
 
+/// The optimizer's `formula` where states or more leave the GPU: what stays, and what offloading adds.
+fn offloaded(evaluation: &Evaluation, formula: &str) -> (String, [Term; 2]) {
+    let scenario = &evaluation.scenario;
+    let (mut whole, mut states, mut seconds_added) = (formula.to_owned(), 0.0, 0.0);
+    if let Some(offload) = scenario.offload {
+        whole = format!("(1 - f) ({formula}) + H");
+        states = offload.states();
+        let draft = Draft::of(&scenario.run).ok();
+        seconds_added = draft.map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+    }
+    let share = ratio("f", "share of the states that leave the GPU", states);
+    let name = "the host's optimizer and copies that nothing hides";
+    let added = seconds("H", name, seconds_added).marked(Provenance::AddedUp, "");
+    (whole, [share, added])
+}
+
 /// States, gradients and weights of the slowest rank through its memory.
 fn optimizer(evaluation: &Evaluation) -> Term {
     let (scenario, zero) = (&evaluation.scenario, evaluation.scenario.zero);
@@ -118,14 +135,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     } else {
         "k ((2 o + g + w) U + 1.5 g P)/β + e"
     };
-    let offload = scenario.offload;
-    let formula_of_all = match offload {
-        Some(_) => format!("(1 - f) ({formula_of_all}) + H"),
-        None => formula_of_all.to_owned(),
-    };
-    let offloading = offload
-        .and_then(|_| Draft::of(&scenario.run).ok())
-        .map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+    let (formula_of_all, [share, added]) = offloaded(evaluation, formula_of_all);
     let (whole, scale) = scaled(evaluation, &formula_of_all);
     let book = [
         bytes(
@@ -162,17 +172,8 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             "20 m² n + 10 m³ FLOPs for every matrix",
         ),
         seconds("e", "the end of a step", clock.rates().end.0),
-        ratio(
-            "f",
-            "share of the states that leave the GPU",
-            offload.map_or(0.0, |offload| offload.states()),
-        ),
-        seconds(
-            "H",
-            "the host's optimizer and copies that nothing hides",
-            offloading,
-        )
-        .marked(Provenance::AddedUp, ""),
+        share,
+        added,
         scale,
     ];
     let time = evaluation.report.step.optimizer_s.0;
