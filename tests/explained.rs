@@ -441,23 +441,36 @@ fn every_phase_of_reinforcement_learning() {
         ..Run::default()
     };
     let mut runs = Vec::new();
-    for framework in ["verl", "openrlhf", "trl", "nemo-rl"] {
-        for more in [
+    for (framework, more) in [
+        (
+            "verl",
             "stack=fsdp2 precision=fsdp-mixed phases.critic=policy phases.reward=policy",
+        ),
+        (
+            "nemo-rl",
             "stack=fsdp2 precision=fsdp-mixed phases.offload=true phases.reference=true",
+        ),
+        (
+            "trl",
             "stack=hf-trainer precision=bf16 adapter.method=qlora phases.sleep=off",
+        ),
+        (
+            "openrlhf",
             "zero=1 tp=2 phases.placement=colocated phases.critic=policy phases.rollout_gib=30",
+        ),
+        (
+            "openrlhf",
             "stack=deepspeed precision=bf16 offload.optimizer=cpu host_memory_gib=4096",
+        ),
+        (
+            "verl",
             "phases.placement=engine-apart phases.rollout_tp=2 memory_method=fujii-4d",
-        ] {
-            let pairs = more.split(' ').map(|pair| pair.split_once('=').unwrap());
-            let pairs = pairs.chain([("phases.framework", framework)]);
-            let set: Vec<_> = pairs.map(|(key, text)| (key, text.to_owned())).collect();
-            runs.push((
-                format!("{framework} {more}"),
-                base.with_texts(&set).unwrap(),
-            ));
-        }
+        ),
+    ] {
+        let pairs = more.split(' ').map(|pair| pair.split_once('=').unwrap());
+        let pairs = pairs.chain([("phases.framework", framework)]);
+        let set: Vec<_> = pairs.map(|(key, text)| (key, text.to_owned())).collect();
+        runs.push((more.to_owned(), base.with_texts(&set).unwrap()));
     }
     tally(runs);
 }

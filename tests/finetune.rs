@@ -297,6 +297,42 @@ fn each_way_to_train_less_takes_less() {
     assert_eq!(needs(Some(AdapterMethod::Qlora), None), order[0]);
 }
 
+/// PEFT's `DoRA` keeps what the base writes beside what `LoRA` keeps: `2 T out` of every adapted linear of every layer, and a
+/// magnitude of four, four and eight bytes a row.
+#[test]
+fn dora_keeps_what_the_base_writes() {
+    let peak = |method| {
+        let mut run = one_gpu("llama-3.1-8b", "bf16");
+        run.recompute = shardscope::core::run::Recompute::None;
+        (run.adapter.method, run.micro_batch, run.global_batch) = (Some(method), 1, 1);
+        run.adapter.targets = Some(vec![Target::Query, Target::Value]);
+        let items = figures(&run).memory.per_stage.remove(0).items;
+        let activations = |name| items.iter().filter(move |item| item.name == name);
+        activations("outputs before the magnitudes")
+            .map(|item| item.bytes.0)
+            .sum::<f64>()
+    };
+    let (t, layers, out) = (4096.0, 32.0, 4096.0 + 1024.0);
+    assert!((peak(AdapterMethod::Dora) / (2.0 * t * layers * out) - 1.0).abs() < 1e-9);
+    assert_eq!(peak(AdapterMethod::Lora), 0.0);
+}
+
+/// Hugging Face's Trainer steps embeddings with fp32 states beside 8-bit ones, 8 bytes against 2.03 (transformers `trainer.py`,
+/// bitsandbytes `optim/optimizer.py`): of Llama-3.1-8B 525 M parameters are the embedding; torchtune steps all alike.
+#[test]
+fn eight_bit_adam_leaves_embeddings_in_fp32_under_the_trainer() {
+    let states = |stack| {
+        let mut run = one_gpu("llama-3.1-8b", "bf16-pure");
+        run.stack = Based::preset(stack);
+        run.optimizer = shardscope::core::run::Optimizer::Adam8Bit;
+        figures(&run).memory.per_stage[0].optimizer.0
+    };
+    let (all, embedding, small) = (8_030_261_248.0, 128_256.0 * 4096.0, 2.031_25);
+    assert!((states("torchtune") / (small * all) - 1.0).abs() < 1e-6);
+    let own = small * (all - embedding) + 8.0 * embedding;
+    assert!((states("hf-trainer") / own - 1.0).abs() < 1e-6);
+}
+
 /// Adapters alone are reduced: with ZeRO-0 over N ranks `2 g A (N-1)/N` bytes a step.
 #[test]
 fn only_adapters_are_reduced() {

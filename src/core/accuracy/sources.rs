@@ -86,6 +86,7 @@ impl Source {
         });
         match said {
             Some("{tuned_hf_stack}") => "hf-trainer, hf-fused",
+            Some("{tuned_automodel}") => "hf-fused, torchtitan",
             Some(id) if !id.starts_with('{') => id,
             _ => "megatron-2025, megatron-2026",
         }
@@ -170,7 +171,7 @@ const BRIDGE_RUN: &str = "stack=megatron-2025&{tuned_model}&gpu={tuned_gpu_label
     &precision={tuned_bridge_precision}&seq_len={seq}&micro_batch={micro_batch}&global_batch=32\
     &adapter.method={tuned_method|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}";
 /// Automodel's recipes of LoRA: 32 sequences a step.
-const AUTOMODEL_RUN: &str = "{tuned_automodel}&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp={tuned_part_tp}&pp=1&precision=bf16&cross_entropy=megatron\
+const AUTOMODEL_RUN: &str = "stack={tuned_automodel}&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp={tuned_part_tp}&pp=1&precision=bf16&cross_entropy=megatron\
     &seq_len={seq}&micro_batch={micro_batch}&global_batch=32&adapter.method={tuned_method}&adapter.rank={tuned_rank}&adapter.targets={tuned_targets|}";
 /// Labels of fine-tuning rows.
 const TUNED_LABEL: &str = "{model}, {method}, {framework}, {gpus} GPUs, b {micro_batch}";

@@ -120,11 +120,11 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         "swiglu" if framework.ends_with("AutoModel") => "true",
         // `examples/llm_benchmark/*_peft_benchmark.yaml`: a 7B on one GPU keeps everything, larger ones are cut, compiled
         // and checkpointed, those of Llama with sequence parallelism.
-        "automodel" if part("tp") == Some("1") => "stack=hf-fused&zero=0&recompute=none",
+        "automodel" if part("tp") == Some("1") => "hf-fused&zero=0&recompute=none",
         "automodel" if line.text("model").contains("Llama") => {
-            "stack=torchtitan&zero=3&recompute=full&sequence_parallel=true"
+            "torchtitan&zero=3&recompute=full&sequence_parallel=true"
         }
-        "automodel" => "stack=torchtitan&zero=3&recompute=full&sequence_parallel=false",
+        "automodel" => "torchtitan&zero=3&recompute=full&sequence_parallel=false",
         // PEFT of 2023 kept adapters in the type of the weights beside them.
         "dtype" if source.contains("QwenLM") && !method.contains("gptq") => "bf16",
         "saved" if method.ends_with("+emb") => "embed_tokens,lm_head",

@@ -156,6 +156,16 @@ impl<'a> Rank<'a> {
             let bytes = layers as f64 * self.matrices()[1];
             items.push(held(Component::Buffers, "unpacked weights", bytes));
         }
+        if self.scenario.run.recompute != Recompute::Full {
+            let kinds = self.load.stages.iter();
+            let kinds = kinds.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec());
+            let bytes = kinds.map(|(kind, layers)| layers as f64 * self.scaled_outputs(kind));
+            items.push(held(
+                Component::Buffers,
+                "outputs before the magnitudes",
+                bytes.sum(),
+            ));
+        }
         items
     }
 
@@ -224,7 +234,14 @@ impl<'a> Rank<'a> {
         } else {
             0.0
         };
-        items.push(momentary("recomputed layer", recomputed + norms));
+        let outputs = if recomputed > 0.0 {
+            self.kinds()
+                .map(|kind| self.scaled_outputs(kind))
+                .fold(0.0, f64::max)
+        } else {
+            0.0
+        };
+        items.push(momentary("recomputed layer", recomputed + norms + outputs));
         items.push(momentary("gradients inside a layer", self.inside()));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
@@ -298,6 +315,22 @@ impl<'a> Rank<'a> {
         });
         let width = width.fold(0.0, f64::max);
         self.stream() + tensors * cut.element * cut.tokens * width
+    }
+
+    /// What the base writes where `DoRA` scales it by a magnitude, whose gradient reads it: `2 T out` of each adapted linear.
+    /// Source: PEFT `lora/dora.py` (`base_result`).
+    fn scaled_outputs(&self, kind: LayerKind) -> f64 {
+        let adapter = self.scenario.adapter.as_ref();
+        let Some(adapter) = adapter.filter(|own| own.method == AdapterMethod::Dora) else {
+            return 0.0;
+        };
+        let (model, cut) = (&self.scenario.model, cut(self.scenario));
+        let visited = model.moe.map_or(1, |moe| moe.top_k);
+        let each = adapter.beside(model, kind).into_iter().map(|linear| {
+            let rows = if linear.experts.is_some() { visited } else { 1 };
+            (rows * linear.output) as f64
+        });
+        cut.element * cut.tokens * each.sum::<f64>() / cut.tp
     }
 
     /// The largest matrix of a layer in 16 bits, and all of the largest layer.

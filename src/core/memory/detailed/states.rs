@@ -154,9 +154,17 @@ fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
         Optimizer::GaLore if holding.largest_matrix > 0.0 => {
             share * (bytes.master + projected(scenario, bytes))
         }
+        // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
+        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => {
+            share * (bytes.master + 8.0)
+        }
         Optimizer::Muon | Optimizer::GaLore => share * bytes.optimizer(Optimizer::Adam),
         other => share * bytes.optimizer(other),
     }
+}
+
+fn is_embedding(holding: &Holding) -> bool {
+    ["embedding", "trained embedding"].contains(&holding.name)
 }
 
 /// Bytes a parameter that `GaLore` keeps of the linears of a layer: of an m x n matrix with m <= n two moments of r x n

@@ -51,6 +51,19 @@ fn words_of(value: &Value) -> Vec<String> {
     }
 }
 
+/// How a base of this name on the Hub is stored, where its name says that it is quantised. AWQ's groups of 128 are as large
+/// as GPTQ's.
+#[must_use]
+pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
+    let name = name.to_ascii_lowercase();
+    let has = |part| name.contains(part);
+    match () {
+        () if has("bnb-4bit") || has("bnb-nf4") => Some(BaseFormat::Nf4Double),
+        () if has("gptq") || has("awq") => Some(BaseFormat::Gptq4),
+        () => None,
+    }
+}
+
 /// Linears with an adapter; none: all.
 pub(in crate::io::dialect) fn targets(
     reader: &mut SettingsReader,
