@@ -112,6 +112,13 @@ fn read(reader: &mut SettingsReader) {
             "loss fused with the head",
         );
     let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
+    // What `stack` looks at.
+    for name in ["liger_rms_norm", "liger_rope"] {
+        reader.flag(name, "fused kernels of Liger");
+    }
+    if reader.flag("liger_glu_activation", "SwiGLU as one kernel") {
+        reader.run.fused_swiglu = Some(true);
+    }
     tuning::loss(reader, fused, chunked);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);

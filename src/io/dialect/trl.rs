@@ -123,6 +123,15 @@ fn shards(reader: &mut SettingsReader) -> Sharing {
     if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
         return Sharing::DeepSpeed;
     }
+    // A launch by Accelerate's examples, `accelerate_configs/deepspeed_zero3.yaml`.
+    match reader.value("config_file") {
+        Some(Value::Text(file)) if file.contains("zero") => {
+            tuning::deepspeed(reader, "config_file");
+            return Sharing::DeepSpeed;
+        }
+        Some(_) => reader.ignore(["config_file".to_owned()].into_iter()),
+        None => {}
+    }
     Sharing::said(false, tuning::fsdp(reader).as_ref())
 }
 

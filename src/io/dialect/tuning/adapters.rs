@@ -38,9 +38,11 @@ fn words_of(value: &Value) -> Vec<String> {
                 .map(|word| format!("{word}_proj"))
                 .collect();
         }
-        let words = text.split(|c: char| c == ',' || c.is_whitespace() || "()|$^*.".contains(c));
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+        // What else a regular expression says is no name of a linear.
+        let pattern = text.contains(['(', '|', '*', '^']);
         words
-            .filter(|word| !word.is_empty())
+            .filter(|word| !word.is_empty() && (!pattern || !target(word).is_empty()))
             .map(str::to_owned)
             .collect()
     };
