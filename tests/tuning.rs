@@ -66,7 +66,7 @@ const MEANT: &[(&str, &str, &str)] = &[
         "hf-fused",
         "model=llama-3.1-8b gpus=16 zero=3 seq_len=4096 micro_batch=2 global_batch=128 precision=fsdp-mixed recompute=full \
          adapter.method= offload.parameters=cpu offload.framework=fsdp2 cross_entropy=fused-linear fused_swiglu=true \
-         host_memory_gib=192",
+         host_memory_gib=128",
     ),
     // The name says that the base is quantised.
     (
