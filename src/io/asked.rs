@@ -1,9 +1,10 @@
 //! Requests of the page to the second module, which is loaded on first use: it reads and writes other programs' settings,
-//! and holds the lessons.
+//! and holds the lessons and the published runs.
 
 use super::export::Order;
 use super::import::Question;
 use crate::view::learn;
+use crate::view::panels::accuracy;
 use serde::{Deserialize, Serialize};
 
 /// A question of the page.
@@ -15,4 +16,6 @@ pub enum Asked {
     Export(Order),
     /// A step of a lesson; the answer is a [`learn::Page`].
     Lesson(Box<learn::Question>),
+    /// The published runs; the answer is an [`accuracy::Answer`].
+    Accuracy(accuracy::Question),
 }

@@ -1,6 +1,6 @@
 //! The picture with its head, and the pointer on it.
 
-use super::Map;
+use super::map::Map;
 use crate::core::t;
 use crate::view::cluster::legend::legend;
 use crate::view::cluster::names::who;
