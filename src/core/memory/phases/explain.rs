@@ -1,6 +1,6 @@
 //! How the memory of a phase comes about: what works in it, what the other models leave, the engine, each with its formula.
 
-use super::{Actor, BUCKET, Member, PHASES, Phase, Work, engine, largest_tensor, members};
+use super::members::{Actor, BUCKET, Member, PHASES, Phase, Work, engine, largest_tensor, members};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::detailed::{Holding, explain_rank, holdings, shards, split_weights, states};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};

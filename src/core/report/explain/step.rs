@@ -1,6 +1,7 @@
 //! The step and its compute: formulas with this run's values.
 
-use super::super::evaluate::{Draft, Evaluation};
+use super::super::draft::Draft;
+use super::super::evaluation::Evaluation;
 use super::super::step::offloading;
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
