@@ -234,6 +234,8 @@ fn fit(base: fit::Base, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
 }
 
 /// A job or a reply as bytes. Both ends are the same build, so the form has no version; it is never stored.
+/// Bytes of postcard, not values of serde-wasm-bindgen: a module with this alone grows by 15 kB compressed and not 38, and to
+/// write, clone and read the largest reply of a plan takes 1.9 ms and not 3.4, a timeline of 8,192 times 0.1 and not 0.9 (Node).
 #[must_use]
 pub fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     // Nothing in a job or reply fails to serialise; an empty message is one that `from_bytes` refuses.

@@ -119,10 +119,10 @@ pub struct ChunkBytes {
     pub momentary: f64,
     /// What recomputation brings back.
     pub recomputed: f64,
-    /// What sends and receives beside compute hold.
+    /// What sends and receives hold where they run beside compute.
     pub exchanged: f64,
-    /// It ends the model.
-    pub last: bool,
+    /// What the head holds of a micro-batch, where it ends the model.
+    pub head: Option<Heads>,
 }
 
 /// What global stage `stage` adds to the memory of its rank.
@@ -133,8 +133,8 @@ pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
         layers: kept.bytes() * resident(scenario, stage),
         momentary: transient::largest(scenario, &[stage]).1,
         recomputed: kept.recomputed,
-        exchanged: transient::double_buffers(scenario, &[stage]).unwrap_or(0.0),
-        last: holding::is_last(scenario, stage),
+        exchanged: transient::both_ways(scenario, &[stage]),
+        head: heads(scenario, stage),
     }
 }
 
@@ -183,20 +183,21 @@ pub fn needed(
     if scenario.peaks_by_moment() {
         return Bytes(fragmentation(scenario) * lasting) + process(scenario);
     }
-    let (mut kept, mut heads) = (0.0, 0.0);
+    let (mut kept, mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0, 0.0);
     let (mut momentary, mut recomputed, mut exchanged) = (0.0f64, 0.0f64, 0.0f64);
     for (chunk, alive) in chunks {
         kept += chunk.layers * alive;
-        heads += if chunk.last { alive } else { 0.0 };
+        if let Some(head) = chunk.head {
+            logits += alive * head.held;
+            peak += alive.min(1.0) * head.momentary;
+            inputs += alive * head.inputs;
+        }
         momentary = momentary.max(chunk.momentary);
         recomputed = recomputed.max(chunk.recomputed);
         exchanged = exchanged.max(chunk.exchanged);
     }
-    let (mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0);
-    if heads > 0.0 {
-        logits = heads * logits::held(scenario);
-        peak = heads.min(1.0) * logits::momentary(scenario);
-        inputs = heads * logits::inputs(scenario);
+    if !transient::exchanges_behind_compute(scenario.run.schedule) {
+        exchanged = 0.0;
     }
     let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
     Bytes(fragmentation(scenario) * blocks + logits + peak) + process(scenario)
