@@ -30,6 +30,7 @@ fn figures(evaluation: &Evaluation) -> Vec<Figure> {
     if evaluation.scenario.chunks == 1 && evaluation.scenario.layout.pp > 1 {
         all.push(Figure::Rule);
     }
+    all.extend((0..evaluation.report.memory.phases.len()).map(Figure::Phase));
     // Ranks in the middle are alike: both ends, the ones beside them and the fullest stand for all.
     let last = ranks.end.saturating_sub(1);
     let peak = evaluation.report.memory.peak_stage;
@@ -71,6 +72,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
             report.overlap.get(row)?.comm_s.0
         }
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
+        Figure::Phase(at) => report.memory.phases.get(at)?.memory.total.0,
         Figure::Rule => split(&evaluation.scenario)[0] as f64,
         Figure::Component(..) | Figure::InFlight(_) | Figure::Method(..) => return None,
     })
@@ -428,6 +430,51 @@ fn every_precision_optimizer_and_loss() {
 }
 
 /// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.
+#[test]
+fn every_phase_of_reinforcement_learning() {
+    let base = Run {
+        gpus: 8,
+        tp: 1,
+        pp: 1,
+        zero: 3,
+        global_batch: 8,
+        ..Run::default()
+    };
+    let mut runs = Vec::new();
+    for (framework, more) in [
+        (
+            "verl",
+            "stack=fsdp2 precision=fsdp-mixed phases.critic=policy phases.reward=policy",
+        ),
+        (
+            "nemo-rl",
+            "stack=fsdp2 precision=fsdp-mixed phases.offload=true phases.reference=true",
+        ),
+        (
+            "trl",
+            "stack=hf-trainer precision=bf16 adapter.method=qlora phases.sleep=off",
+        ),
+        (
+            "openrlhf",
+            "zero=1 tp=2 phases.placement=colocated phases.critic=policy phases.rollout_gib=30",
+        ),
+        (
+            "openrlhf",
+            "stack=deepspeed precision=bf16 offload.optimizer=cpu host_memory_gib=4096",
+        ),
+        (
+            "verl",
+            "phases.placement=engine-apart phases.rollout_tp=2 memory_method=fujii-4d",
+        ),
+    ] {
+        let pairs = more.split(' ').map(|pair| pair.split_once('=').unwrap());
+        let pairs = pairs.chain([("phases.framework", framework)]);
+        let set: Vec<_> = pairs.map(|(key, text)| (key, text.to_owned())).collect();
+        runs.push((more.to_owned(), base.with_texts(&set).unwrap()));
+    }
+    tally(runs);
+}
+
 #[test]
 fn the_weights_and_activations_name_every_factor() {
     let run = Run {

@@ -4,12 +4,15 @@
 
 mod common;
 
-use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, read};
+use shardscope::core::accuracy::{
+    Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read,
+};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
 use shardscope::core::report::staircase::staircase;
 use shardscope::core::report::{Report, report};
-use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run};
+use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run, Scenario};
+use shardscope::core::time::Clock;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rows() -> Vec<Evidence> {
@@ -83,6 +86,47 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
             sum / count as f64
         );
     }
+    // No constant was fitted to any of these.
+    let (sum, count) = mean_of(&[Quantity::Allocated], |row| {
+        row.source().kind == Kind::Held
+    });
+    assert!(
+        count >= 4 && sum / count as f64 <= 0.08,
+        "{}",
+        sum / count as f64
+    );
+}
+
+/// What operators take to unpack GPTQ was read off Qwen-7B's Q-LoRA runs: those of Qwen-14B, which it has not seen, are met
+/// within 10 %.
+#[test]
+fn unpacking_by_operators_is_read_off_one_model_and_meets_the_other() {
+    let all = errors(&[Quantity::TokensPerGpu]);
+    let of = |model: &str| -> Vec<f64> {
+        let own = all.iter().filter(|(source, label, _)| {
+            *source == "Qwen, speed of Q-LoRA" && label.starts_with(model)
+        });
+        own.map(|(.., error)| error.abs()).collect()
+    };
+    let held = of("Qwen-14B");
+    assert_eq!((held.len(), of("Qwen-7B").len()), (6, 6));
+    assert!(held.iter().all(|error| *error <= 0.1), "{held:?}");
+}
+
+/// Transformers checkpoints whole layers (`use_reentrant`): the backward pass runs all of the forward pass again, torchtune's
+/// and FSDP2's all but the last product.
+#[test]
+fn reentrant_checkpoints_run_the_whole_layer_again() {
+    let repeated = |stack| {
+        let mut run = one_gpu("mistral-7b", "bf16");
+        (run.stack, run.adapter.method) = (Based::preset(stack), Some(AdapterMethod::Lora));
+        let scenario = Scenario::new(&run).unwrap();
+        Clock::new(&scenario).stage(&scenario, 0).repeated
+    };
+    assert!((repeated("hf-trainer") - 1.0).abs() < 1e-9);
+    // Down is a fifth of the forward FLOPs of a layer: 14336 of 4096 (2.5 + 3 x 3.5).
+    let early = repeated("torchtune");
+    assert!((0.7..0.9).contains(&early), "{early}");
 }
 
 #[test]
@@ -100,10 +144,18 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
     }
 }
 
-/// The aim: tokens a second within 20 %.
+/// The aim: tokens a second within 20 %, of every source by itself: none but fms-acceleration's was in view of a constant, and
+/// one model of Qwen's.
 #[test]
 fn the_speed_of_adapters_is_met_within_20_percent() {
-    table(&errors(&[Quantity::TokensPerGpu]));
+    let shown: Vec<&str> = SOURCES
+        .iter()
+        .filter(|source| source.kind == Kind::Shown)
+        .map(|source| source.name)
+        .collect();
+    for (source, mean) in table(&errors(&[Quantity::TokensPerGpu])) {
+        assert!(mean <= 0.2 || shown.contains(&source), "{source}: {mean}");
+    }
     let (sum, count) = mean_of(&[Quantity::TokensPerGpu], |_| true);
     assert!(
         count >= 80 && sum / count as f64 <= 0.2,
@@ -245,6 +297,42 @@ fn each_way_to_train_less_takes_less() {
     assert_eq!(needs(Some(AdapterMethod::Qlora), None), order[0]);
 }
 
+/// PEFT's `DoRA` keeps what the base writes beside what `LoRA` keeps: `2 T out` of every adapted linear of every layer, and a
+/// magnitude of four, four and eight bytes a row.
+#[test]
+fn dora_keeps_what_the_base_writes() {
+    let peak = |method| {
+        let mut run = one_gpu("llama-3.1-8b", "bf16");
+        run.recompute = shardscope::core::run::Recompute::None;
+        (run.adapter.method, run.micro_batch, run.global_batch) = (Some(method), 1, 1);
+        run.adapter.targets = Some(vec![Target::Query, Target::Value]);
+        let items = figures(&run).memory.per_stage.remove(0).items;
+        let activations = |name| items.iter().filter(move |item| item.name == name);
+        activations("outputs before the magnitudes")
+            .map(|item| item.bytes.0)
+            .sum::<f64>()
+    };
+    let (t, layers, out) = (4096.0, 32.0, 4096.0 + 1024.0);
+    assert!((peak(AdapterMethod::Dora) / (2.0 * t * layers * out) - 1.0).abs() < 1e-9);
+    assert_eq!(peak(AdapterMethod::Lora), 0.0);
+}
+
+/// Hugging Face's Trainer steps embeddings with fp32 states beside 8-bit ones, 8 bytes against 2.03 (transformers `trainer.py`,
+/// bitsandbytes `optim/optimizer.py`): of Llama-3.1-8B 525 M parameters are the embedding; torchtune steps all alike.
+#[test]
+fn eight_bit_adam_leaves_embeddings_in_fp32_under_the_trainer() {
+    let states = |stack| {
+        let mut run = one_gpu("llama-3.1-8b", "bf16-pure");
+        run.stack = Based::preset(stack);
+        run.optimizer = shardscope::core::run::Optimizer::Adam8Bit;
+        figures(&run).memory.per_stage[0].optimizer.0
+    };
+    let (all, embedding, small) = (8_030_261_248.0, 128_256.0 * 4096.0, 2.031_25);
+    assert!((states("torchtune") / (small * all) - 1.0).abs() < 1e-6);
+    let own = small * (all - embedding) + 8.0 * embedding;
+    assert!((states("hf-trainer") / own - 1.0).abs() < 1e-6);
+}
+
 /// Adapters alone are reduced: with ZeRO-0 over N ranks `2 g A (N-1)/N` bytes a step.
 #[test]
 fn only_adapters_are_reduced() {
@@ -331,7 +419,10 @@ fn every_row_is_computed_or_counted_with_the_reason() {
                 .or_default() += 1;
         }
     }
-    for (source, count, _) in LEFT_OUT {
+    let all: usize = LEFT_OUT.iter().map(|(_, count, _)| count).sum();
+    println!("{} of {} rows are left out", all, lines.len() - 1);
+    for (source, count, reason) in LEFT_OUT {
+        println!("{count} of {source}: {reason}");
         assert_eq!(left.get(source), Some(&count), "{source}");
     }
 }

@@ -109,18 +109,10 @@ fn lora_of_an_8b_fits_24_gb() {
 /// stage 2) and the host takes some 0.6 ns a parameter (`ZenFlow`: more than 4 s of Llama-2-7B): over 4.2 s of 8.03 billion.
 #[test]
 fn offloading_the_optimizer_makes_an_8b_fit_and_costs_seconds() {
-    let run = asked(
-        "full-8b-8-h100",
-        &[("gpus", "1"), ("stack", "deepspeed"), ("zero", "2")],
-    );
-    let before = report(&run).unwrap();
-    assert_eq!(before.memory.verdict, Oom);
-    let edits = [
-        ("offload.optimizer", "cpu".to_owned()),
-        ("host_memory_gib", "256".to_owned()),
-        ("precision", "bf16".to_owned()),
-    ];
-    let after = report(&run.with_texts(&edits).unwrap()).unwrap();
+    let edits = [("model", "llama-3.1-8b"), ("gpus", "1")];
+    let kept = [edits[0], edits[1], ("offload.optimizer", "")];
+    assert_eq!(verdict("full-70b-8-h100", &kept), Oom);
+    let after = answer("full-70b-8-h100", &edits);
     assert_eq!(after.memory.verdict, Fits);
     let weights = after.memory.per_stage[0].weights.0;
     assert!((weights / (2.0 * 8_030_261_248.0) - 1.0).abs() < 1e-6);

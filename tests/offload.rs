@@ -204,6 +204,7 @@ fn fp8_on_an_a100_is_refused_with_what_works() {
 
 /// Each framework's refusals, at the field, with a fix that works.
 #[test]
+#[allow(clippy::too_many_lines)] // a line a refusal
 fn what_a_framework_does_not_offload_is_refused() {
     let optimizer = ("offload.optimizer", "cpu");
     let parameters = ("offload.parameters", "cpu");
@@ -253,6 +254,72 @@ fn what_a_framework_does_not_offload_is_refused() {
         ),
         ("offload.optimizer", vec![stack("fsdp2"), optimizer]),
         (
+            "offload.gradients",
+            vec![stack("fsdp2"), ("offload.gradients", "cpu")],
+        ),
+        (
+            "offload.parameters",
+            vec![
+                stack("fsdp2"),
+                parameters,
+                ("zero", "2"),
+                ("offload.framework", "fsdp2"),
+            ],
+        ),
+        (
+            "offload.parameters",
+            vec![stack("fsdp2"), ("offload.parameters", "nvme")],
+        ),
+        ("optimizer", vec![optimizer, ("optimizer", "adam-8bit")]),
+        (
+            "optimizer",
+            vec![stack("fsdp2"), parameters, ("optimizer", "adam-8bit-paged")],
+        ),
+        (
+            "offload.parameters",
+            vec![("offload.parameters", "nvme"), ("zero", "2")],
+        ),
+        (
+            "offload.activations",
+            vec![
+                stack("megatron-2025"),
+                ("offload.activations", "cpu"),
+                ("pp", "2"),
+                ("zero", "1"),
+            ],
+        ),
+        (
+            "offload.gradients",
+            vec![
+                stack("megatron-2025"),
+                optimizer,
+                ("offload.gradients", "cpu"),
+                ("zero", "1"),
+            ],
+        ),
+        (
+            "offload.parameters",
+            vec![("gpus", "1"), stack("torchtune"), optimizer, parameters],
+        ),
+        (
+            "offload.gradients",
+            vec![
+                ("gpus", "1"),
+                stack("torchtune"),
+                optimizer,
+                ("offload.gradients", "cpu"),
+                ("global_batch", "8"),
+            ],
+        ),
+        (
+            "offload.optimizer",
+            vec![
+                ("gpus", "1"),
+                stack("torchtune"),
+                ("offload.optimizer", "nvme"),
+            ],
+        ),
+        (
             "offload.framework",
             vec![optimizer, ("offload.framework", "torchao")],
         ),
@@ -268,6 +335,22 @@ fn what_a_framework_does_not_offload_is_refused() {
             report(&mended).unwrap_err().errors
         );
     }
+}
+
+/// Hugging Face, "FSDP-QLoRA": sharding flattens parameters of one type, which NF4 is stored as and int8 is not.
+#[test]
+fn int8_weights_are_not_sharded() {
+    let pairs = [("stack", "hf-trainer"), ("adapter.method", "lora")];
+    let warned = |base| {
+        let run = with(&with(&deepspeed(3), &pairs), &[("adapter.base", base)]);
+        let warnings = figures(&run).warnings;
+        warnings
+            .into_iter()
+            .find(|issue| issue.field == "adapter.base")
+    };
+    assert!(warned("nf4-double").is_none());
+    let fix = warned("int8").unwrap().fix.unwrap();
+    assert_eq!(fix.set, [("adapter.base", "nf4-double".to_owned())]);
 }
 
 /// `fsdp_qlora` (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose NF4

@@ -60,6 +60,21 @@ const MEANT: &[(&str, &str, &str)] = &[
         "model=llama-3.1-8b gpus=16 tp=2 cp=1 pp=1 zero=3 hsdp_shard=4 seq_len=2048 micro_batch=1 global_batch=8 \
          precision=fsdp-mixed recompute=none cross_entropy=fused-linear adapter.method= sequence_parallel=false",
     ),
+    // Liger's kernels, SwiGLU's among them; the host is as large as it has to be.
+    (
+        "axolotl_fft_liger.yaml",
+        "hf-fused",
+        "model=llama-3.1-8b gpus=16 zero=3 seq_len=4096 micro_batch=2 global_batch=128 precision=fsdp-mixed recompute=full \
+         adapter.method= offload.parameters=cpu offload.framework=fsdp2 cross_entropy=fused-linear fused_swiglu=true \
+         host_memory_gib=128",
+    ),
+    // The name says that the base is quantised.
+    (
+        "llama-factory_gptq.yaml",
+        "hf-trainer",
+        "model=llama-3.1-8b zero=0 seq_len=2048 micro_batch=1 global_batch=128 precision=bf16 adapter.method=lora adapter.rank=8 \
+         adapter.targets= adapter.base=gptq4 recompute=full",
+    ),
     // bf16 weights beside fp32 masters; it checkpoints unless it is told not to.
     (
         "llama-factory_full_ds3.yaml",
@@ -99,6 +114,12 @@ const MEANT: &[(&str, &str, &str)] = &[
         "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 precision=bf16 optimizer=adam-8bit-paged \
          recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
     ),
+    // The launcher's file shards.
+    (
+        "trl_zero3.sh",
+        "hf-trainer",
+        "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 recompute=full adapter.method= precision=bf16",
+    ),
     // The model, the sequence and the micro-batch are the program's.
     (
         "accelerate_fsdp2.yaml",
@@ -122,6 +143,12 @@ const MEANT: &[(&str, &str, &str)] = &[
         "torchtune",
         "model=llama-3.1-8b zero=3 seq_len=3072 micro_batch=2 global_batch=512 precision=bf16-pure recompute=full \
          adapter.method=qlora adapter.rank=8 adapter.targets= cross_entropy=chunked",
+    ),
+    (
+        "torchtune_405b_qlora.yaml",
+        "torchtune",
+        "model=llama-3.1-405b zero=3 micro_batch=1 global_batch=128 precision=bf16-pure adapter.method=qlora adapter.rank=16 \
+         adapter.targets=q_proj,v_proj,o_proj,gate_proj,up_proj,down_proj recompute=full cross_entropy=chunked",
     ),
     (
         "torchtune_70b_full.yaml",

@@ -27,19 +27,43 @@ struct Draft {
     error: Option<Message>,
 }
 
+/// What the Run says of a field.
+#[derive(Clone, PartialEq)]
+struct Now {
+    text: String,
+    /// It is not set: the text is what that means.
+    derived: bool,
+    changed: bool,
+    /// The schedule decides it.
+    fixed: Option<(u64, &'static str)>,
+}
+
+impl Now {
+    /// Of one field, looked up once for all of its elements.
+    fn of(state: State, field: &'static Field) -> Memo<Self> {
+        Memo::new(move |_| Self {
+            text: state.text_of(field),
+            derived: state.run.with(|run| field.get(run) == Value::Null),
+            changed: state.run.with(|run| field.is_changed(run)),
+            fixed: state.fixed(field),
+        })
+    }
+}
+
 /// The row of `field`.
 pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Memo::new(move |_| state.text_of(field));
+    let now = Now::of(state, field);
+    let text_now = move || now.with(|now| now.text.clone());
     let typed = move || {
-        let now = now.get();
+        let now = text_now();
         draft.get().filter(|draft| draft.after == now)
     };
     let issues = move || {
         // What was typed into the sentence is said here, too.
         let elsewhere = move || {
             let unread = state.unread.get();
-            let here = unread.filter(|(of, after, _)| of.key == field.key && *after == now.get());
+            let here = unread.filter(|(of, after, _)| of.key == field.key && *after == text_now());
             here.map(|(_, _, error)| error)
         };
         let own = typed().and_then(|draft| draft.error);
@@ -49,35 +73,31 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
         unread.map_or_else(
             || {
                 let edited = state.edited.get() == field.key;
-                let mut all = state.issues();
                 // What was typed here may break another field, out of sight: it can be mended here, too.
-                all.retain(|issue| {
+                let own = |issue: &&Issue| {
                     issue.field == field.key || (edited && issue.is_mended_by(field.key))
-                });
+                };
+                let issues = state.issues;
+                let mut all: Vec<Issue> =
+                    issues.with(|all| all.iter().filter(own).cloned().collect());
                 let told = state.told.get();
                 let told = told.filter(|(after, issue)| {
                     issue.field == field.key && state.run.with(|run| run == after)
                 });
                 all.extend(told.map(|(_, issue)| issue));
-                if field.key == "virtual_stages" {
-                    let fixed = state.run.with(fixed_chunks);
-                    all.extend(fixed.map(|(count, schedule)| {
-                        let message = t!("{count}, fixed by {schedule}", count, schedule);
-                        Issue::notice("virtual_stages", message)
-                    }));
-                }
+                all.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
+                    let message = t!("{count}, fixed by {schedule}", count, schedule);
+                    Issue::notice("virtual_stages", message)
+                }));
                 all
             },
             |unread| vec![unread],
         )
     };
-    let invalid = move || {
-        issues()
-            .iter()
-            .any(|issue| issue.severity == Severity::Error)
-    };
-    let lines = view_of(move || issues().iter().map(line).collect());
-    let changed = move || state.run.with(|run| field.is_changed(run));
+    let issues = Memo::new(move |_| issues());
+    let is_error = |issue: &Issue| issue.severity == Severity::Error;
+    let invalid = move || issues.with(|all| all.iter().any(is_error));
+    let lines = view_of(move || issues.with(|all| all.iter().map(line).collect()));
     let reset = move |_| {
         draft.set(None);
         state.unread.set(None);
@@ -116,7 +136,7 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
                         class="changed"
                         title=say("Changed: back to the default")
                         aria-label=say("Back to the default")
-                        hidden=flag(move || !changed())
+                        hidden=flag(move || !now.with(|now| now.changed))
                         on:click=reset
                     ></button>
                 </label>
@@ -151,11 +171,11 @@ pub(crate) fn input_id_of(key: &str) -> String {
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Memo::new(move |_| state.text_of(field));
+    let now = Now::of(state, field);
     let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
-        let length = draft.unwrap_or_else(|| now.with(|now| now.chars().count()));
+        let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));
         length.clamp(1, 12).to_string()
     });
     text_input(state, field, draft, now, invalid)
@@ -198,17 +218,15 @@ fn text_input(
     state: State,
     field: &'static Field,
     draft: RwSignal<Option<Draft>>,
-    now: Memo<String>,
+    now: Memo<Now>,
     invalid: Signal<bool>,
 ) -> impl IntoView {
     let wide = is_wide(field);
-    let derived = move || state.run.with(|run| field.get(run) == Value::Null);
     let value = move || {
-        let now = now.get();
-        match draft.get() {
-            Some(draft) if draft.after == now => draft.text,
-            _ => now,
-        }
+        now.with(|now| match draft.get() {
+            Some(draft) if draft.after == now.text => draft.text,
+            _ => now.text.clone(),
+        })
     };
     let typed = move |event| {
         let text = event_target_value(&event);
@@ -235,8 +253,8 @@ fn text_input(
         <input
             type="text"
             class=if wide { "wide" } else { "" }
-            class:derived=flag(derived)
-            disabled=flag(move || field.key == "virtual_stages" && state.run.with(fixed_chunks).is_some())
+            class:derived=flag(move || now.with(|now| now.derived))
+            disabled=flag(move || now.with(|now| now.fixed.is_some()))
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
@@ -271,17 +289,15 @@ pub(crate) fn choice_select(
         Slot::Choice { options, .. } => options(),
         _ => Vec::new(),
     };
-    let current = move || state.run.with(|run| field.text(run).unwrap_or_default());
+    let current = Memo::new(move |_| state.run.with(|run| field.text(run).unwrap_or_default()));
     let meant = {
         let options = options.clone();
         move || {
             if field.key == "model" {
                 return translated(state.run.with(|run| run.model.title()));
             }
-            let id = state
-                .run
-                .with(|run| field.text(&run.resolved()))
-                .unwrap_or_default();
+            let id = state.resolved.with(|run| field.text(run));
+            let id = id.unwrap_or_default();
             let label = options
                 .iter()
                 .find(|option| option.id == id)
@@ -292,7 +308,7 @@ pub(crate) fn choice_select(
             )
         }
     };
-    let unset = move || current().is_empty();
+    let unset = move || current.with(String::is_empty);
     let choose = move |event| {
         let id = event_target_value(&event);
         let value = if id.is_empty() {
@@ -323,7 +339,7 @@ pub(crate) fn choice_select(
         }
     };
     let option = move |Choice { id, label }: Choice| {
-        view! { <option value=id prop:selected=flag(move || current() == id)>{say(label)}</option> }
+        view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
     };
     view! {
         <select aria-label=say(label) title=say(field.hint) on:change=choose>
@@ -363,10 +379,10 @@ fn choose_schedule(state: State, id: &str) {
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {
     let on = move || {
-        let value = state.run.with(|run| match field.get(run) {
-            Value::Null => field.get(&run.resolved()),
+        let value = match state.run.with(|run| field.get(run)) {
+            Value::Null => state.resolved.with(|run| field.get(run)),
             value => value,
-        });
+        };
         value == Value::Bool(true)
     };
     let flip = move |event| {

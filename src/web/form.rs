@@ -113,8 +113,11 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             .run
             .with(|run| fields().filter(|field| field.is_changed(run)).count())
     };
-    let has_issue =
-        move |field: &Field| state.issues().iter().any(|issue| issue.field == field.key);
+    let has_issue = move |field: &Field| {
+        state
+            .issues
+            .with(|all| all.iter().any(|issue| issue.field == field.key))
+    };
     let opens = move || {
         let usual = match of {
             "" => !matches!(group, Group::Method),
@@ -141,8 +144,8 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         let edited = move || state.edited.get() == field.key;
         // Experts are shared out.
         let experts = move || {
-            let model = state.run.with(|run| run.model.resolve());
-            field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
+            let model = || state.run.with(|run| run.model.resolve());
+            field.key == "ep" && model().is_ok_and(|model| model.moe.is_some())
         };
         // What is offloaded has to fit somewhere.
         let host = move || {

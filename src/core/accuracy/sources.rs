@@ -86,6 +86,7 @@ impl Source {
         });
         match said {
             Some("{tuned_hf_stack}") => "hf-trainer, hf-fused",
+            Some("{tuned_automodel}") => "hf-fused, torchtitan",
             Some(id) if !id.starts_with('{') => id,
             _ => "megatron-2025, megatron-2026",
         }
@@ -159,16 +160,19 @@ const TORCHTITAN: &str = "stack={titan}&model={id}&gpu=h100-sxm-96gb&gpus={gpus}
 
 /// Hugging Face Trainer and what is built like it, one GPU or FSDP.
 const HF_RUN: &str = "stack={tuned_hf_stack}&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp=1&pp=1&zero={tuned_fsdp_zero}&sequence_parallel=false\
-    &precision={tuned_precision}&cross_entropy={tuned_hf_loss}&recompute={tuned_recompute}&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}\
-    &adapter.method={tuned_method|}&adapter.base={tuned_base|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}&adapter.sharded={tuned_sharded|}&adapter.upcast={tuned_upcast|}\
+    &precision={tuned_precision}&cross_entropy={tuned_hf_loss}&fused_swiglu={tuned_swiglu|}&recompute={tuned_recompute}&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}\
+    &ep={tuned_ep|1}&adapter.method={tuned_method|}&adapter.base={tuned_base|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}&adapter.sharded={tuned_sharded|}&adapter.upcast={tuned_upcast|}\
     &adapter.modules_to_save={tuned_saved|}&adapter.dtype={tuned_dtype|}&offload.parameters={tuned_offload|}&host_memory_gib=2048";
 /// torchtune's 70B recipe: FSDP2, compiled, two sequences a GPU.
-const TORCHTUNE_RUN: &str = "stack=torchtune&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp=1&pp=1&zero=3&sequence_parallel=false&precision=bf16-pure\
-    &recompute=full&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}&adapter.method={tuned_method}&adapter.rank={tuned_rank}&adapter.targets={tuned_targets}";
+const TORCHTUNE_RUN: &str = "stack=torchtune&cross_entropy=chunked&offload.parameters={tuned_offload|}&host_memory_gib=2048&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp=1&pp=1&zero=3&sequence_parallel=false&precision=bf16-pure\
+    &recompute=full&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}&adapter.method={tuned_method|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}";
 /// Megatron-Bridge's recipes: 32 sequences a step; those of LoRA recompute a layer of the 20 to 40 of a rank, left out here.
 const BRIDGE_RUN: &str = "stack=megatron-2025&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp={tuned_part_tp}&pp={tuned_part_pp}&schedule=interleaved-1f1b&virtual_stages={tuned_part_vp}\
     &precision={tuned_bridge_precision}&seq_len={seq}&micro_batch={micro_batch}&global_batch=32\
     &adapter.method={tuned_method|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}";
+/// Automodel's recipes of LoRA: 32 sequences a step.
+const AUTOMODEL_RUN: &str = "stack={tuned_automodel}&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp={tuned_part_tp}&pp=1&precision=bf16&cross_entropy=megatron\
+    &seq_len={seq}&micro_batch={micro_batch}&global_batch=32&adapter.method={tuned_method}&adapter.rank={tuned_rank}&adapter.targets={tuned_targets|}";
 /// Labels of fine-tuning rows.
 const TUNED_LABEL: &str = "{model}, {method}, {framework}, {gpus} GPUs, b {micro_batch}";
 
@@ -324,9 +328,13 @@ pub static SOURCES: &[Source] = &[
     source("fms-acceleration, peaks of full fine-tuning", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
     source("fms-acceleration, adapters that ran out", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("outcome", "OOM")], Quantity::Outcome, HF_RUN, TUNED_LABEL),
     source("fms-acceleration, speed of adapters", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, speed of full fine-tuning", Kind::Shown, TUNED, &[("source", FMS), ("method", "=full"), ("model", "Mistral")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, speed of Granite's experts", Kind::Shown, TUNED, &[("source", FMS), ("model", "granite-3.0"), ("framework", "padding-free")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     // Not in view of any constant; kinds of peaks that are not what PyTorch allocated are shown only.
     source("Automodel, full fine-tuning of Llama 3.2 1B", Kind::Held, TUNED, &[("source", "Automodel"), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
+    source("Automodel, speed of LoRA", Kind::Held, TUNED, &[("source", "Automodel"), ("method", "=lora")], Quantity::TokensPerGpu, AUTOMODEL_RUN, TUNED_LABEL),
     source("torchtune, LoRA of Llama 3.1 70B", Kind::Shown, TUNED, &[("source", "torchtune"), ("method", "=lora")], Quantity::Allocated, TORCHTUNE_RUN, TUNED_LABEL),
+    source("torchtune, full fine-tuning of Llama 3.1 70B", Kind::Shown, TUNED, &[("source", "torchtune"), ("method", "=full"), ("framework", "torchtune"), ("model", "70B")], Quantity::Allocated, TORCHTUNE_RUN, TUNED_LABEL),
     source("torchtune, speed of LoRA of Llama 3.1 70B", Kind::Held, TUNED, &[("source", "torchtune"), ("method", "=lora")], Quantity::TokensPerGpu, TORCHTUNE_RUN, TUNED_LABEL),
     source("Qwen, LoRA", Kind::Shown, TUNED, &[("source", "QwenLM"), ("method", "=lora")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
     source("Qwen, LoRA with embedding and head", Kind::Shown, TUNED, &[("source", "QwenLM"), ("method", "=lora+emb")], Quantity::Reserved, HF_RUN, TUNED_LABEL),

@@ -3,11 +3,14 @@
 use super::table::Line;
 
 /// Models of the table: a part of their name, and the fields that say them. Shapes of Qwen 1 and Yi from their config.json.
-const MODELS: [(&str, &str); 16] = [
+const MODELS: [(&str, &str); 25] = [
     ("Mixtral-8x7B", "model=mixtral-8x7b"),
     ("Mistral-7B", "model=mistral-7b"),
     ("Mistral 7B", "model=mistral-7b"),
     ("Llama-3-8B", "model=llama-3.1-8b"),
+    ("Llama3 8B", "model=llama-3.1-8b"),
+    ("Llama-3.1-8B", "model=llama-3.1-8b"),
+    ("Llama 3.1 8B", "model=llama-3.1-8b"),
     ("Llama 3 70B", "model=llama-3.1-70b"),
     ("Llama3 70B", "model=llama-3.1-70b"),
     ("Llama-3-70B", "model=llama-3.1-70b"),
@@ -19,6 +22,27 @@ const MODELS: [(&str, &str); 16] = [
     (
         "Llama-3.2-1B",
         "model.base=llama-3.1-8b&model.layers=16&model.hidden=2048&model.ffn=8192&model.heads=32&model.kv_heads=8&model.head_dim=64&model.tied_embeddings=true",
+    ),
+    ("Qwen2.5 7B", "model=qwen-2.5-7b"),
+    (
+        "Qwen2.5 32B",
+        "model.base=qwen-2.5-7b&model.layers=64&model.hidden=5120&model.ffn=27648&model.heads=40&model.kv_heads=8&model.vocab=152064",
+    ),
+    (
+        "Llama-3.2-3B",
+        "model.base=llama-3.1-8b&model.layers=28&model.hidden=3072&model.ffn=8192&model.heads=24&model.head_dim=128&model.tied_embeddings=true",
+    ),
+    (
+        "granite-3.0-3b",
+        "model.base=mixtral-8x7b&model.layers=32&model.hidden=1536&model.heads=24&model.kv_heads=8&model.head_dim=64&model.vocab=49155&model.tied_embeddings=true&model.moe.experts=40&model.moe.top_k=8&model.moe.expert_ffn=512",
+    ),
+    (
+        "Qwen-1.8B",
+        "model.base=llama-2-7b&model.layers=24&model.hidden=2048&model.ffn=5504&model.heads=16&model.kv_heads=16&model.vocab=151936&model.biases=qkv",
+    ),
+    (
+        "Qwen-72B",
+        "model.base=llama-2-70b&model.kv_heads=64&model.ffn=24576&model.vocab=152064&model.biases=qkv",
     ),
     (
         "Qwen-7B",
@@ -54,6 +78,8 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         "method" if adapts => "lora",
         // TheBloke's cards: groups of 128, Mixtral without.
         "base" if method.contains("gptq") && line.text("model").contains("Mixtral") => "gptq4-row",
+        // `finetune.py` turns the kernels off (`disable_exllama`).
+        "base" if method.contains("gptq") && source.contains("QwenLM") => "gptq4-torch",
         "base" if method.contains("gptq") => "gptq4",
         "base" if method.contains("nf4") => "nf4-double",
         // Defaults of their scripts: Qwen `finetune.py`, fsdp_qlora `train.py`, torchtune `70B_lora.yaml`.
@@ -87,7 +113,18 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         "hf_loss" if framework.contains("foak") && source.contains("_liger.csv") => "te-fused",
         "hf_loss" if framework.contains("foak") => "megatron-fused",
         "hf_loss" if line.text("loss_kernel").contains("linear-cut") => "fused-linear",
+        // `modeling_qwen.py` computes its loss in 16 bits.
+        "hf_loss" if source.contains("QwenLM") => "te-fused",
         "hf_loss" => "megatron",
+        // Liger's kernel keeps gate and up alone.
+        "swiglu" if framework.ends_with("AutoModel") => "true",
+        // `examples/llm_benchmark/*_peft_benchmark.yaml`: a 7B on one GPU keeps everything, larger ones are cut, compiled
+        // and checkpointed, those of Llama with sequence parallelism.
+        "automodel" if part("tp") == Some("1") => "hf-fused&zero=0&recompute=none",
+        "automodel" if line.text("model").contains("Llama") => {
+            "torchtitan&zero=3&recompute=full&sequence_parallel=true"
+        }
+        "automodel" => "torchtitan&zero=3&recompute=full&sequence_parallel=false",
         // PEFT of 2023 kept adapters in the type of the weights beside them.
         "dtype" if source.contains("QwenLM") && !method.contains("gptq") => "bf16",
         "saved" if method.ends_with("+emb") => "embed_tokens,lm_head",
@@ -111,6 +148,8 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
             "GB300" => "gb300",
             _ => return None,
         },
+        // ScatterMoE's experts, `...-ep2-padding-free`.
+        "ep" => framework.split("-ep").nth(1)?.get(..1)?,
         "part_tp" => part("tp")?,
         "part_pp" => part("pp")?,
         "part_vp" => part("vp")?,
@@ -122,7 +161,7 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
 }
 
 /// Rows of the fine-tuning table that are not computed: a part of their source, how many, and why.
-pub const LEFT_OUT: [(&str, usize, &str); 10] = [
+pub const LEFT_OUT: [(&str, usize, &str); 8] = [
     (
         "huggingface/peft@",
         45,
@@ -130,8 +169,8 @@ pub const LEFT_OUT: [(&str, usize, &str); 10] = [
     ),
     (
         "fms-acceleration",
-        27,
-        "Granite models with kernels of their own for experts",
+        19,
+        "Granite models with padded samples, or of a network that is not public",
     ),
     ("LLaMA-Factory", 18, "rules of thumb, not measured"),
     (
@@ -149,9 +188,7 @@ pub const LEFT_OUT: [(&str, usize, &str); 10] = [
         9,
         "micro-batch or recomputed modules not printed",
     ),
-    ("Automodel", 5, "recomputation not printed"),
     ("fsdp_qlora", 5, "GPUs without a preset here"),
-    ("torchtune", 1, "a compiled optimizer on the host"),
     (
         "https:",
         24,

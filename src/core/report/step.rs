@@ -200,14 +200,16 @@ pub(super) fn step(
 
 /// What ends a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
 fn updates(draft: &Draft, loads: &[RankLoad], on_gpu: Seconds) -> Seconds {
-    let slowest = loads
-        .iter()
-        .filter_map(|load| of_rank(draft, load))
-        .map(|step| step.exposed_s)
-        .fold(Seconds::ZERO, Seconds::max);
     let states = draft
         .scenario
         .offload
         .map_or(0.0, |offload| offload.states());
-    on_gpu * (1.0 - states) + slowest
+    on_gpu * (1.0 - states) + offloading(draft, loads)
+}
+
+/// What offloading adds to a step, on the slowest rank.
+pub(super) fn offloading(draft: &Draft, loads: &[RankLoad]) -> Seconds {
+    let each = loads.iter().filter_map(|load| of_rank(draft, load));
+    each.map(|step| step.exposed_s)
+        .fold(Seconds::ZERO, Seconds::max)
 }

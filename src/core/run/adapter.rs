@@ -50,6 +50,8 @@ one_of! {
         Gptq4 = "gptq4" "GPTQ, 4 bits",
         /// GPTQ in 4 bits, a scale a row.
         Gptq4Row = "gptq4-row" "GPTQ, 4 bits, no groups",
+        /// GPTQ in 4 bits, groups of 128, unpacked by PyTorch's operators.
+        Gptq4Torch = "gptq4-torch" "GPTQ, 4 bits, no kernel",
     }
 }
 
@@ -75,15 +77,16 @@ impl BaseFormat {
             Self::Nf4 => 0.5 + 4.0 / 64.0,
             Self::Nf4Double => 0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0),
             Self::Int8 => 1.0 + 4.0 / input,
-            Self::Gptq4 => 0.5 + (2.0 + 0.5) / 128.0 + 4.0 / input,
+            Self::Gptq4 | Self::Gptq4Torch => 0.5 + (2.0 + 0.5) / 128.0 + 4.0 / input,
             Self::Gptq4Row => 0.5 + (2.0 + 0.5 + 4.0) / input,
         }
     }
 
-    /// Whether products need the weights of a matrix in 16 bits first; GPTQ's kernels unpack as they go.
+    /// Whether a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product. Source:
+    /// `AutoGPTQ` `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
     #[must_use]
-    pub(crate) fn is_unpacked_first(self) -> bool {
-        !matches!(self, Self::Gptq4 | Self::Gptq4Row)
+    pub(crate) fn stays_unpacked(self) -> bool {
+        self == Self::Gptq4Torch
     }
 }
 
@@ -224,6 +227,16 @@ impl Adapter {
                 .sum::<f64>()
         };
         [own(false), visited * own(true)]
+    }
+
+    /// The same of all layers.
+    #[must_use]
+    pub(crate) fn active_elements(&self, model: &Architecture) -> f64 {
+        let kinds = model.all_kinds();
+        let of = |(kind, layers): &(LayerKind, u64)| {
+            *layers as f64 * self.active(model, *kind).iter().sum::<f64>()
+        };
+        kinds.iter().map(of).sum()
     }
 
     /// Elements of the adapters of a layer of `kind` on one rank: outside the routed experts, and beside them.

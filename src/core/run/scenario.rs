@@ -246,15 +246,7 @@ impl Scenario {
         match &self.adapter {
             None => all,
             Some(adapter) => {
-                let kinds = model.all_kinds();
-                let of = |kind| {
-                    let [dense, routed] = adapter.active(model, kind);
-                    dense + routed
-                };
-                let each = kinds
-                    .iter()
-                    .map(|(kind, layers)| *layers as f64 * of(*kind));
-                all - weight_gradient_flops(model) + 6.0 * each.sum::<f64>()
+                all - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model)
             }
         }
     }

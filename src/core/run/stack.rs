@@ -49,6 +49,8 @@ impl Run {
             compile: parts.compile.unwrap_or(preset.compile),
             fused_kernels: preset.fused_kernels,
             fsdp: preset.fsdp,
+            reentrant: preset.reentrant,
+            ends_apart: preset.ends_apart,
             repeats_kv: preset.repeats_kv,
             flat_buffers: preset.flat_buffers,
             frees_gradients: preset.frees_gradients,

@@ -209,7 +209,7 @@ impl ComputeTime {
 /// Forward seconds of `layer` that the backward pass repeats, on a stage of `layers`.
 fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     let run = &scenario.run;
-    let whole = if scenario.software.fsdp {
+    let whole = if scenario.software.fsdp && !scenario.software.reentrant {
         layer.forward() - layer.modules.last
     } else {
         layer.forward()

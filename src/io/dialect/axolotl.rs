@@ -75,14 +75,14 @@ fn stack(entries: &Entries) -> &'static str {
 
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
-    hub::read(reader, "base_model");
+    let name = hub::read(reader, "base_model");
     MESH.read(reader, DIALECT.name);
     tuning::sequence(reader, &["sequence_len"], DIALECT.name, 2048);
     reader.set("zero", &Value::from(0));
     let deepspeed = tuning::deepspeed(reader, "deepspeed");
     let fsdp = tuning::fsdp(reader);
     let sharing = Sharing::said(deepspeed, fsdp.as_ref());
-    adapter(reader);
+    adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader.count("max_steps", "steps");
     reader.steps(max);
@@ -112,6 +112,13 @@ fn read(reader: &mut SettingsReader) {
             "loss fused with the head",
         );
     let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
+    // What `stack` looks at.
+    for name in ["liger_rms_norm", "liger_rope"] {
+        reader.flag(name, "fused kernels of Liger");
+    }
+    if reader.flag("liger_glu_activation", "SwiGLU as one kernel") {
+        reader.run.fused_swiglu = Some(true);
+    }
     tuning::loss(reader, fused, chunked);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
@@ -128,7 +135,7 @@ fn read(reader: &mut SettingsReader) {
     }
 }
 
-fn adapter(reader: &mut SettingsReader) {
+fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let method = reader.word("adapter", "adapters");
     let four = reader.flag("load_in_4bit", "base in 4 bits");
     let eight = reader.flag("load_in_8bit", "base in 8 bits");
@@ -149,7 +156,7 @@ fn adapter(reader: &mut SettingsReader) {
         (_, true, _) if double == Some(false) => Some(BaseFormat::Nf4),
         (_, true, _) => Some(BaseFormat::Nf4Double),
         (_, _, true) => Some(BaseFormat::Int8),
-        _ => None,
+        _ => name.and_then(tuning::stored_as),
     };
     let targets = targets.filter(|_| !all);
     LowRank {
@@ -213,7 +220,9 @@ fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
     match adapter.base {
         _ if four => writer.yes("load_in_4bit"),
         Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
-        Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row) => writer.yes("gptq"),
+        Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row | BaseFormat::Gptq4Torch) => {
+            writer.yes("gptq");
+        }
         _ => {}
     }
     if adapter.base == Some(BaseFormat::Nf4) {

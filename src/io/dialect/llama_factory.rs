@@ -61,7 +61,7 @@ fn stack(entries: &Entries) -> &'static str {
 
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
-    hub::read(reader, "model_name_or_path");
+    let name = hub::read(reader, "model_name_or_path");
     reader.set("tp", &Value::from(1));
     reader.set("cp", &Value::from(1));
     tuning::gpus_of_page(reader);
@@ -70,7 +70,7 @@ fn read(reader: &mut SettingsReader) {
     let deepspeed = tuning::deepspeed(reader, "deepspeed");
     let fsdp = tuning::fsdp(reader);
     let sharing = Sharing::said(deepspeed, fsdp.as_ref());
-    adapter(reader);
+    adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader
         .number("max_steps", "steps")
@@ -101,7 +101,7 @@ fn read(reader: &mut SettingsReader) {
     tuning::attention(reader, "flash_attn", &["disabled", "off"]);
 }
 
-fn adapter(reader: &mut SettingsReader) {
+fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let kind = reader
         .word("finetuning_type", "fine-tuning")
         .unwrap_or("lora".to_owned());
@@ -130,7 +130,7 @@ fn adapter(reader: &mut SettingsReader) {
             reader.assume(t!("the base in 16 bits: {bits} bits are not known", bits));
             None
         }
-        None => None,
+        None => name.and_then(tuning::stored_as),
     };
     LowRank {
         rank,

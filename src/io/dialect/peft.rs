@@ -29,9 +29,7 @@ pub(crate) fn knows(object: &Value) -> bool {
 }
 
 fn read(reader: &mut SettingsReader) {
-    let name = hub::read(reader, "base_model_name_or_path")
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let name = hub::read(reader, "base_model_name_or_path");
     let kind = reader.word("peft_type", "adapters");
     let rank = reader.count("r", "rank of the adapters");
     let targets = tuning::targets(reader, "target_modules");
@@ -52,11 +50,8 @@ fn read(reader: &mut SettingsReader) {
         }
     }
     // The file does not say how the base is stored; the names of quantised copies do.
-    let base = match () {
-        () if name.contains("bnb-4bit") => Some(BaseFormat::Nf4Double),
-        () if name.contains("gptq") => Some(BaseFormat::Gptq4),
-        () => reader.run.adapter.method.and(stored(reader)),
-    };
+    let named = name.as_deref().and_then(tuning::stored_as);
+    let base = named.or_else(|| reader.run.adapter.method.and(stored(reader)));
     reader.assume("the batch, the sequence and how the base is stored, as on this page: the file has the adapter alone");
     LowRank {
         rank,

@@ -66,7 +66,7 @@ fn stack(entries: &Entries) -> &'static str {
 
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
-    hub::read(reader, "model_name_or_path");
+    let name = hub::read(reader, "model_name_or_path");
     reader.set("tp", &Value::from(1));
     reader.set("cp", &Value::from(1));
     match reader
@@ -90,7 +90,7 @@ fn read(reader: &mut SettingsReader) {
     tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
     reader.set("zero", &Value::from(0));
     let sharing = shards(reader);
-    adapter(reader);
+    adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader
         .number("max_steps", "steps")
@@ -123,10 +123,19 @@ fn shards(reader: &mut SettingsReader) -> Sharing {
     if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
         return Sharing::DeepSpeed;
     }
+    // A launch by Accelerate's examples, `accelerate_configs/deepspeed_zero3.yaml`.
+    match reader.value("config_file") {
+        Some(Value::Text(file)) if file.contains("zero") => {
+            tuning::deepspeed(reader, "config_file");
+            return Sharing::DeepSpeed;
+        }
+        Some(_) => reader.ignore(["config_file".to_owned()].into_iter()),
+        None => {}
+    }
     Sharing::said(false, tuning::fsdp(reader).as_ref())
 }
 
-fn adapter(reader: &mut SettingsReader) {
+fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let rank = reader.count("lora_r", "rank of the adapters");
     let targets = tuning::targets(reader, "lora_target_modules");
     let saved = tuning::saved(reader, "lora_modules_to_save");
@@ -141,7 +150,7 @@ fn adapter(reader: &mut SettingsReader) {
         (true, _) if double => Some(BaseFormat::Nf4Double),
         (true, _) => Some(BaseFormat::Nf4),
         (_, true) => Some(BaseFormat::Int8),
-        _ => None,
+        _ => name.and_then(tuning::stored_as),
     };
     let rank = rank.or(Some(RANK));
     LowRank {

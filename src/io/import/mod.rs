@@ -207,6 +207,26 @@ pub(crate) fn read_entries(
     }
 }
 
+/// Takes a host that is large enough for what leaves the GPUs: no program says what its hosts have.
+fn host(reader: &mut SettingsReader) {
+    const FIELD: &str = "host_memory_gib";
+    let issues = Scenario::new(&reader.run).err().unwrap_or_default();
+    let missing = issues.into_iter().find(|issue| issue.field == FIELD);
+    let Some(fix) = missing.and_then(|issue| issue.fix) else {
+        return;
+    };
+    let Some((_, enough)) = fix.set.iter().find(|(key, _)| *key == FIELD) else {
+        return;
+    };
+    if let Some(run) = reader.run.with_texts(&fix.set) {
+        reader.run = run;
+        reader.assumed.push(t!(
+            "a node's host has {enough} GiB, enough for what leaves its GPUs: the file does not say",
+            enough = enough.clone()
+        ));
+    }
+}
+
 /// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there.
 fn finish(
     dialect: &Dialect,
@@ -226,6 +246,7 @@ fn finish(
             label
         ));
     }
+    host(&mut reader);
     let ignored = reader.left();
     Ok(Meaning {
         format,

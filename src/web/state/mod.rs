@@ -47,6 +47,10 @@ pub(crate) struct Chosen {
 pub(crate) struct State {
     /// The Run as typed.
     pub run: RwSignal<Run>,
+    /// The same with what its unset fields mean.
+    pub resolved: Memo<Run>,
+    /// All issues, worst first.
+    pub issues: Memo<Vec<Issue>>,
     /// What follows from it.
     pub shown: Memo<Shown>,
     /// The last good evaluation whose ops are simulated.
@@ -114,10 +118,14 @@ impl State {
         let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
+        let notices = RwSignal::new(link.notices);
         let shown = evaluated(move || Some(run.get()));
+        let issues = Memo::new(move |_| [of_run(shown), refused(notices, run)].concat());
         let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
+            resolved: Memo::new(move |_| run.with(Run::resolved)),
+            issues,
             shown,
             drawn,
             undrawable,
@@ -127,7 +135,7 @@ impl State {
             unread: RwSignal::new(None),
             edited: RwSignal::new(""),
             history,
-            notices: RwSignal::new(link.notices),
+            notices,
             figure: RwSignal::new(None),
             drawer: RwSignal::new(false),
             unit: RwSignal::new(MemoryUnit::Gib),
@@ -178,49 +186,30 @@ impl State {
 
     /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
     pub(crate) fn text_of(&self, field: &Field) -> String {
-        self.run.with(|run| {
-            let fixed = fixed_chunks(run).filter(|_| field.key == "virtual_stages");
-            if let Some((count, _)) = fixed {
-                return count.to_string();
-            }
-            field
-                .text(run)
-                .or_else(|| field.text(&run.resolved()))
-                .map_or_else(String::new, |text| without_zeros(&text))
-        })
+        let fixed = self.fixed(field).map(|(count, _)| count.to_string());
+        let set = || self.run.with(|run| field.text(run));
+        let meant = || self.resolved.with(|run| field.text(run));
+        let text = fixed.or_else(set).or_else(meant);
+        text.map_or_else(String::new, |text| without_zeros(&text))
+    }
+
+    /// What the schedule decides of `field`, and the schedule.
+    pub(crate) fn fixed(&self, field: &Field) -> Option<(u64, &'static str)> {
+        let chunks = || self.run.with(fixed_chunks);
+        (field.key == "virtual_stages").then(chunks).flatten()
     }
 
     /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
     pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
-        let mut all = self.of_run();
+        let mut all = of_run(self.shown);
         all.retain(|issue| Some(issue) != fault.as_ref());
         all
     }
 
-    /// All issues, worst first.
-    pub fn issues(&self) -> Vec<Issue> {
-        let mut all = self.of_run();
-        all.extend(self.refused());
-        all
-    }
-
-    /// Errors of the Run, or warnings where it has none.
-    fn of_run(&self) -> Vec<Issue> {
-        self.shown.with(|shown| match &shown.evaluation {
-            Some(evaluation) if shown.errors.is_empty() => evaluation.warnings().to_vec(),
-            _ => shown.errors.clone(),
-        })
-    }
-
-    /// What was not understood in the link; of a field only while it has its default.
+    /// What was not understood in the link.
     pub fn refused(&self) -> Vec<Issue> {
-        let holds = |notice: &Issue| match field(&notice.field) {
-            Some(field) => self.run.with(|run| !field.is_changed(run)),
-            None => true,
-        };
-        let notices = self.notices.get();
-        notices.into_iter().filter(holds).collect()
+        refused(self.notices, self.run)
     }
 
     /// Sets the fields that a fix names.
@@ -303,6 +292,23 @@ pub(crate) fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
     let row = schedule(run.schedule.id())?;
     let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
     Some((u64::from(chunks), row.name))
+}
+
+/// Errors of the Run, or warnings where it has none.
+fn of_run(shown: Memo<Shown>) -> Vec<Issue> {
+    shown.with(|shown| match &shown.evaluation {
+        Some(evaluation) if shown.errors.is_empty() => evaluation.warnings().to_vec(),
+        _ => shown.errors.clone(),
+    })
+}
+
+/// What was not understood in the link; of a field only while it has its default.
+fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
+    let holds = |notice: &Issue| match field(&notice.field) {
+        Some(field) => run.with(|run| !field.is_changed(run)),
+        None => true,
+    };
+    notices.get().into_iter().filter(holds).collect()
 }
 
 /// The theme that a link asks for, else the visitor's own.

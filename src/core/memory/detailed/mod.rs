@@ -21,6 +21,7 @@ mod states;
 mod transient;
 
 pub(crate) use activations::Chunks;
+pub(crate) use explain::explain as explain_rank;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
@@ -28,7 +29,7 @@ pub(crate) use items::offloaded_activation_bytes;
 pub use logits::LOSS_KERNELS;
 pub(crate) use rank::{rank_memory, ranks};
 pub use states::shards;
-pub(crate) use states::{base_weights, weights};
+pub(crate) use states::{base_weights, split_weights, states, weights};
 
 use super::estimate::{RankLoad, StageMemory};
 use super::method::MemoryMethod;

@@ -146,12 +146,38 @@ impl<'a> Rank<'a> {
                 item.bytes = item.bytes * 2.0;
             }
         }
+        let stays =
+            |adapter: &crate::run::Adapter| adapter.base.is_some_and(BaseFormat::stays_unpacked);
+        if self.scenario.adapter.as_ref().is_some_and(stays)
+            && self.scenario.run.recompute != Recompute::Full
+        {
+            let stages = self.load.stages.iter();
+            let layers: u64 = stages.map(|stage| self.layers(*stage)).sum();
+            let bytes = layers as f64 * self.matrices()[1];
+            items.push(held(Component::Buffers, "unpacked weights", bytes));
+        }
+        if self.scenario.run.recompute != Recompute::Full {
+            let kinds = self.load.stages.iter();
+            let kinds = kinds.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec());
+            let bytes = kinds.map(|(kind, layers)| layers as f64 * self.scaled_outputs(kind));
+            items.push(held(
+                Component::Buffers,
+                "outputs before the magnitudes",
+                bytes.sum(),
+            ));
+        }
         items
     }
 
-    /// The unit of FSDP that holds embedding and head.
-    fn root(&self) -> Option<Item> {
-        let bytes = self.scenario.precision.gathered_weight() * root_elements(&self.holdings);
+    /// The unit of FSDP that holds embedding and head; where they are units of their own the head, which is whole for the
+    /// `loss` alone (torchtune `custom_sharded_layers`).
+    fn root(&self, loss: bool) -> Option<Item> {
+        let elements = if self.scenario.software.ends_apart {
+            f64::from(u8::from(loss)) * embedding_elements(self.scenario)
+        } else {
+            root_elements(&self.holdings)
+        };
+        let bytes = self.scenario.precision.gathered_weight() * elements;
         self.sharded
             .then(|| held(Component::Buffers, "gathered embedding and head", bytes))
     }
@@ -181,7 +207,7 @@ impl<'a> Rank<'a> {
             ]);
         }
         items.push(gradient_items(self.earlier()));
-        items.extend(self.root());
+        items.extend(self.root(true));
         items
     }
 
@@ -196,7 +222,7 @@ impl<'a> Rank<'a> {
             0.0
         };
         items.push(gradient_items(self.earlier() + head));
-        items.extend(self.root());
+        items.extend(self.root(false));
         let recomputed = self
             .load
             .stages
@@ -208,7 +234,14 @@ impl<'a> Rank<'a> {
         } else {
             0.0
         };
-        items.push(momentary("recomputed layer", recomputed + norms));
+        let outputs = if recomputed > 0.0 {
+            self.kinds()
+                .map(|kind| self.scaled_outputs(kind))
+                .fold(0.0, f64::max)
+        } else {
+            0.0
+        };
+        items.push(momentary("recomputed layer", recomputed + norms + outputs));
         items.push(momentary("gradients inside a layer", self.inside()));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
@@ -284,23 +317,57 @@ impl<'a> Rank<'a> {
         self.stream() + tensors * cut.element * cut.tokens * width
     }
 
-    /// The largest matrix of a quantised base in 16 bits; DoRA forms `W + B A` and keeps both while it norms the rows.
+    /// What the base writes where `DoRA` scales it by a magnitude, whose gradient reads it: `2 T out` of each adapted linear.
+    /// Source: PEFT `lora/dora.py` (`base_result`).
+    fn scaled_outputs(&self, kind: LayerKind) -> f64 {
+        let adapter = self.scenario.adapter.as_ref();
+        let Some(adapter) = adapter.filter(|own| own.method == AdapterMethod::Dora) else {
+            return 0.0;
+        };
+        let (model, cut) = (&self.scenario.model, cut(self.scenario));
+        let visited = model.moe.map_or(1, |moe| moe.top_k);
+        let each = adapter.beside(model, kind).into_iter().map(|linear| {
+            let rows = if linear.experts.is_some() { visited } else { 1 };
+            (rows * linear.output) as f64
+        });
+        cut.element * cut.tokens * each.sum::<f64>() / cut.tp
+    }
+
+    /// The largest matrix of a layer in 16 bits, and all of the largest layer.
+    fn matrices(&self) -> [f64; 2] {
+        let (model, layout) = (&self.scenario.model, &self.scenario.layout);
+        let width = self.scenario.precision.computes.activation() / layout.tp as f64;
+        let of = |kind| {
+            let each = linears(model, kind).into_iter();
+            each.fold([0.0; 2], |[largest, sum]: [f64; 2], linear| {
+                let one = width * linear.elements() as f64;
+                let held = linear.experts.unwrap_or(1) as f64 / layout.ep as f64;
+                [largest.max(one), sum + one * held.max(1.0)]
+            })
+        };
+        let layers = self.kinds().map(of);
+        layers.fold([0.0; 2], |[matrix, layer]: [f64; 2], one| {
+            [matrix.max(one[0]), layer.max(one[1])]
+        })
+    }
+
+    /// The largest matrix of a quantised base in 16 bits, all of a layer where they stay; DoRA forms `W + B A` and keeps both while it norms the rows.
     fn unpacked(&self) -> f64 {
         let Some(adapter) = &self.scenario.adapter else {
             return 0.0;
         };
-        let tp = self.scenario.layout.tp as f64;
-        let model = &self.scenario.model;
-        let largest = self.kinds().flat_map(|kind| linears(model, kind));
-        let largest = largest.map(|linear| linear.elements() as f64 / tp);
-        let matrix = self.scenario.precision.computes.activation() * largest.fold(0.0, f64::max);
-        let base = adapter.base.is_some_and(BaseFormat::is_unpacked_first);
+        let [matrix, layer] = self.matrices();
+        let base = match adapter.base {
+            Some(base) if base.stays_unpacked() => layer,
+            Some(_) => matrix,
+            None => 0.0,
+        };
         let sums = if adapter.method == AdapterMethod::Dora {
-            2.0
+            2.0 * matrix
         } else {
             0.0
         };
-        matrix * (f64::from(u8::from(base)) + sums)
+        base + sums
     }
 
     /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it

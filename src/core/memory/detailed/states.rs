@@ -52,21 +52,27 @@ pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
 #[must_use]
 pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
-    let own = |part: &Holding| {
-        let sharded = scenario.zero.stage >= 3;
-        let bytes = if part.trained {
-            trained_bytes(scenario, part.kind).gathered_weight() * part.elements
-        } else {
-            base_weights(scenario, part)
-        };
-        bytes
-            / if sharded {
-                shards(scenario, part.kind)
-            } else {
-                1.0
-            }
+    parts
+        .iter()
+        .map(|part| split_weights(scenario, part).0)
+        .sum()
+}
+
+/// The same of one holding, and whether ranks share it.
+#[must_use]
+pub(crate) fn split_weights(scenario: &Scenario, part: &Holding) -> (f64, bool) {
+    let sharded = scenario.zero.stage >= 3;
+    let bytes = if part.trained {
+        trained_bytes(scenario, part.kind).gathered_weight() * part.elements
+    } else {
+        base_weights(scenario, part)
     };
-    parts.iter().map(own).sum()
+    let over = if sharded {
+        shards(scenario, part.kind)
+    } else {
+        1.0
+    };
+    (bytes / over, sharded)
 }
 
 /// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
@@ -148,9 +154,17 @@ fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
         Optimizer::GaLore if holding.largest_matrix > 0.0 => {
             share * (bytes.master + projected(scenario, bytes))
         }
+        // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
+        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => {
+            share * (bytes.master + 8.0)
+        }
         Optimizer::Muon | Optimizer::GaLore => share * bytes.optimizer(Optimizer::Adam),
         other => share * bytes.optimizer(other),
     }
+}
+
+fn is_embedding(holding: &Holding) -> bool {
+    ["embedding", "trained embedding"].contains(&holding.name)
 }
 
 /// Bytes a parameter that `GaLore` keeps of the linears of a layer: of an m x n matrix with m <= n two moments of r x n

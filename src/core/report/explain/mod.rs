@@ -45,6 +45,8 @@ pub enum Figure {
     Overlap(usize),
     /// Layers of the first rank by the rule of the uneven-PP note.
     Rule,
+    /// Memory of a phase of reinforcement learning.
+    Phase(usize),
 }
 
 impl Figure {
@@ -65,6 +67,7 @@ impl Figure {
             Self::Exposed => "exposed".to_owned(),
             Self::Overlap(row) => format!("overlap:{row}"),
             Self::Rule => "rule".to_owned(),
+            Self::Phase(at) => format!("phase:{at}"),
         }
     }
 }
@@ -88,6 +91,11 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
         Figure::Exposed => Some(wires::exposed(evaluation)),
         Figure::Overlap(row) => wires::row(evaluation, row),
         Figure::Rule => methods::uneven::explain_split(&evaluation.scenario),
+        Figure::Phase(at) => {
+            let memory = &evaluation.report.memory;
+            let (scenario, loads) = (&evaluation.scenario, &evaluation.loads);
+            memory::phases::explain(scenario, loads, &memory.per_stage, memory.phases.get(at)?)
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The step and its compute: formulas with this run's values.
 
-use super::super::Evaluation;
+use super::super::draft::Draft;
+use super::super::evaluation::Evaluation;
+use super::super::step::offloading;
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
 use crate::explain::{Provenance, Term, Unit};
@@ -74,14 +76,30 @@ fn scaled(evaluation: &Evaluation, formula: &str) -> (String, Term) {
     (formula, ratio("x", name, scale.unwrap_or(1.0)))
 }
 
+/// The optimizer's `formula` where states or more leave the GPU: what stays, and what offloading adds.
+fn offloaded(evaluation: &Evaluation, formula: &str) -> (String, [Term; 2]) {
+    let scenario = &evaluation.scenario;
+    let (mut whole, mut states, mut seconds_added) = (formula.to_owned(), 0.0, 0.0);
+    if let Some(offload) = scenario.offload {
+        whole = format!("(1 - f) ({formula}) + H");
+        states = offload.states();
+        let draft = Draft::of(&scenario.run).ok();
+        seconds_added = draft.map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+    }
+    let share = ratio("f", "share of the states that leave the GPU", states);
+    let name = "the host's optimizer and copies that nothing hides";
+    let added = seconds("H", name, seconds_added).marked(Provenance::AddedUp, "");
+    (whole, [share, added])
+}
+
 /// States, gradients and weights of the slowest rank through its memory.
 fn optimizer(evaluation: &Evaluation) -> Term {
     let (scenario, zero) = (&evaluation.scenario, evaluation.scenario.zero);
-    let (precision, clock) = (scenario.precision, Clock::new(scenario));
+    let (precision, clock) = (scenario.trained_bytes(), Clock::new(scenario));
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let (n, n_e) = (shard(zero.shard), shard(zero.expert_shard));
     let ranks = evaluation.loads.iter().map(|load| {
-        let held = Held::of(scenario, &load.stages);
+        let held = Held::trained(scenario, &load.stages);
         let updated = held.dense / n + held.experts / n_e;
         let kept = if zero.stage == 3 {
             updated
@@ -118,7 +136,8 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     } else {
         "k ((2 o + g + w) U + 1.5 g P)/β + e"
     };
-    let (whole, scale) = scaled(evaluation, formula_of_all);
+    let (formula_of_all, [share, added]) = offloaded(evaluation, formula_of_all);
+    let (whole, scale) = scaled(evaluation, &formula_of_all);
     let book = [
         bytes(
             "o",
@@ -154,6 +173,8 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             "20 m² n + 10 m³ FLOPs for every matrix",
         ),
         seconds("e", "the end of a step", clock.rates().end.0),
+        share,
+        added,
         scale,
     ];
     let time = evaluation.report.step.optimizer_s.0;

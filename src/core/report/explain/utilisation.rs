@@ -6,7 +6,8 @@ use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::{
     Architecture, AttentionCount, CONVENTIONS, Convention, Ffn, LayerKind, MAX_KINDS, Mixer,
-    as_nanotron, head_forward_flops, layer_forward_flops, mean_keys, visited,
+    as_nanotron, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
+    visited, weight_gradient_flops,
 };
 use crate::source::NARAYANAN_2021;
 use crate::t;
@@ -166,7 +167,32 @@ fn model_flops(evaluation: &Evaluation) -> Term {
         router: true,
     };
     let each = report.step.model_flops / tokens;
-    let token = whole("m", each, &scenario.model, counted).note(t!(
+    let model = &scenario.model;
+    let token = match &scenario.adapter {
+        None => whole("m", each, model, counted),
+        Some(adapter) => {
+            let all = model_flops_per_token(model, counted.seq, counted.attention);
+            let flops =
+                |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
+            let gradients = weight_gradient_flops(model);
+            let active = adapter.active_elements(model);
+            flops("m", "model FLOPs of a token beside a frozen base", each).by(
+                "a - g + 6 A",
+                vec![
+                    whole("a", all, model, counted),
+                    flops("g", "gradients of the base's weights", gradients)
+                        .marked(Provenance::AddedUp, ""),
+                    Term::given(
+                        "A",
+                        "parameters of adapters that a token meets",
+                        active,
+                        Unit::Parameters,
+                    ),
+                ],
+            )
+        }
+    }
+    .note(t!(
         "attention counted {attention_flops_note}",
         attention_flops_note = scenario.run.attention_flops_note()
     ));

@@ -17,7 +17,8 @@ use crate::traffic::{
 pub(crate) fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let name = "bytes that a GPU sends";
     let plain = Term::given("V", name, row.bytes_per_gpu.0, Unit::Bytes);
-    let Some(inputs) = Inputs::of(evaluation) else {
+    let gathered = row.name == "zero3";
+    let Some(inputs) = Inputs::of(evaluation, gathered) else {
         return plain;
     };
     let book = inputs.book();
@@ -33,7 +34,7 @@ pub(crate) fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         "ep" => inputs.experts(plain, &book),
         "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("2 b T h m v/t", &book),
         "pp" => plain.over("2 b T h m v", &book),
-        name => inputs.parameters(plain, name == "zero3"),
+        _ => inputs.parameters(plain, gathered),
     }
     .from(
         match row.name {
@@ -61,7 +62,7 @@ struct Inputs<'a> {
     routed: f64,
     /// Micro-batches of a stage.
     m: f64,
-    /// Parameters of the GPU.
+    /// Parameters of the GPU: all that are gathered, or those that are trained.
     held: Held,
 }
 
@@ -74,7 +75,7 @@ fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
 }
 
 impl<'a> Inputs<'a> {
-    fn of(evaluation: &'a Evaluation) -> Option<Self> {
+    fn of(evaluation: &'a Evaluation, gathered: bool) -> Option<Self> {
         let scenario = &evaluation.scenario;
         let load = evaluation.loads.get(evaluation.busiest)?;
         let copies = load.stages.len() as f64 / scenario.chunks as f64;
@@ -94,7 +95,11 @@ impl<'a> Inputs<'a> {
             pairs: sum(&|kind| tensor_pairs(model, kind)),
             routed: sum(&|kind| f64::from(u8::from(kind.ffn.is_routed()))),
             m: scenario.usual_microbatches() / copies,
-            held: Held::of(scenario, &load.stages),
+            held: if gathered {
+                Held::of(scenario, &load.stages)
+            } else {
+                Held::trained(scenario, &load.stages)
+            },
         })
     }
 
@@ -173,7 +178,11 @@ impl<'a> Inputs<'a> {
     /// weights of ZeRO-3.
     fn parameters(&self, plain: Term, gathered: bool) -> Term {
         let (scenario, layout, zero) = (self.scenario, &self.scenario.layout, self.scenario.zero);
-        let precision = scenario.precision;
+        let weight = if gathered {
+            scenario.gathered_weight()
+        } else {
+            scenario.trained_bytes().gathered_weight()
+        };
         let mut parts = Vec::new();
         let often = scenario.reductions() as f64 / layout.microbatches as f64;
         let reductions = self.m * often;
@@ -205,7 +214,7 @@ impl<'a> Inputs<'a> {
                     "bytes per gradient between ranks",
                     scenario.reduced_gradient(),
                 ),
-                bytes("w", "bytes per weight", precision.gathered_weight()),
+                bytes("w", "bytes per weight", weight),
                 count("m", "micro-batches", self.m),
                 count("R", "reductions of a stage's gradients", reductions),
                 count("k", "updates of the weights", scenario.updates()),

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::issue::Issue;
 use crate::model::{Target, linears};
-use crate::run::{Format, Method, OneOf, Precision};
+use crate::run::{BaseFormat, Format, Method, OneOf, Precision};
 use crate::t;
 
 impl Check<'_> {
@@ -45,6 +45,12 @@ impl Check<'_> {
             let message = t!("products with a quantised base run in 16 bits");
             let issue = Issue::error("precision", message);
             self.issues.push(issue.with_fix("precision", "bf16"));
+        }
+        if adapter.base == Some(BaseFormat::Int8) && run.zero == 3 && adapter.sharded {
+            let message = "FSDP and ZeRO-3 shard no int8 weights: those of NF4 are stored as 16-bit numbers for it";
+            let issue = Issue::warning("adapter.base", message);
+            self.warnings
+                .push(issue.with_fix("adapter.base", "nf4-double"));
         }
         if quantised && run.tp > 1 {
             let message = "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";

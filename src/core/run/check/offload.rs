@@ -31,11 +31,12 @@ impl Check<'_> {
             OffloadFramework::Fsdp2 => self.fsdp2(offload),
             OffloadFramework::Torchao => self.torchao(offload),
         }
+        self.eight_bit(offload);
         let on_disk = |to: Option<OffloadTo>| to == Some(OffloadTo::Nvme);
         let disk = [
-            ("offload.optimizer", offload.optimizer),
-            ("offload.gradients", offload.gradients),
-            ("offload.parameters", offload.parameters),
+            ("offload.optimizer", parts.optimizer),
+            ("offload.gradients", parts.gradients),
+            ("offload.parameters", parts.parameters),
         ];
         for (field, to) in disk {
             if on_disk(to) && offload.framework != OffloadFramework::DeepSpeed {
@@ -49,6 +50,18 @@ impl Check<'_> {
         if on_disk(offload.activations) {
             let message = "activations go to host memory: no framework here writes them to disks";
             self.refuse("offload.activations", message, "offload.activations", "cpu");
+        }
+    }
+
+    /// bitsandbytes steps on the GPU: its states cannot be stepped by the host. Source: DeepSpeed `engine.py`
+    /// (`zero_force_ds_cpu_optimizer`), bitsandbytes `optim/optimizer.py`.
+    fn eight_bit(&mut self, offload: Offload) {
+        let on_host =
+            [OffloadFramework::DeepSpeed, OffloadFramework::Fsdp2].contains(&offload.framework);
+        let small = [Optimizer::Adam8Bit, Optimizer::Adam8BitPaged].contains(&self.run.optimizer);
+        if offload.optimizer.is_some() && on_host && small {
+            let message = "the host steps no 8-bit states: bitsandbytes steps them on the GPU";
+            self.refuse("optimizer", message, "optimizer", "adam");
         }
     }
 

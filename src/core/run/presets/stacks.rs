@@ -50,6 +50,8 @@ pub const MEGATRON_2024: Software = Software {
     compile: false,
     fused_kernels: true,
     fsdp: false,
+    reentrant: false,
+    ends_apart: false,
     repeats_kv: false,
     flat_buffers: true,
     frees_gradients: false,
@@ -100,8 +102,10 @@ const TITAN: Software = Software {
     ..FSDP
 };
 
-/// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches.
+/// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches, reentrant
+/// checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
 pub(crate) const HF_TRAINER: Software = Software {
+    reentrant: true,
     frees_gradients: true,
     sums_whole: true,
     ..FSDP
@@ -247,6 +251,8 @@ pub static STACKS: &[Stack] = &[
         Software {
             trains_bf16: true,
             sums_whole: false,
+            reentrant: false,
+            ends_apart: true,
             ..HF_TRAINER
         },
         &TORCHTUNE,
@@ -277,6 +283,10 @@ pub struct Software {
     /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
     pub fsdp: bool,
+    /// Whether recomputation runs whole layers again all the same (reentrant checkpoints).
+    pub reentrant: bool,
+    /// Whether embedding and head are units of FSDP of their own, not whole as long as the model runs.
+    pub ends_apart: bool,
     /// Whether keys and values are repeated for every query head before attention.
     pub repeats_kv: bool,
     /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).

@@ -38,9 +38,11 @@ fn words_of(value: &Value) -> Vec<String> {
                 .map(|word| format!("{word}_proj"))
                 .collect();
         }
-        let words = text.split(|c: char| c == ',' || c.is_whitespace() || "()|$^*.".contains(c));
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+        // What else a regular expression says is no name of a linear.
+        let pattern = text.contains(['(', '|', '*', '^']);
         words
-            .filter(|word| !word.is_empty())
+            .filter(|word| !word.is_empty() && (!pattern || !target(word).is_empty()))
             .map(str::to_owned)
             .collect()
     };
@@ -48,6 +50,19 @@ fn words_of(value: &Value) -> Vec<String> {
         Value::Text(text) => split(text),
         Value::List(items) => items.iter().flat_map(words_of).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// How a base of this name on the Hub is stored, where its name says that it is quantised. AWQ's groups of 128 are as large
+/// as GPTQ's.
+#[must_use]
+pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
+    let name = name.to_ascii_lowercase();
+    let has = |part| name.contains(part);
+    match () {
+        () if has("bnb-4bit") || has("bnb-nf4") => Some(BaseFormat::Nf4Double),
+        () if has("gptq") || has("awq") => Some(BaseFormat::Gptq4),
+        () => None,
     }
 }
 

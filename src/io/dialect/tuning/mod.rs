@@ -5,7 +5,8 @@ mod adapters;
 mod sharing;
 
 pub(super) use adapters::{
-    LowRank, all_linear, saved, saved_names, target_names, targets, write_linears, write_saved,
+    LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears,
+    write_saved,
 };
 pub(super) use sharing::{
     Files, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations,

@@ -7,11 +7,11 @@ use crate::core::memory::host::HostMemory;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::words;
 use crate::core::report::staircase::{Stair, staircase};
-use crate::core::report::{Evaluation, Memory, OffloadStep};
+use crate::core::report::{Evaluation, Figure, Memory, OffloadStep};
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, el, leaf, table, text};
+use crate::view::node::markup::{Node, ask, el, leaf, table, text};
 
 /// All three, as far as the run has them.
 #[must_use]
@@ -47,11 +47,13 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
     let rows: Vec<(bool, Vec<Node>)> = memory
         .phases
         .iter()
-        .map(|phase| {
+        .enumerate()
+        .map(|(at, phase)| {
             let held = &phase.memory;
+            let total = text(unit.number(held.total));
             let cells = vec![
                 text(phase.name),
-                text(unit.number(held.total)),
+                ask("figure", Figure::Phase(at), &[total]),
                 text(largest(held, unit)),
                 mini(held, capacity, most, unit),
             ];
@@ -91,8 +93,23 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
     };
     let bytes = |name: &'static str, bytes: Bytes| (name, text(unit.show(bytes)));
     let time = |name: &'static str, time: Seconds| (name, text(show_seconds(time)));
+    // Without copies in a step it is what waits for its phase.
+    let (states, note) = match step {
+        None => (
+            "models and engine weights that wait on the host",
+            "They leave the GPU while another model works. What their copies take is not in the step.",
+        ),
+        Some(step) => (
+            "states on the host, with pinned buffers",
+            if step.host_step_s.0 > 0.0 {
+                "Published steps of an optimizer on the host take 0.1 to 1.5 ns a parameter of the node: measure one step."
+            } else {
+                "Copies hide behind compute where the link is fast enough."
+            },
+        ),
+    };
     let mut rows = vec![
-        bytes("states on the host, with pinned buffers", host.states_bytes),
+        bytes(states, host.states_bytes),
         bytes("activations on the host", host.activations_bytes),
         bytes("on disks", host.disk_bytes),
     ];
@@ -128,11 +145,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
         .map(|(name, value)| (false, vec![text(name), value]))
         .collect();
     let head = [t!("offloading"), t!("value")];
-    section(
-        "Offloading",
-        table("Offloading", &head, &rows),
-        "Published steps of an optimizer on the host take 0.1 to 1.5 ns a parameter of the node: measure one step.",
-    )
+    section("Offloading", table("Offloading", &head, &rows), note)
 }
 
 /// From full fine-tuning to the run, a row a change.

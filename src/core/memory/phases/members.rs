@@ -1,21 +1,14 @@
-//! Memory of the phases of reinforcement learning: what is on a GPU while each of the models works.
-//!
-//! A phase = what works + what the others leave. Of a trained model weights and states stay, of a frozen one its weights,
-//! unless models leave the GPU while they do not work; of the rollout engine its reservation, unless it sleeps. Weights are
-//! handed over beside the engine's own, before its cache is there again: `2 P / t_r` bytes, and a bucket or the largest
-//! tensor. The reservation is given, not computed. Source: verl `workers/fsdp_workers.py` (`rollout_mode`,
-//! `update_weights_bucket_megabytes`), NeMo-RL `algorithms/grpo.py` (`refit_policy_generation`), `OpenRLHF`
-//! `cli/train_ppo_ray.py` (`colocate_...`), TRL `grpo_config.py` (`vllm_mode`).
+//! The models of reinforcement learning on a GPU, phase by phase.
 
-use super::detailed::{forward_items, rank_memory, weights};
-use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
-use super::verdict::{fragmentation, process};
+use crate::memory::detailed::{forward_items, rank_memory, weights};
+use crate::memory::estimate::{Component, Item, Nature, RankLoad, StageMemory};
+use crate::memory::verdict::{fragmentation, process};
 use crate::run::{Phases, Placement, Scenario, SecondModel, Sleep};
 use crate::units::{Bytes, GIB};
 use serde::Serialize;
 
 /// What verl sends at once. Source: `rollout.yaml`, `update_weights_bucket_megabytes`.
-const BUCKET: f64 = 2.0 * GIB;
+pub(super) const BUCKET: f64 = 2.0 * GIB;
 
 /// A phase and the GPU that is fullest in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +21,7 @@ pub struct Phase {
 
 /// A model of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Actor {
+pub(super) enum Actor {
     Policy,
     Reference,
     Critic,
@@ -37,7 +30,7 @@ enum Actor {
 }
 
 impl Actor {
-    const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Policy => "policy",
             Self::Reference => "reference",
@@ -50,14 +43,14 @@ impl Actor {
 
 /// What an actor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Work {
+pub(super) enum Work {
     Generate,
     Forward,
     Train,
     HandOver,
 }
 
-const PHASES: [(&str, Actor, Work); 8] = [
+pub(super) const PHASES: [(&str, Actor, Work); 8] = [
     ("rollout", Actor::Engine, Work::Generate),
     ("log-probabilities", Actor::Policy, Work::Forward),
     (
@@ -73,11 +66,11 @@ const PHASES: [(&str, Actor, Work); 8] = [
 ];
 
 /// A model on one pipeline rank.
-struct Member {
-    actor: Actor,
-    scenario: Scenario,
+pub(super) struct Member {
+    pub actor: Actor,
+    pub scenario: Scenario,
     /// In training, of one that is trained.
-    training: Option<StageMemory>,
+    pub training: Option<StageMemory>,
     weights: f64,
 }
 
@@ -140,7 +133,7 @@ impl Member {
 }
 
 /// Elements of the largest whole tensor: the embedding, or a matrix of an FFN.
-fn largest_tensor(scenario: &Scenario) -> f64 {
+pub(super) fn largest_tensor(scenario: &Scenario) -> f64 {
     let model = &scenario.model;
     (model.hidden * model.vocab.max(model.ffn)) as f64
 }
@@ -156,7 +149,7 @@ fn second(scenario: &Scenario, model: Option<SecondModel>) -> Option<Scenario> {
 }
 
 /// The models on pipeline rank `rank`, which holds `load` and trains the policy with `memory`.
-fn members(
+pub(super) fn members(
     scenario: &Scenario,
     phases: &Phases,
     rank: usize,
@@ -192,7 +185,7 @@ fn engine_weights(scenario: &Scenario, phases: &Phases) -> f64 {
 }
 
 /// What the engine has on a GPU while something else works there.
-fn engine(scenario: &Scenario, phases: &Phases, work: Work) -> f64 {
+pub(super) fn engine(scenario: &Scenario, phases: &Phases, work: Work) -> f64 {
     match (work, phases.sleep) {
         (Work::Generate, _) | (_, Sleep::Off) => phases.rollout.0,
         (Work::HandOver, _) => engine_weights(scenario, phases),
@@ -252,12 +245,16 @@ fn phase(
         Placement::EngineApart => (other == Actor::Engine) == (actor == Actor::Engine),
         Placement::Apart => other == actor,
     };
-    let (mut items, mut engine_alone) = (Vec::new(), actor == Actor::Engine);
-    for member in list.iter().filter(|member| beside(member.actor)) {
+    // What works stands first: its explanation counts on it.
+    let at_work = list.iter().find(|member| member.actor == actor);
+    let mut items = at_work.map_or_else(Vec::new, |member| member.working(work, load, phases));
+    let mut engine_alone = at_work.is_none();
+    for member in list
+        .iter()
+        .filter(|member| beside(member.actor) && member.actor != actor)
+    {
         engine_alone = false;
-        if member.actor == actor {
-            items.extend(member.working(work, load, phases));
-        } else if !phases.offload {
+        if !phases.offload {
             items.extend(member.lasting());
         }
     }
@@ -265,9 +262,8 @@ fn phase(
     let has_overhead = work == Work::Train;
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     let loose = if has_overhead {
-        let own = list.iter().find(|member| member.actor == actor);
         counted
-            - own
+            - at_work
                 .and_then(|own| own.training.as_ref())
                 .map_or(0.0, |own| own.total.0)
     } else {
