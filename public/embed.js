@@ -18,6 +18,8 @@ customElements.define('shardscope-embed', class extends HTMLElement {
     const { link = '', run, panel: embed, ...said } = this.#said();
     const view = Object.entries({ embed, ...said }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
     this.#alive = false;
+    // A step of a lesson folds its words in a frame that begins low.
+    if (embed === 'lesson') this.#frame.height = 640;
     this.#frame.src = `${new URL('.', import.meta.url)}#${link.replace(/^.*#/, '')}${view.join('')}`;
     addEventListener('message', this);
   }

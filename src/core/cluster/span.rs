@@ -1,5 +1,7 @@
 //! The ranks of one group: how far apart they stand, how many share a node, which wire joins them.
 
+use std::collections::BTreeSet;
+
 /// Which wire a group talks over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -34,6 +36,9 @@ impl Group {
         }
     }
 }
+
+/// Members of a row whose places are looked at: as many as a domain that is built has GPUs, and more.
+const MAX_PLACES: u64 = 256;
 
 /// Ranks at equal distances: how many, and how far apart.
 pub(super) type Row = (u64, u64);
@@ -74,6 +79,20 @@ impl Span {
             size: self.size(),
             in_node: near(self.inner) * near(self.outer),
         }
+    }
+    /// The places on nodes of `per_node` GPUs that members have where the first is at `first`, in order; of long rows the
+    /// first members are looked at.
+    pub(super) fn places(self, first: u64, per_node: u64) -> BTreeSet<u64> {
+        let along = |(size, stride): Row| {
+            let members = 0..size.min(per_node).min(MAX_PLACES);
+            members.map(move |at| at * (stride % per_node) % per_node)
+        };
+        let outer: BTreeSet<u64> = along(self.outer).collect();
+        let inner: BTreeSet<u64> = along(self.inner).collect();
+        let all = outer
+            .iter()
+            .flat_map(|far| inner.iter().map(move |near| far + near));
+        all.map(|offset| (first + offset) % per_node).collect()
     }
     /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
     pub(super) fn split(self, size: u64) -> (Self, Self) {

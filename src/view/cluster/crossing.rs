@@ -76,16 +76,10 @@ pub fn crossings(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: Memory
         let crossing = crossing(mesh, kind, &orders);
         let lies = members.group(mesh.per_node);
         let leaves = crossing != Crossing::Stays;
-        let place = if !leaves {
-            t!("inside a node")
-        } else if members.on_one_rail(mesh.per_node) {
-            t!("{nodes} nodes, one rail", nodes = lies.nodes())
-        } else {
-            t!(
-                "{nodes} nodes, {rails} rails",
-                nodes = lies.nodes(),
-                rails = lies.in_node
-            )
+        let place = match members.rails(mesh.per_node).len() {
+            _ if !leaves => t!("inside a node"),
+            1 => t!("{nodes} nodes, one rail", nodes = lies.nodes()),
+            rails => t!("{nodes} nodes, {rails} rails", nodes = lies.nodes(), rails),
         };
         let wire = wires.iter().find(|wire| wire.kind == kind);
         let sent = wire.map_or_else(|| verbatim("–"), |wire| verbatim(unit.fitting(wire.bytes)));

@@ -4,6 +4,7 @@ use super::base::{rect, stage_of_tone, tone_of, tones, words};
 use super::legend::class;
 use super::marks::{Mark, marks};
 use super::opened::strip;
+use super::rails;
 use super::scene::{Cell, Level, Scene};
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
@@ -163,7 +164,7 @@ impl Look<'_> {
             let members = self.scene.mesh.members(wire.kind, self.gpu);
             let per_node = self.scene.mesh.per_node;
             let (kind, busy) = (wire.kind.name(), show_percent(wire.busy));
-            if members.on_one_rail(per_node) && !members.share_node(per_node) {
+            if members.rails(per_node).len() == 1 && !members.share_node(per_node) {
                 let rail = self.gpu % per_node;
                 t!("{kind}, rail {rail}, {busy} busy", kind, rail, busy)
             } else {
@@ -255,18 +256,21 @@ impl Look<'_> {
         } else {
             own(self.gpu, "ring hover")
         };
+        let end = strip(scene, self.selected)
+            .last()
+            .map_or(scene.height, |cell| cell.at.bottom() + 4.0);
+        let (rails, high) = rails::strip(scene, self.gpu, self.kinds, end);
         let over = [
+            rails::neighbours(scene, self.gpu),
             below,
             above,
             self.labels(&marks),
             self.opened(),
             own(self.selected, "ring own"),
             hovered,
+            rails,
         ];
-        let below = strip(scene, self.selected)
-            .last()
-            .map_or(scene.height, |cell| cell.at.bottom() + 4.0);
-        let (width, height) = (format!("{:.0}", scene.width), format!("{below:.0}"));
+        let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
         let mut style = String::new();
         for tone in 0..tones(scene) {
             let (r, g, b) = self.colour(stage_of_tone(scene, tone) as u64);

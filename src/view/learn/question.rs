@@ -46,8 +46,12 @@ pub struct Page {
     pub on_run: Node,
     /// Who says it.
     pub source: Node,
-    /// Its picture with legend and table.
+    /// Its picture with legend.
     pub picture: Node,
+    /// The same as a table.
+    pub table: Node,
+    /// All steps of all lessons.
+    pub overview: Node,
 }
 
 impl Question {
@@ -72,6 +76,8 @@ impl Question {
             on_run: page::on_run(id, &self.run, self.unit, quick),
             source: page::source(id),
             picture: page::picture(&live),
+            table: live.table.clone(),
+            overview: page::overview(id),
         }
     }
 }

@@ -127,7 +127,7 @@ fn collectives(dials: &Dials) -> Live {
     let (one, many) = (speed(1), speed(64));
     let text = vec![
         t!(
-            "Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest wire of the group decides.",
+            "An exchange that all ranks of a group take part in is called a collective. Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest link of the group decides.",
             one = number(one / 1e9, 3),
             many = number(many / 1e9, 3)
         ),
@@ -228,7 +228,7 @@ fn stages(dials: &Dials) -> Live {
             after = gib(total(&bars, 3))
         ),
         t!(
-            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass, so it goes badly with pipelines."
+            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass. Pipelines have many micro-batches, so the two are seldom combined."
         ),
     ];
     Live::of(text)
