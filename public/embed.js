@@ -10,7 +10,7 @@ customElements.define('shardscope-embed', class extends HTMLElement {
 
   constructor() {
     super();
-    Object.assign(this.#frame, { title: 'Shardscope', height: 400, style: 'display:block;border:0;width:100%' });
+    Object.assign(this.#frame, { title: 'Shardscope', height: 640, style: 'display:block;border:0;width:100%' });
     this.attachShadow({ mode: 'open' }).append(this.#frame);
   }
 
@@ -18,8 +18,6 @@ customElements.define('shardscope-embed', class extends HTMLElement {
     const { link = '', run, panel: embed, ...said } = this.#said();
     const view = Object.entries({ embed, ...said }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
     this.#alive = false;
-    // A step of a lesson folds its words in a frame that begins low.
-    if (embed === 'lesson') this.#frame.height = 640;
     this.#frame.src = `${new URL('.', import.meta.url)}#${link.replace(/^.*#/, '')}${view.join('')}`;
     addEventListener('message', this);
   }

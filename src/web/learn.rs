@@ -195,7 +195,8 @@ pub fn framed(open: Open) -> AnyView {
     let tall = height.and_then(|height| height.as_f64()) > Some(TALL);
     let title = open.part(|page| [&page.title, &page.notices]);
     let picture = open.part(|page| [&page.picture]);
-    let words = open.part(|page| [&page.formula, &page.words, &page.table, &page.source]);
+    let words = open.part(|page| [&page.formula, &page.words]);
+    let table = open.part(|page| [&page.table, &page.source]);
     view! {
         <main class="lesson-frame">
             {open.waits()}
@@ -205,6 +206,7 @@ pub fn framed(open: Open) -> AnyView {
             <details class="fold" open=tall>
                 <summary>{say("Explanation")}</summary>
                 <div use:patched=words></div>
+                <div use:patched=table></div>
             </details>
         </main>
     }

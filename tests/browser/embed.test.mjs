@@ -89,6 +89,7 @@ test('a step of a lesson stands alone, and its sliders move its figures', async 
   const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}`, EMBED);
   assert.equal(await page.locator('h2').innerText(), 'Interleaving: smaller stages');
   assert.equal(await page.locator('nav, header.bar, .inputs, .page').count(), 0);
+  await page.getByText('Explanation').click();
   const bubble = () => page.locator('.lesson-formula .values').innerText();
   const before = await bubble();
   await page.locator('.slider', { hasText: 'stages per rank' }).locator('input').press('ArrowRight');

@@ -2,7 +2,6 @@
 
 use super::mesh::{Axis, Mesh};
 use super::span::{Group, Span};
-use std::collections::BTreeSet;
 
 /// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +79,17 @@ impl Members {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
-    /// The rails that its GPUs are on. A rail joins the GPUs of one place in all nodes, by a switch of their own: a group on
-    /// one rail sends over no other.
+    /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their own: a
+    /// group on one rail sends over no other.
     #[must_use]
-    pub fn rails(self, per_node: u64) -> BTreeSet<u64> {
+    pub fn rails(self, per_node: u64) -> Vec<bool> {
         self.span.places(self.first % per_node, per_node)
+    }
+    /// On how many rails it is.
+    #[must_use]
+    pub fn rail_count(self, per_node: u64) -> usize {
+        let rails = self.rails(per_node);
+        rails.iter().filter(|used| **used).count()
     }
 }
 
@@ -180,11 +185,9 @@ mod tests {
             per_node: 8,
             order: RankOrder::PpLast,
         };
-        let rails = |mesh: Mesh, kind| -> Vec<u64> {
-            mesh.members(kind, 21)
-                .rails(mesh.per_node)
-                .into_iter()
-                .collect()
+        let rails = |mesh: Mesh, kind| -> Vec<usize> {
+            let rails = mesh.members(kind, 21).rails(mesh.per_node);
+            (0..rails.len()).filter(|rail| rails[*rail]).collect()
         };
         assert_eq!(rails(mesh, GroupKind::Tp), [4, 5]);
         assert_eq!(rails(mesh, GroupKind::Dp), [1, 3, 5, 7]);
@@ -197,7 +200,7 @@ mod tests {
             dp: 1 << 20,
             ..mesh
         };
-        assert_eq!(rails(long, GroupKind::Dp).len(), 8);
+        assert_eq!(long.members(GroupKind::Dp, 0).rail_count(8), 8);
         // What is counted is what enumeration finds, for every group of every rank.
         for per_node in [4, 6, 8, 72] {
             let mesh = Mesh {
@@ -208,9 +211,18 @@ mod tests {
             };
             for (kind, rank) in GroupKind::ALL.into_iter().zip([0, 7, 50, 101, 150, 191]) {
                 let members = mesh.members(kind, rank);
-                let counted: BTreeSet<u64> =
-                    members.sample(1 << 20).map(|one| one % per_node).collect();
-                assert_eq!(members.rails(per_node), counted, "{kind:?} {per_node}");
+                let mut all: Vec<u64> = members.sample(1 << 20).map(|one| one % per_node).collect();
+                all.sort_unstable();
+                all.dedup();
+                assert_eq!(
+                    members.rail_count(per_node),
+                    all.len(),
+                    "{kind:?} {per_node}"
+                );
+                assert!(
+                    all.iter()
+                        .all(|rail| members.rails(per_node)[*rail as usize])
+                );
             }
         }
     }

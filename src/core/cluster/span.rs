@@ -1,7 +1,5 @@
 //! The ranks of one group: how far apart they stand, how many share a node, which wire joins them.
 
-use std::collections::BTreeSet;
-
 /// Which wire a group talks over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -36,9 +34,6 @@ impl Group {
         }
     }
 }
-
-/// Members of a row whose places are looked at: as many as a domain that is built has GPUs, and more.
-const MAX_PLACES: u64 = 256;
 
 /// Ranks at equal distances: how many, and how far apart.
 pub(super) type Row = (u64, u64);
@@ -80,19 +75,22 @@ impl Span {
             in_node: near(self.inner) * near(self.outer),
         }
     }
-    /// The places on nodes of `per_node` GPUs that members have where the first is at `first`, in order; of long rows the
-    /// first members are looked at.
-    pub(super) fn places(self, first: u64, per_node: u64) -> BTreeSet<u64> {
-        let along = |(size, stride): Row| {
-            let members = 0..size.min(per_node).min(MAX_PLACES);
-            members.map(move |at| at * (stride % per_node) % per_node)
-        };
-        let outer: BTreeSet<u64> = along(self.outer).collect();
-        let inner: BTreeSet<u64> = along(self.inner).collect();
-        let all = outer
-            .iter()
-            .flat_map(|far| inner.iter().map(move |near| far + near));
-        all.map(|offset| (first + offset) % per_node).collect()
+    /// Which places of a node of `per_node` GPUs its members have, on any node, where the first is at `first`; of long rows
+    /// the first members are looked at.
+    pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
+        const MAX_PLACES: u64 = 256;
+        let members = |row: Row| 0..row.0.min(per_node).min(MAX_PLACES);
+        let mut places = vec![false; usize::try_from(per_node).unwrap_or(0)];
+        for far in members(self.outer) {
+            for near in members(self.inner) {
+                let offset = far * (self.outer.1 % per_node) + near * (self.inner.1 % per_node);
+                let place = usize::try_from((first + offset) % per_node).unwrap_or(0);
+                if let Some(place) = places.get_mut(place) {
+                    *place = true;
+                }
+            }
+        }
+        places
     }
     /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
     pub(super) fn split(self, size: u64) -> (Self, Self) {

@@ -76,7 +76,7 @@ pub fn crossings(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: Memory
         let crossing = crossing(mesh, kind, &orders);
         let lies = members.group(mesh.per_node);
         let leaves = crossing != Crossing::Stays;
-        let place = match members.rails(mesh.per_node).len() {
+        let place = match members.rail_count(mesh.per_node) {
             _ if !leaves => t!("inside a node"),
             1 => t!("{nodes} nodes, one rail", nodes = lies.nodes()),
             rails => t!("{nodes} nodes, {rails} rails", nodes = lies.nodes(), rails),

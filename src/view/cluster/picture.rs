@@ -12,7 +12,6 @@ use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use crate::view::node::markup::{Node, el, text};
@@ -143,7 +142,7 @@ impl Look<'_> {
             }
         }
     }
-    /// What runs over the widest link of each group, at its right end: its rail, and how busy it is.
+    /// What runs over the widest link of each group, at its right end, and how busy it is.
     fn labels(&self, marks: &[Mark]) -> Node {
         let widest = |wire: &Wire| {
             let links = marks.iter().filter_map(|mark| match mark {
@@ -160,17 +159,6 @@ impl Look<'_> {
                 });
             across.max_by(|one, other| one.0.total_cmp(&other.0))
         };
-        let label = |wire: &Wire| {
-            let members = self.scene.mesh.members(wire.kind, self.gpu);
-            let per_node = self.scene.mesh.per_node;
-            let (kind, busy) = (wire.kind.name(), show_percent(wire.busy));
-            if members.rails(per_node).len() == 1 && !members.share_node(per_node) {
-                let rail = self.gpu % per_node;
-                t!("{kind}, rail {rail}, {busy} busy", kind, rail, busy)
-            } else {
-                wire.words()
-            }
-        };
         // The busiest first: labels of links that are too close to its own are left out.
         let mut wires: Vec<&Wire> = self.wires.iter().collect();
         sort_by(&mut wires, |one, other| other.busy.total_cmp(&one.busy));
@@ -182,7 +170,7 @@ impl Look<'_> {
             };
             if length > 160.0 && lines.iter().all(|line| (line - y).abs() > 12.0) {
                 lines.push(y);
-                labels.push(words(right - 8.0, y + 4.0, "on-link", label(wire)));
+                labels.push(words(right - 8.0, y + 4.0, "on-link", wire.words()));
             }
         }
         labels.into_iter().collect()

@@ -4,129 +4,105 @@
 use super::base::words;
 use super::legend::class;
 use super::scene::{Level, Scene};
-use crate::core::cluster::{GroupKind, Mesh};
+use crate::core::cluster::{GroupKind, Members, Mesh};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::view::node::markup::{Node, el};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Most rails that are drawn.
 const MAX_RAILS: u64 = 144;
-/// The widest rail, the line of their numbers and that of a group, pixels.
+/// The widest rail, the lines of the words and numbers, and that of a group, pixels.
 const PITCH: f64 = 26.0;
-const HEAD: f64 = 34.0;
+const HEAD: f64 = 48.0;
 const LINE: f64 = 12.0;
 
-/// The rails of the groups of `gpu` that leave their node.
-fn used(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, BTreeSet<u64>)> {
-    let leaves = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
-    let leaves = leaves.filter(|(_, members)| !members.share_node(mesh.per_node));
-    leaves
-        .map(|(kind, members)| (kind, members.rails(mesh.per_node)))
+/// The groups of `gpu` that leave their node.
+fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members)> {
+    let all = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
+    all.filter(|(_, members)| !members.share_node(mesh.per_node))
         .collect()
 }
 
 /// Which groups of `gpu` stay on its rail, and on how many rails the others are; empty where none leaves its node.
 #[must_use]
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
-    let used = used(mesh, gpu, kinds);
-    let name = |(kind, _): &(GroupKind, BTreeSet<u64>)| Message::from(kind.name());
-    let (stay, change): (Vec<_>, Vec<_>) = used.iter().partition(|(_, rails)| rails.len() == 1);
-    let stay = (!stay.is_empty()).then(|| {
-        t!(
-            "On the network {groups} stays on rail {rail}, the switch of GPU {rail} of every node.",
-            groups = Message::joined(", ", stay.into_iter().map(name)),
-            rail = gpu % mesh.per_node
-        )
-    });
-    let change = change.into_iter().map(|group| {
-        t!(
-            "{group} is on {n} of {rails} rails.",
-            group = name(group),
-            n = group.1.len(),
-            rails = mesh.per_node
-        )
-    });
-    Message::joined(" ", stay.into_iter().chain(change))
+    let rails = mesh.per_node;
+    let said = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {
+        1 => t!(
+            "{kind} stays on rail {rail}.",
+            kind = kind.name(),
+            rail = gpu % rails
+        ),
+        n => t!(
+            "{kind} is on {n} of {rails} rails.",
+            kind = kind.name(),
+            n,
+            rails
+        ),
+    };
+    Message::joined(" ", leaving(mesh, gpu, kinds).iter().map(said))
+}
+
+/// Lines from left to right, as the path of an SVG.
+fn lines(starts: &mut dyn Iterator<Item = (f64, f64)>, length: f64, class: &str) -> Node {
+    let mut path = String::new();
+    for (x, y) in starts {
+        // Writing to a String cannot fail.
+        let _ = write!(path, "M{x:.1} {y:.1}h{length:.1}");
+    }
+    el("path", &[("d", &*path), ("class", class)], &[])
 }
 
 /// The rails below `top` of the picture, marked where the groups of `gpu` use them, and how high that is; nothing where no
 /// group leaves its node.
 pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (Node, f64) {
     let mesh = scene.mesh;
-    let used = used(mesh, gpu, kinds);
-    if used.is_empty() || mesh.per_node > MAX_RAILS {
+    let groups = leaving(mesh, gpu, kinds);
+    if groups.is_empty() || mesh.per_node > MAX_RAILS {
         return (Node::none(), 0.0);
     }
     let pitch = ((scene.width - scene.gutter) / mesh.per_node as f64).min(PITCH);
+    let length = pitch * 0.85;
     let x = |rail: u64| scene.gutter + rail as f64 * pitch;
-    let path = |rails: &mut dyn Iterator<Item = u64>, y: f64, class: &str| {
-        let mut path = String::new();
-        for rail in rails {
-            // Writing to a String cannot fail.
-            let _ = write!(path, "M{:.1} {y:.1}h{:.1}", x(rail), pitch * 0.85);
-        }
-        el("path", &[("d", &*path), ("class", class)], &[])
-    };
-    let every = if pitch < 16.0 { 4 } else { 1 };
-    let numbers = (0..mesh.per_node).step_by(every).map(|rail| {
-        let class = if rail == gpu % mesh.per_node {
-            "mid own"
-        } else {
-            "mid"
-        };
-        words(
-            x(rail) + pitch * 0.42,
+    let title = t!("rails: GPUs of one place in all nodes share a switch");
+    let mut all = vec![words(0.0, top + 16.0, "", title)];
+    for rail in (0..mesh.per_node).step_by(if pitch < 16.0 { 4 } else { 1 }) {
+        let number = verbatim(rail.to_string());
+        all.push(words(
+            x(rail) + length / 2.0,
             top + HEAD - 10.0,
-            class,
-            verbatim(rail.to_string()),
-        )
-    });
-    let name = words(0.0, top + HEAD - 10.0, "", t!("rails"));
-    let lines = used.iter().enumerate().map(|(at, (kind, rails))| {
+            "mid",
+            number,
+        ));
+    }
+    for (at, (kind, members)) in groups.iter().enumerate() {
         let y = top + HEAD + at as f64 * LINE;
-        Node::from_iter([
-            words(0.0, y + 4.0, "", kind.name()),
-            path(&mut (0..mesh.per_node), y, "rail"),
-            path(
-                &mut rails.iter().copied(),
-                y,
-                &format!("rail {}", class(*kind)),
-            ),
-        ])
-    });
-    let height = HEAD + used.len() as f64 * LINE;
-    (
-        std::iter::once(name).chain(numbers).chain(lines).collect(),
-        height,
-    )
+        let used = members.rails(mesh.per_node);
+        let mut every = (0..mesh.per_node).map(|rail| (x(rail), y));
+        let mut own = used.iter().zip(0..).filter(|(used, _)| **used);
+        let mut own = own.by_ref().map(|(_, rail)| (x(rail), y));
+        all.push(words(0.0, y + 4.0, "", kind.name()));
+        all.push(lines(&mut every, length, "rail"));
+        all.push(lines(&mut own, length, &format!("rail {}", class(*kind))));
+    }
+    let height = HEAD + groups.len() as f64 * LINE;
+    (all.into_iter().collect(), height)
 }
 
 /// The GPUs that share a rail with `gpu`: a line below each.
 pub(super) fn neighbours(scene: &Scene, gpu: u64) -> Node {
     let mesh = scene.mesh;
+    let place = gpu % mesh.per_node;
+    let cells = scene.cells.iter();
+    let mut cells = cells
+        .filter(|cell| cell.rank % mesh.per_node == place)
+        .map(|cell| (cell.at.x, cell.at.bottom() + 1.5));
     if scene.level != Level::Gpus || mesh.nodes() == 1 {
         return Node::none();
     }
-    let mut path = String::new();
-    let place = gpu % mesh.per_node;
-    for cell in scene
-        .cells
-        .iter()
-        .filter(|cell| cell.rank % mesh.per_node == place)
-    {
-        let at = cell.at;
-        // Writing to a String cannot fail.
-        let _ = write!(
-            path,
-            "M{:.1} {:.1}h{:.1}",
-            at.x,
-            at.bottom() + 1.5,
-            at.width
-        );
-    }
-    el("path", &[("d", &*path), ("class", "rail own")], &[])
+    let length = scene.cells.first().map_or(0.0, |cell| cell.at.width);
+    lines(&mut cells, length, "rail own")
 }
 
 #[cfg(test)]
@@ -143,11 +119,11 @@ mod tests {
         let said = |sizes| sentence(mesh(sizes, 8), 83, &KINDS).to_string();
         assert_eq!(
             said([8, 1, 8, 4]),
-            "On the network DP, PP stays on rail 3, the switch of GPU 3 of every node."
+            "DP stays on rail 3. PP stays on rail 3."
         );
         assert_eq!(
             said([2, 1, 32, 4]),
-            "On the network PP stays on rail 3, the switch of GPU 3 of every node. DP is on 4 of 8 rails."
+            "DP is on 4 of 8 rails. PP stays on rail 3."
         );
         assert_eq!(said([8, 1, 1, 1]), "");
     }
@@ -158,7 +134,7 @@ mod tests {
         let (drawn, height) = strip(&scene, 83, &KINDS, 100.0);
         let html = drawn.to_html();
         assert_eq!(html.matches("<text").count(), 1 + 8 + 2);
-        assert!(html.contains("class=\"mid own\"") && height > 40.0);
+        assert!(height > 60.0);
         let lines = neighbours(&scene, 83).to_html();
         assert_eq!(lines.matches('M').count(), 32);
         // An NVL72 domain has 72 rails; one node has none.
