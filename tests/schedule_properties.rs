@@ -3,8 +3,8 @@
 #![allow(clippy::float_cmp)] // equal times are the same number
 
 use proptest::prelude::*;
+use shardscope::core::pipeline::op::Half;
 use shardscope::core::pipeline::order::parse_ranks;
-use shardscope::core::pipeline::simulate::Half;
 use shardscope::core::pipeline::stats::in_flight_curve;
 use shardscope::core::pipeline::trace::Place;
 use shardscope::core::pipeline::{

@@ -6,9 +6,11 @@
 
 use super::linear::dot;
 use crate::issue::Issue;
+use crate::memory::StageMemory;
 use crate::report::{evaluate, nudged};
-use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
+use crate::run::{MULTIPLIERS, Multiplier, Profile, Run, Vector};
 use crate::time::{COUPLING, loader_floor};
+use crate::units::Bytes;
 
 /// How much larger a multiplier is made.
 const NUDGE: f64 = 1.02;
@@ -129,6 +131,26 @@ impl Components {
 pub fn variance(slopes: &Vector, covariance: &crate::run::Matrix) -> f64 {
     let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
     dot(&through, slopes).max(0.0)
+}
+
+/// The fullest rank of `run` by the shipped constants.
+pub(super) fn fullest(run: &Run) -> Result<StageMemory, Vec<Issue>> {
+    let plain = Run {
+        profile: Profile::default(),
+        measured_step_s: None,
+        ..run.clone()
+    };
+    let memory = evaluate(&plain)?.report.memory;
+    Ok(memory
+        .per_stage
+        .into_iter()
+        .nth(memory.peak_stage)
+        .unwrap_or_default())
+}
+
+/// What PyTorch allocates at most in `run`.
+pub(super) fn allocated(run: &Run) -> Result<Bytes, Vec<Issue>> {
+    Ok(fullest(run)?.allocated())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The fit of all observations, on the exact model: components are taken where the multipliers stand, and again where the
 //! fit arrives, until both agree.
 
-use super::components::{Components, variance};
+use super::components::Components;
 use super::learned::{Lesson, Standing, lessons, standings};
 use super::memory::MemoryFit;
-use super::observation::Observation;
-use super::posterior::{Datum, Posterior, mixture};
+use super::observation::{Observation, named};
+use super::posterior::{Datum, Measured, Posterior, mixture};
 use super::{RATIO_NOISE, shown_noise};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
@@ -35,34 +35,6 @@ pub struct Fit {
     pub steps: usize,
     /// Observations in all.
     pub runs: usize,
-}
-
-/// A step of the list with what the fit needs of it.
-#[derive(Clone, Debug)]
-pub(super) struct Measured {
-    /// Which observation it is of.
-    pub observation: usize,
-    /// Its model.
-    pub components: Components,
-    /// Logarithm of the seconds.
-    pub log_seconds: f64,
-    /// Its standard deviation.
-    pub sigma: f64,
-    /// What a prediction like it is shown with while few runs are known.
-    pub shown: f64,
-    /// Whether it is a step rather than a kind of work by itself.
-    pub is_step: bool,
-}
-
-impl Measured {
-    /// As the fit takes it.
-    pub fn datum(&self) -> Datum<'_> {
-        Datum {
-            components: &self.components,
-            log_seconds: self.log_seconds,
-            sigma: self.sigma,
-        }
-    }
 }
 
 /// Fits `observations`.
@@ -153,22 +125,6 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
     Ok(measured)
 }
 
-/// `issues` of run `index` of the list.
-pub(super) fn named(index: usize, issues: Vec<Issue>) -> Vec<Issue> {
-    let field = |issue: &Issue| match issue.field.as_str() {
-        "" => format!("runs.{index}"),
-        field => format!("runs.{index}.{field}"),
-    };
-    issues
-        .into_iter()
-        .map(|issue| Issue {
-            field: field(&issue),
-            fix: None,
-            ..issue
-        })
-        .collect()
-}
-
 fn mixture_of(measured: &[Measured]) -> Posterior {
     let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
     mixture(&data, &[0.0; MULTIPLIERS])
@@ -219,10 +175,4 @@ fn usual_spread(measured: &[Measured]) -> f64 {
     } else {
         sum / measured.len() as f64
     }
-}
-
-/// Standard deviation of a prediction of `components`, with the spread of a run.
-pub(super) fn prediction_sd(posterior: &Posterior, components: &Components, spread: f64) -> f64 {
-    let slopes = components.shares(&posterior.mean);
-    (variance(&slopes, &posterior.covariance) + spread * spread).sqrt()
 }

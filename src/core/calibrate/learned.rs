@@ -1,9 +1,8 @@
 //! What became of each multiplier and of each run: learned, not informed, standing out.
 
 use super::components::Components;
-use super::fit::{Measured, named, prediction_sd};
-use super::observation::Observation;
-use super::posterior::{Datum, Posterior, TIGHT, WIDE, mixture};
+use super::observation::{Observation, named};
+use super::posterior::{Datum, Measured, Posterior, TIGHT, WIDE, mixture, prediction_sd};
 use super::suspects::{Suspect, suspects_of_step};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Multiplier};

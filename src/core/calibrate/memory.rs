@@ -3,15 +3,12 @@
 //! Allocated memory is met to one or two per cent; an allocated peak that is off by more means another layout than the
 //! one stated, and is never fitted away. Prior: 0 ± 1.5 GiB, and the shipped ratio with 5 %.
 
-use super::fit::named;
-use super::observation::{MemoryKind, Observation};
+use super::components::fullest;
+use super::observation::{MemoryKind, Observation, named};
 use super::suspects::{Suspect, suspects_of_memory};
 use crate::issue::Issue;
+use crate::memory::Nature;
 use crate::memory::verdict::FRAGMENTATION;
-use crate::memory::{Nature, StageMemory};
-use crate::report::evaluate;
-use crate::run::{Profile, Run};
-use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Prior standard deviation of the overhead, and that of one observation, GiB.
@@ -55,26 +52,6 @@ pub struct MemoryFit {
     pub runs: usize,
     /// Allocated peaks against the model's.
     pub allocated: Vec<Allocated>,
-}
-
-/// The fullest rank of `run` by the shipped constants.
-fn fullest(run: &Run) -> Result<StageMemory, Vec<Issue>> {
-    let plain = Run {
-        profile: Profile::default(),
-        measured_step_s: None,
-        ..run.clone()
-    };
-    let memory = evaluate(&plain)?.report.memory;
-    Ok(memory
-        .per_stage
-        .into_iter()
-        .nth(memory.peak_stage)
-        .unwrap_or_default())
-}
-
-/// What PyTorch allocates at most in `run`.
-pub(super) fn allocated(run: &Run) -> Result<Bytes, Vec<Issue>> {
-    Ok(fullest(run)?.allocated())
 }
 
 /// A normal mean: sums of precision, and of precision times value.

@@ -190,6 +190,22 @@ fn positive(key: &str, value: &Value, most: f64) -> Result<f64, Vec<Issue>> {
     }
 }
 
+/// `issues` of run `index` of the list.
+pub(super) fn named(index: usize, issues: Vec<Issue>) -> Vec<Issue> {
+    let field = |issue: &Issue| match issue.field.as_str() {
+        "" => format!("runs.{index}"),
+        field => format!("runs.{index}.{field}"),
+    };
+    issues
+        .into_iter()
+        .map(|issue| Issue {
+            field: field(&issue),
+            fix: None,
+            ..issue
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -156,6 +156,40 @@ pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
     }
 }
 
+/// A step of the list with what the fit needs of it.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// Which observation it is of.
+    pub observation: usize,
+    /// Its model.
+    pub components: Components,
+    /// Logarithm of the seconds.
+    pub log_seconds: f64,
+    /// Its standard deviation.
+    pub sigma: f64,
+    /// What a prediction like it is shown with while few runs are known.
+    pub shown: f64,
+    /// Whether it is a step rather than a kind of work by itself.
+    pub is_step: bool,
+}
+
+impl Measured {
+    /// As the fit takes it.
+    pub fn datum(&self) -> Datum<'_> {
+        Datum {
+            components: &self.components,
+            log_seconds: self.log_seconds,
+            sigma: self.sigma,
+        }
+    }
+}
+
+/// Standard deviation of a prediction of `components`, with the spread of a run.
+pub(super) fn prediction_sd(posterior: &Posterior, components: &Components, spread: f64) -> f64 {
+    let slopes = components.shares(&posterior.mean);
+    (variance(&slopes, &posterior.covariance) + spread * spread).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

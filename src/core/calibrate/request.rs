@@ -1,8 +1,8 @@
 //! A `calibrate` request: `{"runs": [{"run": {...}, "step_s": 12.3}], "name": "our H100", "question": {...}, "gpus": 64}`.
 
-use super::fit::{Fit, fit, named};
+use super::fit::{Fit, fit};
 use super::next::{candidates, informed_by, next_runs};
-use super::observation::Observation;
+use super::observation::{Observation, named};
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
 use crate::run::{LONGEST_NAME, Profile, Run, Value};

@@ -105,6 +105,6 @@ pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> 
 /// What would explain `gib` of allocated memory.
 pub(super) fn suspects_of_memory(run: &Run, gib: f64) -> Vec<Suspect> {
     nearest(run, gib, |run| {
-        Some(super::memory::allocated(run).ok()?.gib())
+        Some(super::components::allocated(run).ok()?.gib())
     })
 }

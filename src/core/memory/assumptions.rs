@@ -143,7 +143,8 @@ pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
     ONE_TOKEN,
 ];
 
-const TENSORS_ONLY: [Assumption; 5] = [
+/// What methods share that count the tensors of a layer and nothing beside them.
+pub(crate) const TENSORS_ONLY: &[Assumption] = &[
     assume("microbatch_lengths", "equal micro-batches", |s| {
         s.run.microbatch_lengths.is_none()
     }),
@@ -157,6 +158,7 @@ const TENSORS_ONLY: [Assumption; 5] = [
     assume("hsdp_shard", "shards over all ranks", |s| {
         s.run.hsdp_shard.is_none()
     }),
+    BF16,
 ];
 
 /// He's blog: any ZeRO stage over dp, equal stages, all or nothing recomputed.
@@ -170,12 +172,6 @@ pub(crate) const HE: &[Assumption] = &[
     assume("recompute", "no recomputation, or all of it", |s| {
         matches!(s.run.recompute, Recompute::None | Recompute::Full)
     }),
-    TENSORS_ONLY[0],
-    TENSORS_ONLY[1],
-    TENSORS_ONLY[2],
-    TENSORS_ONLY[3],
-    TENSORS_ONLY[4],
-    BF16,
 ];
 
 /// The uneven-pipeline note: unsharded 16 bytes a parameter, FlashAttention, sequence parallelism, one micro-batch.
@@ -200,29 +196,19 @@ pub(crate) const UNEVEN: &[Assumption] = &[
     assume("flash_attention", "FlashAttention", |s| {
         s.run.runs_flash_attention()
     }),
-    TENSORS_ONLY[0],
-    TENSORS_ONLY[1],
-    TENSORS_ONLY[2],
-    TENSORS_ONLY[3],
-    TENSORS_ONLY[4],
-    BF16,
 ];
 
 /// The playbook: any ZeRO stage over dp, none, selective or full recomputation.
-pub(crate) const PLAYBOOK_METHOD: &[Assumption] = &[
-    assume("recompute", "none, selective or full recomputation", |s| {
+pub(crate) const PLAYBOOK_METHOD: &[Assumption] = &[assume(
+    "recompute",
+    "none, selective or full recomputation",
+    |s| {
         matches!(
             s.run.recompute,
             Recompute::None | Recompute::Selective | Recompute::Full
         )
-    }),
-    TENSORS_ONLY[0],
-    TENSORS_ONLY[1],
-    TENSORS_ONLY[2],
-    TENSORS_ONLY[3],
-    TENSORS_ONLY[4],
-    BF16,
-];
+    },
+)];
 
 /// One warning for every field that the method named `method` ignores.
 pub fn ignored(scenario: &Scenario, method: &'static str, lists: &[&[Assumption]]) -> Vec<Issue> {

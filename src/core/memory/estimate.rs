@@ -1,10 +1,10 @@
 //! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
-use super::verdict::Need;
+use super::verdict::{Need, Verdict};
 use crate::issue::Issue;
 use crate::sort::sort_by;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What the schedule makes one pipeline rank hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,18 +219,6 @@ impl StageMemory {
             ("overhead", self.overhead),
         ]
     }
-}
-
-/// Whether a run will fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Well below the capacity.
-    Fits,
-    /// Close to it: some such runs ran out of memory.
-    Tight,
-    /// Above it.
-    Oom,
 }
 
 /// A method's answer.

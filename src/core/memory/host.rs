@@ -9,7 +9,8 @@
 use super::detailed::{
     Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights,
 };
-use super::estimate::{RankLoad, Verdict};
+use super::estimate::RankLoad;
+use super::verdict::Verdict;
 use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
 use crate::units::Bytes;
 use serde::Serialize;

@@ -8,6 +8,7 @@ pub mod curve;
 pub mod detailed;
 mod estimate;
 pub mod host;
+mod method;
 pub mod methods;
 pub mod phases;
 pub mod recompute;
@@ -16,7 +17,9 @@ pub mod verdict;
 
 pub(crate) use detailed::activation_bytes;
 pub use detailed::chunk_activation_bytes;
-pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
+pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+pub use method::MemoryMethod;
+pub use verdict::Verdict;
 
 use crate::explain::Term;
 use crate::run::Scenario;

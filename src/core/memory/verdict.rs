@@ -6,7 +6,6 @@
 //! on the 232 outcomes of Fujii 2024, tables 3 and 4 (Megatron Core 0.8, A100 40 GB and H100 94 GB);
 //! `tests/verdicts.rs` fits them again on either table and tries them on the other.
 
-use super::estimate::Verdict;
 use crate::run::{Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
@@ -24,6 +23,18 @@ pub static PROCESS: Cited<Bytes> =
 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
+
+/// Whether a run will fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Well below the capacity.
+    Fits,
+    /// Close to it: some such runs ran out of memory.
+    Tight,
+    /// Above it.
+    Oom,
+}
 
 /// What a rank needs, as a range.
 #[derive(Clone, Copy, Debug, PartialEq)]

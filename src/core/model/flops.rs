@@ -5,8 +5,9 @@
 //! `4 a d s_eff`, FFN `6 h f` gated or `4 h f`, once the head `2 h v`. Backward is twice forward.
 
 use super::architecture::{Architecture, Mla};
+use super::kinds::Kinds;
 use super::mixers::{CONVOLUTION, Compressed};
-use super::pattern::{Ffn, Kinds, LayerKind, Mixer};
+use super::pattern::{Ffn, LayerKind, Mixer};
 
 /// How attention over a causal mask is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What each kind of mixer keeps for the backward pass, in bytes at two an activation; see `inventory.rs`.
 
 use super::architecture::{Architecture, Mla, QkNorm};
-use super::inventory::{Cut, Kept, Role};
-use super::mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba};
+use super::heads::Heads;
+use super::kept::{Cut, Kept, Role};
+use super::mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba};
 use super::pattern::Mixer;
 
 /// Rows of a chunk of linear attention: its two matrices of scores are as wide. Source: fla `chunk.py`.

@@ -4,75 +4,8 @@
 //! does it (attention and FFN matrices cut, norms and router whole on every rank, experts over EP and expert-TP).
 
 use super::architecture::Architecture;
-use super::elements::{layer_elements, norm_width};
+use super::elements::{LayerElements, layer_elements, norm_width};
 use std::ops::Range;
-
-/// Elements of one block, by how they are divided among ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LayerElements {
-    /// Cut by tensor parallelism.
-    pub sharded: u64,
-    /// Projections of keys and values with the first and the second shape of heads, cut by tensor parallelism down to a
-    /// head: of more ranks than heads several hold the same one.
-    pub key_value: [u64; 2],
-    /// Whole on every tensor-parallel rank: norms, router, row biases, latent down-projections.
-    pub replicated: u64,
-    /// Routed experts, cut by expert and expert-tensor parallelism.
-    pub experts: u64,
-    /// The part of `experts` that one token visits.
-    pub experts_active: u64,
-}
-
-impl LayerElements {
-    /// All elements.
-    #[must_use]
-    pub fn total(self) -> u64 {
-        self.dense() + self.experts
-    }
-    /// The elements that one token visits.
-    #[must_use]
-    pub fn active(self) -> u64 {
-        self.dense() + self.experts_active
-    }
-    /// Those outside the routed experts.
-    fn dense(self) -> u64 {
-        self.sharded + self.key_value.iter().sum::<u64>() + self.replicated
-    }
-    /// Both blocks together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            sharded: self.sharded + other.sharded,
-            key_value: [0, 1].map(|shape| self.key_value[shape] + other.key_value[shape]),
-            replicated: self.replicated + other.replicated,
-            experts: self.experts + other.experts,
-            experts_active: self.experts_active + other.experts_active,
-        }
-    }
-    /// `count` such blocks.
-    #[must_use]
-    pub fn times(self, count: u64) -> Self {
-        Self {
-            sharded: count * self.sharded,
-            key_value: self.key_value.map(|held| count * held),
-            replicated: count * self.replicated,
-            experts: count * self.experts,
-            experts_active: count * self.experts_active,
-        }
-    }
-    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`, k of each shape.
-    #[must_use]
-    pub(crate) fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
-        let each = self.key_value.iter().zip(model.key_value_ranks(tp));
-        let key_value: f64 = each.map(|(held, ranks)| *held as f64 / ranks as f64).sum();
-        self.sharded as f64 / tp as f64 + key_value + self.replicated as f64
-    }
-    /// Routed-expert elements on one rank of `ep` · `etp`.
-    #[must_use]
-    pub(crate) fn experts_per_rank(self, ep: u64, etp: u64) -> f64 {
-        self.experts as f64 / (ep * etp) as f64
-    }
-}
 
 impl Architecture {
     /// Elements of the input embedding, learned positions included.

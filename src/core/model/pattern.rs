@@ -1,11 +1,10 @@
 //! The layers of a model as a sequence of kinds: what mixes the tokens of a layer, and which FFN follows.
 //!
 //! A uniform model is the sequence of one kind behind its leading dense layers; a [`Pattern`] is any other, and the
-//! layers of a model are whole repeats of it. Everything that counts over layers counts over [`Kinds`].
+//! layers of a model are whole repeats of it. Everything that counts over layers counts over [`Kinds`](super::Kinds).
 
-use super::architecture::Architecture;
-use super::pattern_text::PatternError;
-use std::ops::{Deref, Range};
+use crate::message::Message;
+use crate::t;
 
 /// What mixes the tokens of a layer. Source of the letters: `reference/architectures.md`, section 1.3; Megatron-LM's
 /// hybrid patterns.
@@ -109,6 +108,8 @@ pub(crate) const MAX_KINDS: usize = 8;
 pub(super) const MAX_RUNS: usize = 128;
 /// Kinds in a multi-token-prediction module.
 pub(super) const MAX_MODULE: usize = 4;
+/// Largest number after `*`.
+pub(super) const MAX_REPEATS: u32 = 100_000;
 
 /// One period of the layers of a model, as runs of equal layers, and the layers of a multi-token-prediction module.
 /// Without runs: a uniform model.
@@ -259,178 +260,64 @@ impl Pattern {
     }
 }
 
-/// The kinds of some layers, each with how many layers are of it.
+/// Why a text is no pattern, and the letter where it stops being one (0-based).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kinds {
-    list: [(LayerKind, u64); MAX_KINDS],
-    count: usize,
+pub enum PatternError {
+    /// A letter that no layer begins with.
+    Letter(usize),
+    /// `*` without a number from 1, or with one too large.
+    Repeats(usize),
+    /// A bracket without its other half, or nothing inside.
+    Bracket(usize),
+    /// `X` without its ratio.
+    Ratio(usize),
+    /// Multi-token-prediction modules that differ, or are none or too many layers.
+    Module(usize),
+    /// More runs of equal layers than are read.
+    Runs,
+    /// More kinds of layers than one model may have.
+    Kinds,
+    /// No layer at all.
+    Empty,
 }
 
-impl Kinds {
-    const NONE: Self = Self {
-        list: [(LayerKind::DENSE, 0); MAX_KINDS],
-        count: 0,
-    };
-
-    fn add(&mut self, kind: LayerKind, layers: u64) {
-        if layers == 0 {
-            return;
-        }
-        let (held, free) = self.list.split_at_mut(self.count);
-        if let Some((_, sum)) = held.iter_mut().find(|(known, _)| *known == kind) {
-            *sum += layers;
-        } else if let Some(free) = free.first_mut() {
-            *free = (kind, layers);
-            self.count += 1;
-        }
-    }
-}
-
-impl Kinds {
-    /// These and `times` those.
+impl PatternError {
+    /// The message about `text`.
     #[must_use]
-    pub(crate) fn with(mut self, others: &Self, times: u64) -> Self {
-        for (kind, layers) in others.iter() {
-            self.add(*kind, times * layers);
+    pub fn message(self, text: &str) -> Message {
+        let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);
+        match self {
+            Self::Letter(place) => t!(
+                "\"{letter}\" at {place} is no layer: write a mixer (A W B C L S G K M X<ratio>) and an FFN (d e x), as in (Wd*5,Ad)*10, or Megatron's letters (M * E -)",
+                letter = at(place),
+                place = place as u64 + 1
+            ),
+            Self::Repeats(place) => t!(
+                "the * at {place} takes a number from 1 to {MAX_REPEATS}",
+                place = place as u64 + 1,
+                MAX_REPEATS = u64::from(MAX_REPEATS)
+            ),
+            Self::Bracket(place) => t!(
+                "the bracket at {place} has no other half, or nothing inside",
+                place = place as u64 + 1
+            ),
+            Self::Ratio(place) => t!(
+                "the X at {place} takes its compression from 0 to 255, as in X4e",
+                place = place as u64 + 1
+            ),
+            Self::Module(place) => t!(
+                "the / at {place} begins a module of one to four layers; all modules are alike",
+                place = place as u64 + 1
+            ),
+            Self::Runs => t!(
+                "more than {MAX_RUNS} changes of kind: write one period, model.layers repeats it",
+                MAX_RUNS = MAX_RUNS as u64
+            ),
+            Self::Kinds => t!(
+                "more than {MAX_KINDS} kinds of layers",
+                MAX_KINDS = MAX_KINDS as u64
+            ),
+            Self::Empty => t!("a pattern needs a layer: Ad is attention with a dense FFN"),
         }
-        self
-    }
-}
-
-impl Deref for Kinds {
-    type Target = [(LayerKind, u64)];
-    fn deref(&self) -> &Self::Target {
-        self.list.get(..self.count).unwrap_or_default()
-    }
-}
-
-impl Architecture {
-    /// What a layer of a uniform model is behind its leading dense ones.
-    fn uniform_kind(&self) -> LayerKind {
-        let mixer = match (self.mla, self.indexer) {
-            (Some(_), Some(_)) => Mixer::Sparse,
-            (Some(_), None) => Mixer::Latent,
-            _ if self.window > 0 => Mixer::Window,
-            _ if self.chunk > 0 => Mixer::Chunked,
-            _ => Mixer::Full,
-        };
-        let ffn = match self.moe {
-            Some(_) => Ffn::Experts,
-            None => Ffn::Dense,
-        };
-        LayerKind { mixer, ffn }
-    }
-
-    /// The kind of layer `index` (0-based).
-    #[must_use]
-    pub fn kind(&self, index: u64) -> LayerKind {
-        let kinds = self.kinds(index..index + 1);
-        kinds.first().map_or(LayerKind::DENSE, |(kind, _)| *kind)
-    }
-
-    /// The kinds among `layers`, in the order in which they first appear.
-    #[must_use]
-    pub fn kinds(&self, layers: Range<u64>) -> Kinds {
-        let mut kinds = Kinds::NONE;
-        if layers.is_empty() {
-            return kinds;
-        }
-        if self.pattern.is_uniform() {
-            let kind = self.uniform_kind();
-            let leading = self.moe.map_or(0, |moe| moe.dense_layers);
-            let dense = leading.clamp(layers.start, layers.end) - layers.start;
-            kinds.add(LayerKind::new(kind.mixer, Ffn::Dense), dense);
-            kinds.add(kind, layers.end - layers.start - dense);
-            return kinds;
-        }
-        let (period, asked) = (self.pattern.layers(), layers.end - layers.start);
-        let (repeats, first) = (asked / period, layers.start % period);
-        // What is more than whole repeats, from `first` on, perhaps over the end of the period.
-        let rest = first..first + asked % period;
-        let runs = self.pattern.runs();
-        let mut at = 0;
-        for (kind, count) in runs.clone().chain(runs) {
-            let (start, end) = (at, at + count);
-            let inside = rest.end.clamp(start, end) - rest.start.clamp(start, end);
-            let whole = if start < period { repeats * count } else { 0 };
-            kinds.add(kind, inside + whole);
-            at = end;
-        }
-        kinds
-    }
-
-    /// The kinds of all layers.
-    #[must_use]
-    pub fn all_kinds(&self) -> Kinds {
-        self.kinds(0..self.layers)
-    }
-
-    /// The kinds of the layers of one multi-token-prediction module: as the pattern says, else the last layer's.
-    #[must_use]
-    pub(crate) fn module_kinds(&self) -> Kinds {
-        let mut kinds = Kinds::NONE;
-        for kind in self.pattern.module() {
-            kinds.add(kind, 1);
-        }
-        if kinds.is_empty() {
-            return self.kinds(self.layers.saturating_sub(1)..self.layers);
-        }
-        kinds
-    }
-
-    /// Whether its layers are those of a Llama, of a DeepSeek-V3 or of a GPT, whose tensors have formulas of one line.
-    #[must_use]
-    pub(crate) fn is_plain(&self) -> bool {
-        let latent = self.moe.is_some_and(|moe| moe.latent > 0);
-        self.pattern.is_uniform()
-            && self.indexer.is_none()
-            && !self.output_gate
-            && self.value_head_dim == 0
-            && !latent
-    }
-
-    /// Whether any layer satisfies `test`.
-    #[must_use]
-    pub fn any_layer(&self, test: impl Fn(LayerKind) -> bool) -> bool {
-        self.all_kinds().iter().any(|(kind, _)| test(*kind))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Moe;
-
-    #[test]
-    fn kinds_of_a_range_are_those_of_its_layers_one_by_one() {
-        let mut model = Architecture::llama(62, 64, 256, 4, 4, 100);
-        for text in ["Wd*5,Ad", "Ad", "MEMEM*E", "Ad,(Wd*3,Ad)*2,Wd", "Wd,Ad,Wd"] {
-            model.pattern = Pattern::parse(text).unwrap();
-            let listed: Vec<LayerKind> = model.pattern.iter().collect();
-            for (start, end) in [(0, 62), (5, 5), (4, 9), (5, 23), (11, 12), (0, 6)] {
-                let kinds = model.kinds(start..end);
-                assert_eq!(kinds.iter().map(|(_, n)| n).sum::<u64>(), end - start);
-                for (kind, count) in kinds.iter() {
-                    let same = (start..end)
-                        .filter(|i| listed[usize::try_from(*i).unwrap() % listed.len()] == *kind);
-                    assert_eq!(same.count() as u64, *count, "{text} {start}..{end}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_uniform_model_is_one_kind_behind_its_dense_layers() {
-        let model = Architecture {
-            moe: Some(Moe {
-                dense_layers: 3,
-                ..Moe::new(256, 8, 2048)
-            }),
-            ..Architecture::llama(61, 64, 256, 4, 4, 100)
-        };
-        let experts = LayerKind::new(Mixer::Full, Ffn::Experts);
-        assert_eq!(*model.all_kinds(), [(LayerKind::DENSE, 3), (experts, 58)]);
-        assert_eq!(*model.kinds(2..4), [(LayerKind::DENSE, 1), (experts, 1)]);
-        assert_eq!(*model.module_kinds(), [(experts, 1)]);
     }
 }

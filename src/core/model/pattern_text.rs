@@ -6,77 +6,11 @@
 //! of a multi-token-prediction module. Source: `reference/architectures.md`, sections 1.2 and 1.3; Megatron-LM,
 //! `hybrid_layer_allocation.py`.
 
-use super::pattern::{Ffn, LayerKind, MAX_KINDS, MAX_MODULE, MAX_RUNS, Mixer, Pattern};
-use crate::message::Message;
-use crate::t;
+use super::pattern::{Ffn, LayerKind, MAX_MODULE, MAX_REPEATS, Mixer, Pattern, PatternError};
 use std::fmt::{self, Display, Formatter};
 
-/// Largest number after `*`.
-const MAX_REPEATS: u32 = 100_000;
 /// Brackets inside brackets.
 const MAX_DEPTH: usize = 8;
-
-/// Why a text is no pattern, and the letter where it stops being one (0-based).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatternError {
-    /// A letter that no layer begins with.
-    Letter(usize),
-    /// `*` without a number from 1, or with one too large.
-    Repeats(usize),
-    /// A bracket without its other half, or nothing inside.
-    Bracket(usize),
-    /// `X` without its ratio.
-    Ratio(usize),
-    /// Multi-token-prediction modules that differ, or are none or too many layers.
-    Module(usize),
-    /// More runs of equal layers than are read.
-    Runs,
-    /// More kinds of layers than one model may have.
-    Kinds,
-    /// No layer at all.
-    Empty,
-}
-
-impl PatternError {
-    /// The message about `text`.
-    #[must_use]
-    pub fn message(self, text: &str) -> Message {
-        let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);
-        match self {
-            Self::Letter(place) => t!(
-                "\"{letter}\" at {place} is no layer: write a mixer (A W B C L S G K M X<ratio>) and an FFN (d e x), as in (Wd*5,Ad)*10, or Megatron's letters (M * E -)",
-                letter = at(place),
-                place = place as u64 + 1
-            ),
-            Self::Repeats(place) => t!(
-                "the * at {place} takes a number from 1 to {MAX_REPEATS}",
-                place = place as u64 + 1,
-                MAX_REPEATS = u64::from(MAX_REPEATS)
-            ),
-            Self::Bracket(place) => t!(
-                "the bracket at {place} has no other half, or nothing inside",
-                place = place as u64 + 1
-            ),
-            Self::Ratio(place) => t!(
-                "the X at {place} takes its compression from 0 to 255, as in X4e",
-                place = place as u64 + 1
-            ),
-            Self::Module(place) => t!(
-                "the / at {place} begins a module of one to four layers; all modules are alike",
-                place = place as u64 + 1
-            ),
-            Self::Runs => t!(
-                "more than {MAX_RUNS} changes of kind: write one period, model.layers repeats it",
-                MAX_RUNS = MAX_RUNS as u64
-            ),
-            Self::Kinds => t!(
-                "more than {MAX_KINDS} kinds of layers",
-                MAX_KINDS = MAX_KINDS as u64
-            ),
-            Self::Empty => t!("a pattern needs a layer: Ad is attention with a dense FFN"),
-        }
-    }
-}
 
 /// A text on its way to a pattern.
 struct Reader<'a> {

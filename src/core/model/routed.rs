@@ -1,7 +1,7 @@
 //! What a mixture of experts keeps for the backward pass.
 
 use super::architecture::Architecture;
-use super::inventory::{Cut, Kept, Role, down_bytes, up_bytes};
+use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
 
 /// Router, routed and shared experts: `2 T (2 h + 3 f_s) + 2 T K c (h + 3 f_e) + 8 T K c + 4 T E` for a gated FFN on
 /// one rank, c the capacity or imbalance. Experts in a latent width l keep `2 T K c l` for `h`, and `4 T l` beside.

@@ -1,7 +1,7 @@
 //! What one pipeline stage of a model holds, given how the layers are split over the stages.
 
 use super::architecture::Architecture;
-use super::parameters::LayerElements;
+use super::elements::LayerElements;
 use std::ops::Range;
 
 /// The layers that global stage `stage` holds, by index in the model.

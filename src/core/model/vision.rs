@@ -1,7 +1,8 @@
 //! What a vision tower and its projector keep for the backward pass.
 
 use super::architecture::Architecture;
-use super::inventory::{Cut, Kept, Role, layer_inventory};
+use super::inventory::layer_inventory;
+use super::kept::{Cut, Kept, Role};
 use super::pattern::LayerKind;
 
 /// Width of an attention head in the towers that are published (`ViT` and its kin).

@@ -7,10 +7,10 @@
 
 use super::durations::Durations;
 use super::needs::{Need, needs};
+use super::op::{Half, TimedOp};
 use super::op::{Item, Kind, Op};
 use super::order::Order;
 use super::row::Loop;
-use super::simulate::{Half, TimedOp};
 use std::ops::Range;
 
 /// Marks a result that does not exist yet and that the rank in the other bits waits for; ranks count from 1, 0 is none.

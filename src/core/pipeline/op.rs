@@ -222,6 +222,30 @@ impl FromStr for Item {
     }
 }
 
+/// Whether an op runs alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// Alone.
+    Whole,
+    /// Written first in a pair.
+    First,
+    /// Written second in a pair.
+    Second,
+}
+
+/// An op with its times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimedOp {
+    /// The op.
+    pub op: Op,
+    /// Alone, or which half of an overlapped pair: the other half is the neighbour with the same times.
+    pub half: Half,
+    /// Seconds from the start of the step.
+    pub start: f64,
+    /// Seconds from the start of the step.
+    pub end: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,12 @@
-//! The properties of a schedule: its names, its requirements, the function that makes its order. Menus, help and validation
-//! read this; the rows themselves are in `rows.rs`.
+//! The properties of a schedule (its names, its requirements, the function that makes its order) and what is asked of it.
+//! Menus, help and validation read this; the rows themselves are in `rows.rs`.
+//!
+//! Fields of a [`Spec`] are named as the contract names them; those of `schedule_options` without that prefix.
 
 use super::durations::Durations;
 use super::order::Order;
-pub use super::rows::SCHEDULES;
-use super::spec::{Built, Spec};
 use crate::issue::Issue;
+use crate::run::Variant;
 
 /// How many global stages a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,27 +85,92 @@ impl Schedule {
     }
 }
 
-/// The row of `id`.
-#[must_use]
-pub fn schedule(id: &str) -> Option<&'static Schedule> {
-    SCHEDULES.iter().find(|schedule| schedule.id == id)
+/// A schedule and its sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Which one.
+    pub schedule: &'static Schedule,
+    /// Pipeline ranks, p. For `custom` 0 takes what the order has.
+    pub pp: u32,
+    /// Micro-batches a step, m. For `custom` 0 takes what the order has.
+    pub microbatches: u32,
+    /// Chunks a rank, v; of no effect where the schedule fixes it.
+    pub virtual_stages: u32,
+    /// Micro-batches that run through a chunk before the next chunk; none: p.
+    pub group: Option<u32>,
+    /// Of Chimera.
+    pub variant: Variant,
+    /// Of Hanayo.
+    pub waves: u32,
+    /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
+    pub memory_limit: Option<u32>,
+    /// Pieces a sequence is cut into (seq1f1b, terapipe).
+    pub splits: u32,
+    /// The order of `custom`: tokens separated by commas, ranks by a line break or `|`.
+    pub order: Option<String>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_says_what_it_is_and_stands_once() {
-        for (index, row) in SCHEDULES.iter().enumerate() {
-            for text in [row.id, row.name] {
-                assert!(!text.is_empty(), "{} leaves something out", row.id);
-            }
-            assert_eq!(
-                SCHEDULES.iter().position(|other| other.id == row.id),
-                Some(index)
-            );
-            assert!(std::ptr::eq(schedule(row.id).unwrap(), row));
+impl Spec {
+    /// `schedule` on `pp` ranks with the contract's defaults.
+    #[must_use]
+    pub const fn new(schedule: &'static Schedule, pp: u32, microbatches: u32) -> Self {
+        Self {
+            schedule,
+            pp,
+            microbatches,
+            virtual_stages: 1,
+            group: None,
+            variant: Variant::Concat,
+            waves: 1,
+            memory_limit: None,
+            splits: 2,
+            order: None,
         }
     }
+    /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.
+    #[must_use]
+    pub fn own_chunks(&self) -> Option<u32> {
+        match self.schedule.stages {
+            Stages::Waves => Some(self.waves.saturating_mul(2)),
+            _ => self.schedule.virtual_stages,
+        }
+    }
+    /// Chunks a rank as the schedule runs them: its own number where it fixes one.
+    #[must_use]
+    pub fn chunks(&self) -> u32 {
+        self.own_chunks().unwrap_or(self.virtual_stages)
+    }
+    /// Op indices of a micro-batch: the splits of a sequence, the halves of backward halving, else 1. Durations are of
+    /// one piece.
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
+        if self.schedule.uses("splits") {
+            self.splits
+        } else if self.schedule.uses("variant") && self.variant == Variant::BackwardHalving {
+            2
+        } else {
+            1
+        }
+    }
+    /// Even numbers of ranks, for what pairs them.
+    pub(super) fn even_sizes(&self) -> impl Iterator<Item = u64> {
+        let half = u64::from(self.pp) / 2;
+        (half.saturating_sub(31).max(1)..=half + 32).map(|pairs| 2 * pairs)
+    }
+    /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
+    /// order.
+    #[must_use]
+    pub fn stages(&self) -> u32 {
+        self.schedule
+            .stages(self.pp, self.virtual_stages, self.waves)
+    }
+}
+
+/// An order and what is doubtful about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Built {
+    /// The order.
+    pub order: Order,
+    /// What implementations refuse and options of no effect.
+    pub warnings: Vec<Issue>,
 }

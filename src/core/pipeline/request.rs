@@ -4,9 +4,11 @@
 
 use super::durations::Durations;
 use super::op::Kind;
-use super::registry::{SCHEDULES, Stages, schedule};
+use super::registry::Spec;
+use super::registry::Stages;
+use super::rows::{SCHEDULES, schedule};
 use super::simulate::Timeline;
-use super::spec::{Spec, build, check};
+use super::spec::{build, check};
 use super::stats::measure;
 use super::steady::step_seconds;
 use crate::issue::Issue;

@@ -4,8 +4,7 @@ use super::families::{
     chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
     zb_v, zb_v_auto, zero_bubble,
 };
-use super::registry::{Make, Schedule, Stages};
-use super::spec::Spec;
+use super::registry::{Make, Schedule, Spec, Stages};
 use crate::issue::Issue;
 
 fn no_warnings(_: &Spec) -> Vec<Issue> {
@@ -236,3 +235,28 @@ pub static SCHEDULES: &[Schedule] = &[
         ..ROW
     },
 ];
+
+/// The row of `id`.
+#[must_use]
+pub fn schedule(id: &str) -> Option<&'static Schedule> {
+    SCHEDULES.iter().find(|schedule| schedule.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_says_what_it_is_and_stands_once() {
+        for (index, row) in SCHEDULES.iter().enumerate() {
+            for text in [row.id, row.name] {
+                assert!(!text.is_empty(), "{} leaves something out", row.id);
+            }
+            assert_eq!(
+                SCHEDULES.iter().position(|other| other.id == row.id),
+                Some(index)
+            );
+            assert!(std::ptr::eq(schedule(row.id).unwrap(), row));
+        }
+    }
+}

@@ -6,34 +6,10 @@ use super::fault::{Fault, Stuck};
 use super::leap;
 use super::machine::{Machine, Place, record};
 use super::needs::{Need, needs};
-use super::op::{Item, Op};
+use super::op::{Half, Item, Op, TimedOp};
 use super::order::{Order, Placement};
 use super::row::Row;
 use serde::{Deserialize, Serialize};
-
-/// Whether an op runs alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
-    /// Alone.
-    Whole,
-    /// Written first in a pair.
-    First,
-    /// Written second in a pair.
-    Second,
-}
-
-/// An op with its times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimedOp {
-    /// The op.
-    pub op: Op,
-    /// Alone, or which half of an overlapped pair: the other half is the neighbour with the same times.
-    pub half: Half,
-    /// Seconds from the start of the step.
-    pub start: f64,
-    /// Seconds from the start of the step.
-    pub end: f64,
-}
 
 /// Every op of every rank, in the order of its start.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,12 +1,11 @@
-//! What is asked of a schedule, and the one way from there to an [`Order`].
+//! The one way from what is asked of a schedule to an [`Order`].
 //!
 //! Rejected is only what dead-locks or has no order; what some implementation refuses is a warning that names it.
-//! Fields are named as the contract names them; those of `schedule_options` without that prefix.
 
 use super::durations::Durations;
 use super::op::Item;
 use super::order::Order;
-use super::registry::{Make, Schedule, Stages};
+use super::registry::{Built, Make, Spec, Stages};
 use super::row::Row;
 use super::simulate::time;
 use crate::issue::Issue;
@@ -16,96 +15,6 @@ use crate::t;
 /// Most ops that an order may have: 64 ranks of two chunks, 4096 micro-batches, three kinds of op. A picture of more
 /// is of no use and the tab would freeze.
 pub const MAX_OPS: u64 = 1_600_000;
-
-/// A schedule and its sizes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
-    /// Which one.
-    pub schedule: &'static Schedule,
-    /// Pipeline ranks, p. For `custom` 0 takes what the order has.
-    pub pp: u32,
-    /// Micro-batches a step, m. For `custom` 0 takes what the order has.
-    pub microbatches: u32,
-    /// Chunks a rank, v; of no effect where the schedule fixes it.
-    pub virtual_stages: u32,
-    /// Micro-batches that run through a chunk before the next chunk; none: p.
-    pub group: Option<u32>,
-    /// Of Chimera.
-    pub variant: Variant,
-    /// Of Hanayo.
-    pub waves: u32,
-    /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
-    pub memory_limit: Option<u32>,
-    /// Pieces a sequence is cut into (seq1f1b, terapipe).
-    pub splits: u32,
-    /// The order of `custom`: tokens separated by commas, ranks by a line break or `|`.
-    pub order: Option<String>,
-}
-
-impl Spec {
-    /// `schedule` on `pp` ranks with the contract's defaults.
-    #[must_use]
-    pub const fn new(schedule: &'static Schedule, pp: u32, microbatches: u32) -> Self {
-        Self {
-            schedule,
-            pp,
-            microbatches,
-            virtual_stages: 1,
-            group: None,
-            variant: Variant::Concat,
-            waves: 1,
-            memory_limit: None,
-            splits: 2,
-            order: None,
-        }
-    }
-    /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.
-    #[must_use]
-    pub fn own_chunks(&self) -> Option<u32> {
-        match self.schedule.stages {
-            Stages::Waves => Some(self.waves.saturating_mul(2)),
-            _ => self.schedule.virtual_stages,
-        }
-    }
-    /// Chunks a rank as the schedule runs them: its own number where it fixes one.
-    #[must_use]
-    pub fn chunks(&self) -> u32 {
-        self.own_chunks().unwrap_or(self.virtual_stages)
-    }
-    /// Op indices of a micro-batch: the splits of a sequence, the halves of backward halving, else 1. Durations are of
-    /// one piece.
-    #[must_use]
-    pub fn pieces(&self) -> u32 {
-        if self.schedule.uses("splits") {
-            self.splits
-        } else if self.schedule.uses("variant") && self.variant == Variant::BackwardHalving {
-            2
-        } else {
-            1
-        }
-    }
-    /// Even numbers of ranks, for what pairs them.
-    pub(super) fn even_sizes(&self) -> impl Iterator<Item = u64> {
-        let half = u64::from(self.pp) / 2;
-        (half.saturating_sub(31).max(1)..=half + 32).map(|pairs| 2 * pairs)
-    }
-    /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
-    /// order.
-    #[must_use]
-    pub fn stages(&self) -> u32 {
-        self.schedule
-            .stages(self.pp, self.virtual_stages, self.waves)
-    }
-}
-
-/// An order and what is doubtful about it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Built {
-    /// The order.
-    pub order: Order,
-    /// What implementations refuse and options of no effect.
-    pub warnings: Vec<Issue>,
-}
 
 /// The order of `spec`. `durations` matter to the automatic schedules only (`zb-auto`, `zb-v-auto`).
 ///

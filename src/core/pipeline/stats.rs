@@ -9,10 +9,11 @@
 //!   unequally many; they divide by the rank's own work, and so does this (`tests/peers.rs` holds both).
 
 use super::fault::Fault;
+use super::op::{Half, TimedOp};
 use super::op::{Item, Kind};
 use super::order::{Order, Placement};
 use super::row::{Row, Visit};
-use super::simulate::{Half, Spans, TimedOp, Timeline};
+use super::simulate::{Spans, Timeline};
 use serde::Serialize;
 
 /// The numbers of one simulated step.

@@ -7,7 +7,8 @@
 //! (buckets behind the backward pass), Chimera (eager synchronisation in bubbles).
 
 use super::op::Kind;
-use super::simulate::{Half, TimedOp, Timeline};
+use super::op::{Half, TimedOp};
+use super::simulate::Timeline;
 use crate::sort::sort_by;
 
 /// When gradients may leave.

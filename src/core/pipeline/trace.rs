@@ -1,9 +1,10 @@
 //! Why an op starts when it does: what it waited for and the chain that fixes the makespan. For the pictures.
 
 use super::needs::{Need, needs};
+use super::op::{Half, TimedOp};
 use super::op::{Kind, Op};
 use super::order::Order;
-use super::simulate::{Half, TimedOp, Timeline};
+use super::simulate::Timeline;
 use std::borrow::Cow;
 
 /// Where an op stands in a timeline.

@@ -6,9 +6,9 @@
 //! runs, and that transients stand on top only while a backward op does.
 
 use super::Evaluation;
+use crate::memory::MemoryMethod;
 use crate::memory::curve::{Alive, Change, curve};
 use crate::memory::detailed::{self, Detailed};
-use crate::memory::methods::MemoryMethod;
 use crate::memory::{Component, Nature, StageMemory};
 use crate::pipeline::{Kind, TimedOp};
 use crate::sort::sort_by;

@@ -2,7 +2,7 @@
 
 use super::choices::{Choice, OneOf, one_of};
 use super::precision::{Format, Precision};
-use super::stack::Software;
+use super::presets::Software;
 use crate::model::{Architecture, LayerKind, Linear, Target, linears};
 
 one_of! {

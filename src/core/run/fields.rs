@@ -7,12 +7,12 @@ use super::choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
     Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
+use super::field::{Field, Group, Slot, Steps};
 use super::offload::{OffloadFramework, OffloadTo};
 use super::phases::{PhasesBy, Placement, SecondModel, Sleep};
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
 use super::profile::MULTIPLIERS;
-use super::registry::{Field, Group, Slot, Steps};
 use crate::cluster::RankOrder;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm, Target};
 

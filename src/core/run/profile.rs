@@ -3,7 +3,7 @@
 //! A multiplier stretches the times of one kind of work; 1 is the constant as shipped. `calibrate` fits them, a Run
 //! carries them, and everything that is computed of the Run uses them.
 
-use super::stack::Software;
+use super::presets::Software;
 use crate::cluster::Gpu;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};

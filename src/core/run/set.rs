@@ -3,7 +3,7 @@
 
 use super::Run;
 use super::choices::Choice;
-use super::registry::{Field, Slot};
+use super::field::{Field, Slot};
 use super::text::{plain, shorten};
 use super::value::Value;
 use crate::message::Message;

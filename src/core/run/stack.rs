@@ -1,8 +1,8 @@
 //! What the training software decides: a preset ("what do you train with?"), and every field that wins over it.
 
 use super::based::Based;
-use super::choices::{AttentionKernel, CrossEntropy, MoeDispatch, TpOverlap};
-use super::presets::{STACKS, Stack};
+use super::choices::{AttentionKernel, TpOverlap};
+use super::presets::{STACKS, Software, Stack};
 use super::{OverlapShares, Run};
 use crate::units::Seconds;
 
@@ -21,58 +21,6 @@ pub struct StackParts {
     pub grad_reduce_bytes: Option<f64>,
     /// Microseconds of host time a layer and micro-batch.
     pub host_us_per_layer: Option<f64>,
-}
-
-/// Everything that the software decides.
-#[allow(clippy::struct_excessive_bools)] // they are what it decides
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Software {
-    /// The attention kernel.
-    pub attention: AttentionKernel,
-    /// Loss kernel.
-    pub cross_entropy: CrossEntropy,
-    /// One kernel for the SwiGLU.
-    pub fused_swiglu: bool,
-    /// Transformer Engine's dummy weight-gradient buffers.
-    pub dummy_wgrad: bool,
-    /// CUDA graphs.
-    pub cuda_graphs: bool,
-    /// What large products reach inside a training step, over what they reach alone.
-    pub gemm: f64,
-    /// Whether a compiler fuses the kernels between products.
-    pub compile: bool,
-    /// Whether kernels of its own fuse them.
-    pub fused_kernels: bool,
-    /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
-    /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
-    pub fsdp: bool,
-    /// Whether keys and values are repeated for every query head before attention.
-    pub repeats_kv: bool,
-    /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
-    pub flat_buffers: bool,
-    /// Whether gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
-    /// the optimizer's step.
-    pub frees_gradients: bool,
-    /// Whether gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
-    pub sums_whole: bool,
-    /// Whether adapters and states are bf16 as the model is.
-    pub trains_bf16: bool,
-    /// Whether dispatch and permutation of tokens are one kernel.
-    pub moe_fused: bool,
-    /// What hides tensor-parallel messages.
-    pub tp_overlap: TpOverlap,
-    /// Share of each window that may hide communication.
-    pub overlap: OverlapShares,
-    /// Bytes a gradient on its way between ranks; none: as it is kept.
-    pub grad_reduce_bytes: Option<f64>,
-    /// How tokens travel to experts.
-    pub moe_dispatch: MoeDispatch,
-    /// Tokens on their way to experts in fp8.
-    pub fp8_dispatch: bool,
-    /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches.
-    pub host: Seconds,
-    /// Nanoseconds of the data loader: times `seq_len`² a sample and rank.
-    pub loader_ns: f64,
 }
 
 impl Based<StackParts> {

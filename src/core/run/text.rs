@@ -1,7 +1,7 @@
 //! Fields as text: what links and inputs hold, read and written.
 
 use super::Run;
-use super::registry::{Field, Slot};
+use super::field::{Field, Slot};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;

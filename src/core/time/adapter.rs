@@ -1,7 +1,7 @@
 //! What adapters change in the time of a layer: no gradients of frozen weights, thin products beside every adapted
 //! linear, weights that are unpacked before each pass.
 
-use super::layer::LayerTime;
+use super::layer_time::LayerTime;
 use super::rates::Rates;
 use crate::model::{LayerKind, Linear, linears};
 use crate::run::{Adapter, AdapterMethod, Scenario};

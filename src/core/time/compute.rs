@@ -5,16 +5,14 @@
 
 use super::elementwise::{embedding, loss_bytes, optimizer};
 use super::gemm::{Output, linear, plain_gemm};
-use super::layer::{LayerTime, accumulation, layer_time};
+use super::layer::{accumulation, layer_time};
+use super::layer_time::LayerTime;
 use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
 use crate::model::{Kinds, LayerKind};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
-
-/// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
-pub const STEP_END: Seconds = Seconds(0.02);
 
 /// Seconds of one micro-batch on one GPU of a global stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

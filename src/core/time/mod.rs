@@ -10,6 +10,7 @@ mod families;
 mod gemm;
 mod kernels;
 mod layer;
+mod layer_time;
 mod muon;
 mod range;
 mod rates;
@@ -18,7 +19,7 @@ mod roofline;
 mod step;
 mod vision;
 
-pub use compute::{Clock, ComputeTime, STEP_END, step_end};
+pub use compute::{Clock, ComputeTime, step_end};
 pub use families::{FAMILIES, Family, family};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub(crate) use muon::seconds_a_parameter;
@@ -28,7 +29,7 @@ pub(crate) use rates::{
     HOST_PER_RING_STEP, LAUNCH, LAUNCH_EXPERTS, OPERANDS, PERMUTE, QUANTISE, SPREAD, TUNED,
     UNDER_FSDP,
 };
-pub use rates::{IN_TRAINING, Peak, Rates};
+pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
 pub(crate) use step::{COUPLING, loader_floor};

@@ -3,7 +3,6 @@
 //!
 //! [`IN_TRAINING`] and the host constants are fitted to training runs, and are the same for every GPU, model and layout.
 
-use super::compute::STEP_END;
 use super::families::family;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
@@ -267,6 +266,9 @@ impl Rates {
         }
     }
 }
+
+/// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
+pub const STEP_END: Seconds = Seconds(0.02);
 
 #[cfg(test)]
 mod tests {

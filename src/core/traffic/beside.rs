@@ -4,8 +4,8 @@
 //! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic that
 //! runs on the same multiprocessors and memory.
 
-use crate::units::Seconds;
-use std::ops::{Add, Mul};
+use crate::source::{Cited, FUJII_2024};
+use crate::units::{Bytes, Seconds, by_field};
 
 /// Traffic of a pass and the compute beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,29 +47,78 @@ impl Beside {
     }
 }
 
-impl Add for Beside {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            comm: self.comm + other.comm,
-            window: self.window + other.window,
-            not_hidden: self.not_hidden + other.not_hidden,
-            slows: self.slows + other.slows,
-        }
+by_field!(Beside {
+    comm,
+    window,
+    not_hidden,
+    slows
+});
+
+/// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly by
+/// the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
+pub const CONTENTION: Cited<f64> =
+    Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
+
+/// The compute of one micro-batch on a stage that communication may run beside, and its passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageWindows {
+    /// Weight gradients of the column-cut linears.
+    pub column_weight: Seconds,
+    /// Attention core, forward.
+    pub attention_forward: Seconds,
+    /// Attention core, backward.
+    pub attention_backward: Seconds,
+    /// The linears, forward and backward.
+    pub linear: Seconds,
+    /// The whole forward pass.
+    pub forward: Seconds,
+    /// The whole backward pass.
+    pub backward: Seconds,
+}
+
+/// What a GPU sends, and how long that is on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Time on the wire.
+    pub comm: Seconds,
+}
+
+by_field!(Sent { bytes, comm });
+
+/// One kind of message, of a micro-batch or of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wait {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Its traffic in the forward pass.
+    pub forward: Beside,
+    /// The same in the backward pass.
+    pub backward: Beside,
+    /// Of all that, gradients and weights of routed experts: their data-parallel groups are others.
+    pub experts: Sent,
+}
+
+impl Wait {
+    /// Both passes together.
+    #[must_use]
+    pub fn both(self) -> Beside {
+        self.forward + self.backward
+    }
+    /// What the passes take longer.
+    #[must_use]
+    pub fn exposed(self) -> Seconds {
+        self.both().exposed()
     }
 }
 
-impl Mul<f64> for Beside {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            comm: self.comm * times,
-            window: self.window * times,
-            not_hidden: self.not_hidden * times,
-            slows: self.slows * times,
-        }
-    }
-}
+by_field!(Wait {
+    bytes,
+    forward,
+    backward,
+    experts
+});
 
 #[cfg(test)]
 mod tests {

@@ -5,84 +5,12 @@
 //! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
 //! the pass.
 
-use super::beside::Beside;
+use super::beside::{Beside, CONTENTION, Sent, Wait};
 use super::collective::Fabric;
-use super::shards::CONTENTION;
-use super::waits::{Sent, Wait};
+use super::held::Held;
 use crate::cluster::{Axis, Group};
-use crate::model::{stage_elements, stage_range};
-use crate::run::{Reduction, Saved, Scenario};
+use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
-
-/// Parameters of one GPU, elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Held {
-    /// Outside the routed experts.
-    pub dense: f64,
-    /// Routed experts.
-    pub experts: f64,
-    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too, by
-    /// the shape of the heads.
-    pub copied: [f64; 2],
-}
-
-impl Held {
-    /// Those of one GPU that has `stages`.
-    #[must_use]
-    pub fn of(scenario: &Scenario, stages: &[usize]) -> Self {
-        let (model, layout) = (&scenario.model, &scenario.layout);
-        let ranks = model.key_value_ranks(layout.tp);
-        stages.iter().fold(Self::default(), |sum, stage| {
-            let predicts = scenario.modules_on(*stage) > 0;
-            let held = stage_elements(model, &scenario.stage_layers, *stage, predicts);
-            let copied = |shape: usize| {
-                let ranks = ranks[shape];
-                if layout.tp > ranks {
-                    held.key_value[shape] as f64 / ranks as f64
-                } else {
-                    0.0
-                }
-            };
-            Self {
-                dense: sum.dense + held.dense_per_rank(model, layout.tp),
-                experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
-                copied: [0, 1].map(|shape| sum.copied[shape] + copied(shape)),
-            }
-        })
-    }
-    /// Those that are trained: beside a frozen base its adapters, and copies of the ends.
-    #[must_use]
-    pub fn trained(scenario: &Scenario, stages: &[usize]) -> Self {
-        let Some(adapter) = &scenario.adapter else {
-            return Self::of(scenario, stages);
-        };
-        let (model, layout) = (&scenario.model, &scenario.layout);
-        let end = (model.vocab * model.hidden) as f64 / layout.tp as f64;
-        let mut held = Self::default();
-        for &stage in stages {
-            let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
-            for (kind, layers) in kinds.iter() {
-                let [dense, routed] =
-                    adapter.elements(model, *kind, layout.tp, layout.ep, layout.etp);
-                held.dense += *layers as f64 * dense;
-                held.experts += *layers as f64 * routed;
-            }
-            let last = stage + 1 == scenario.stage_layers.len();
-            let saves = |end| adapter.saved.contains(&end);
-            let ends = [
-                stage == 0 && saves(Saved::Embedding),
-                last && saves(Saved::Head),
-            ];
-            held.dense += ends.into_iter().filter(|saved| *saved).count() as f64 * end;
-        }
-        held
-    }
-    /// All of them.
-    #[must_use]
-    pub fn total(self) -> f64 {
-        self.dense + self.experts
-    }
-}
 
 /// The messages of an update for the parameters that a GPU has held, each on the wire by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,9 +1,9 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
 use super::beside::Beside;
+use super::beside::{Sent, Wait};
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
-use super::waits::{Sent, Wait};
 use crate::cluster::{Axis, Link};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};

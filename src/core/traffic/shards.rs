@@ -4,19 +4,12 @@
 //! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
 //! once for several), over the shard group of the dense weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
-use super::beside::Beside;
+use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
 use super::collective::Fabric;
-use super::gradients::Held;
-use super::waits::{Sent, StageWindows, Wait};
+use super::held::Held;
 use crate::cluster::Group;
 use crate::run::{Reduction, Scenario};
-use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds};
-
-/// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly by
-/// the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
-pub const CONTENTION: Cited<f64> =
-    Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
 
 /// ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward one, a
 /// layer ahead of the compute.

@@ -5,10 +5,10 @@
 //! multiprocessors and memory as the compute they hide behind, which slows it by [`CONTENTION`](super::CONTENTION) of
 //! every hidden second.
 
-use super::beside::Beside;
+use super::beside::{Beside, CONTENTION, StageWindows, Wait};
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
-use super::shards::{CONTENTION, shards};
+use super::shards::shards;
 use super::volume::{
     MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers,
     stage_message, tensor_pairs,
@@ -16,103 +16,6 @@ use super::volume::{
 use crate::cluster::Axis;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
-use std::ops::{Add, Mul};
-
-/// The compute of one micro-batch on a stage that communication may run beside, and its passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StageWindows {
-    /// Weight gradients of the column-cut linears.
-    pub column_weight: Seconds,
-    /// Attention core, forward.
-    pub attention_forward: Seconds,
-    /// Attention core, backward.
-    pub attention_backward: Seconds,
-    /// The linears, forward and backward.
-    pub linear: Seconds,
-    /// The whole forward pass.
-    pub forward: Seconds,
-    /// The whole backward pass.
-    pub backward: Seconds,
-}
-
-/// What a GPU sends, and how long that is on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sent {
-    /// Bytes that a GPU sends.
-    pub bytes: Bytes,
-    /// Time on the wire.
-    pub comm: Seconds,
-}
-
-impl Add for Sent {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            comm: self.comm + other.comm,
-        }
-    }
-}
-
-impl Mul<f64> for Sent {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            bytes: self.bytes * times,
-            comm: self.comm * times,
-        }
-    }
-}
-
-/// One kind of message, of a micro-batch or of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wait {
-    /// Bytes that a GPU sends.
-    pub bytes: Bytes,
-    /// Its traffic in the forward pass.
-    pub forward: Beside,
-    /// The same in the backward pass.
-    pub backward: Beside,
-    /// Of all that, gradients and weights of routed experts: their data-parallel groups are others.
-    pub experts: Sent,
-}
-
-impl Wait {
-    /// Both passes together.
-    #[must_use]
-    pub fn both(self) -> Beside {
-        self.forward + self.backward
-    }
-    /// What the passes take longer.
-    #[must_use]
-    pub fn exposed(self) -> Seconds {
-        self.both().exposed()
-    }
-}
-
-impl Add for Wait {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            forward: self.forward + other.forward,
-            backward: self.backward + other.backward,
-            experts: self.experts + other.experts,
-        }
-    }
-}
-
-impl Mul<f64> for Wait {
-    type Output = Self;
-    fn mul(self, times: f64) -> Self {
-        Self {
-            bytes: self.bytes * times,
-            forward: self.forward * times,
-            backward: self.backward * times,
-            experts: self.experts * times,
-        }
-    }
-}
 
 /// Everything that one micro-batch waits for on a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

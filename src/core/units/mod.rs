@@ -100,6 +100,25 @@ quantity! {
     FlopsPerSecond
 }
 
+/// Adds and scales a structure of quantities field by field.
+macro_rules! by_field {
+    ($name:ident { $($field:ident),* }) => {
+        impl std::ops::Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field),* }
+            }
+        }
+        impl std::ops::Mul<f64> for $name {
+            type Output = Self;
+            fn mul(self, factor: f64) -> Self {
+                Self { $($field: self.$field * factor),* }
+            }
+        }
+    };
+}
+pub(crate) use by_field;
+
 impl Div<BytesPerSecond> for Bytes {
     type Output = Seconds;
     fn div(self, rate: BytesPerSecond) -> Seconds {

@@ -14,6 +14,7 @@ pub(crate) mod llm_foundry;
 pub mod megatron;
 pub mod nanotron;
 pub(crate) mod peft;
+mod program;
 pub mod settings_reader;
 mod settings_writer;
 pub mod toml;
@@ -21,36 +22,19 @@ pub mod torchtitan;
 pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
+mod values;
 pub mod words;
 pub mod yaml;
 
+pub use program::Dialect;
+pub(crate) use values::Entries;
+use values::is_precision;
+pub use values::{Same, alike, computes, same, steps, tokens};
+
 use crate::core::issue::Issue;
 use crate::core::run::registry::{FIELDS, plain};
-use crate::core::run::{
-    AdapterParts, Based, Format, OffloadParts, PrecisionParts, Recompute, Run, Scenario, Value,
-};
+use crate::core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
 use settings_reader::SettingsReader;
-
-/// Names and values of a program's settings; nested ones are dotted.
-pub(crate) type Entries = Vec<(String, Value)>;
-
-/// A program and how it says a Run.
-pub struct Dialect {
-    /// In the JavaScript package and in links of the page: "megatron".
-    pub id: &'static str,
-    /// Its name.
-    pub name: &'static str,
-    /// What a file of it is called.
-    pub file: &'static str,
-    /// The training software of the settings, as far as they tell its release.
-    pub stack: fn(&Entries) -> &'static str,
-    /// Takes them into the Run of the reader.
-    pub read: fn(&mut SettingsReader),
-    /// The settings that say a Run.
-    pub write: fn(&Scenario) -> Entries,
-    /// The text that says them, comments first.
-    pub print: fn(&Entries, &[String]) -> String,
-}
 
 /// All of them.
 pub static DIALECTS: &[&Dialect] = &[
@@ -87,26 +71,6 @@ pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
         "llm-foundry" => llm_foundry::entries(text),
         "llama-factory" | "trl" => trl::entries(text),
         _ => yaml::entries(text),
-    }
-}
-
-/// A setting that a program and a Run count alike.
-pub struct Same {
-    /// The program's name for it.
-    pub name: &'static str,
-    /// The Run's field.
-    pub field: &'static str,
-    /// What the program takes where it is silent; none where silence says nothing.
-    pub default: Option<u64>,
-}
-
-/// A row of a table of [`Same`].
-#[must_use]
-pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
-    Same {
-        name,
-        field,
-        default,
     }
 }
 
@@ -152,24 +116,6 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
     said.collect()
 }
 
-/// What passes compute in: policies of as many bytes may differ by it.
-#[must_use]
-pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
-    match precision.computes() {
-        Format::Fp32 => "fp32",
-        Format::Fp16 => "fp16",
-        Format::Fp8 => "fp8",
-        Format::Fp4 => "fp4",
-        Format::Bf16 => "bf16",
-    }
-}
-
-/// Whether two policies are one: as many bytes of everything, computed in the same.
-#[must_use]
-pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
-    one.resolve() == other.resolve()
-}
-
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
     match key {
@@ -184,25 +130,6 @@ fn unused(run: &Run, key: &str) -> bool {
         key if key.starts_with("precision.") => !run.precision.is_changed(),
         _ => false,
     }
-}
-
-/// Whether `run` keeps the bytes of the policy `id`.
-fn is_precision(run: &Run, id: &'static str) -> bool {
-    let policy: Based<PrecisionParts> = Based::preset(id);
-    run.precision.resolve() == policy.resolve()
-}
-
-/// Tokens that `steps` of `run` see.
-#[must_use]
-pub fn tokens(run: &Run, steps: u64) -> f64 {
-    steps as f64 * run.global_batch as f64 * run.seq_len as f64
-}
-
-/// Steps that see the Run's tokens, if it has a budget.
-#[must_use]
-pub fn steps(run: &Run) -> Option<u64> {
-    let steps = run.tokens_total? / tokens(run, 1);
-    crate::core::units::whole(steps.ceil())
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ pub(crate) mod menu;
 mod ops;
 mod order;
 mod picture;
+mod stamp;
 mod trace;
 
 pub use bars::picture;
-pub use formats::{FORMATS, Format, Stamp, export, launcher, trial};
+pub use formats::{FORMATS, Format, export, launcher, trial};
 pub use ops::ops_csv;
 pub use order::Order;
 pub use picture::{Picture, stacked, svg};
+pub use stamp::Stamp;
 pub use trace::chrome_trace;
 
 use crate::core::report::Evaluation;

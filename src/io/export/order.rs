@@ -1,6 +1,7 @@
 //! An export that the page requests from the second module, as data.
 
-use super::formats::{Stamp, export, trial};
+use super::formats::{export, trial};
+use super::stamp::Stamp;
 use crate::io::link;
 use serde::{Deserialize, Serialize};
 

@@ -101,10 +101,10 @@ impl LogReader {
             self.open(&head).map_err(|issue| vec![issue])?;
         }
         match self.kind {
-            Kind::Text(log) => log.finish(present),
+            Kind::Text(log) => Reading::of(&log.finish(), present),
             Kind::Trace(trace) => trace.finish(present),
             Kind::Snapshot(snapshot) => snapshot.finish(present),
-            Kind::Unknown(_) => Err(vec![Issue::error("", nothing())]),
+            Kind::Unknown(_) => Err(vec![Issue::error("", reading::nothing())]),
         }
     }
 
@@ -126,13 +126,6 @@ impl LogReader {
         }
         Ok(())
     }
-}
-
-/// That nothing of a file is known.
-fn nothing() -> Message {
-    t!(
-        "nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON"
-    )
 }
 
 /// Recognises a file by its first bytes.

@@ -107,7 +107,7 @@ impl Reading {
             }
             None => match heard.dump.run(present) {
                 Some(_) => t!("arguments of a training program"),
-                None => return Err(vec![Issue::error("", super::nothing())]),
+                None => return Err(vec![Issue::error("", nothing())]),
             },
         };
         let mut reading = Self::new(program, present);
@@ -487,4 +487,11 @@ impl Reading {
             self.ratios.push((Multiplier::Gemm, rate / expected));
         }
     }
+}
+
+/// That nothing of a file is known.
+pub(super) fn nothing() -> Message {
+    t!(
+        "nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON"
+    )
 }

@@ -2,8 +2,8 @@
 
 use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};
-use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::sort::sort_by;
+use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
     NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,

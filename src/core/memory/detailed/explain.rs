@@ -425,8 +425,8 @@ fn optimizer_bytes(scenario: &Scenario, part: &Holding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::MemoryMethod;
     use crate::memory::detailed::Detailed;
-    use crate::memory::methods::MemoryMethod;
     use crate::run::Run;
 
     #[test]

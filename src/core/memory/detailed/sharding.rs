@@ -157,8 +157,8 @@ const HOST_BUCKET: f64 = 5e8;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::MemoryMethod;
     use crate::memory::detailed::Detailed;
-    use crate::memory::methods::MemoryMethod;
     use crate::run::{Based, Run};
 
     fn load() -> RankLoad {

@@ -4,11 +4,11 @@
 //! FlashAttention-2, no recomputation, 1F1B. The paper evaluates the first stage; the others follow from its own
 //! equations 8, 9, 12 and 14. Its "GB" are GiB and its GPU memory is the size on the box.
 
-use super::MemoryMethod;
 use crate::explain::{Term, Unit};
 use crate::issue::Issue;
 use crate::memory::assumptions::{LLAMA, MEGATRON, ignored};
 use crate::memory::estimate::{RankLoad, StageMemory};
+use crate::memory::method::MemoryMethod;
 use crate::memory::verdict::Need;
 use crate::run::Scenario;
 use crate::source::FUJII_2024;

@@ -3,11 +3,11 @@
 //! Quantities of the whole model, then divided: every rank gets the same. Multi-head attention, an FFN of 4 h with
 //! dropout masks, scores materialised unless FlashAttention says otherwise. Its GB are 10⁹ bytes.
 
-use super::MemoryMethod;
 use crate::explain::{Term, Unit};
 use crate::issue::Issue;
-use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, ignored};
+use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, TENSORS_ONLY, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
+use crate::memory::method::MemoryMethod;
 use crate::run::{Recompute, Scenario};
 use crate::source::HE_BLOG;
 use crate::t;
@@ -133,7 +133,7 @@ impl MemoryMethod for He {
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
-        ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE])
+        ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE, TENSORS_ONLY])
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {

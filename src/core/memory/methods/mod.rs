@@ -6,13 +6,11 @@ pub mod playbook;
 pub mod uneven;
 
 use super::detailed;
-use super::estimate::{Estimate, RankLoad, StageMemory};
-use super::verdict::Need;
+use super::estimate::{Estimate, RankLoad};
+use super::method::MemoryMethod;
 use crate::explain::Term;
-use crate::issue::Issue;
 use crate::run::{Method, Scenario};
 use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
-use crate::units::Bytes;
 
 /// Something that a source prints and its own formula does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,45 +43,6 @@ pub struct MethodInfo {
     pub leaves_out: &'static [&'static str],
     /// What it prints and does not mean.
     pub slips: &'static [Slip],
-}
-
-/// A way to estimate the memory of a pipeline rank.
-pub trait MemoryMethod: Sync {
-    /// What pipeline rank `rank` holds.
-    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory;
-
-    /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets what
-    /// the detailed one adds for the process and fragmentation.
-    fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
-        Need::of_tensors(scenario, peak)
-    }
-
-    /// What the need is held against.
-    fn capacity(&self, scenario: &Scenario) -> Bytes {
-        scenario.gpu.usable
-    }
-
-    /// What of the Run the method does not know, as warnings.
-    fn ignored(&self, scenario: &Scenario) -> Vec<Issue>;
-
-    /// How the total of [`Self::rank`] comes about.
-    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term;
-
-    /// All ranks.
-    fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
-        let ranks = loads.iter().enumerate();
-        ranks
-            .map(|(rank, load)| self.rank(scenario, rank, load))
-            .collect()
-    }
-
-    /// All ranks, and whether the fullest fits.
-    fn estimate(&self, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-        let per_stage = self.ranks(scenario, loads);
-        let need = |peak| self.need(scenario, peak);
-        let (capacity, ignored) = (self.capacity(scenario), self.ignored(scenario));
-        Estimate::new(per_stage, capacity, need, ignored)
-    }
 }
 
 /// The estimate of every rank by `method`.

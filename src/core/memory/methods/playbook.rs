@@ -2,11 +2,11 @@
 //!
 //! True parameter shapes, activations of the GPT block of Korthikanti 2022: `s b h (34 + 5 a s/h)` a layer.
 
-use super::MemoryMethod;
 use crate::explain::{Term, Unit};
 use crate::issue::Issue;
-use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, ignored};
+use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, TENSORS_ONLY, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
+use crate::memory::method::MemoryMethod;
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
@@ -141,7 +141,11 @@ impl MemoryMethod for Playbook {
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
-        ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD])
+        ignored(
+            scenario,
+            "playbook",
+            &[MULTI_HEAD_GPT, PLAYBOOK_METHOD, TENSORS_ONLY],
+        )
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {

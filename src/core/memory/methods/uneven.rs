@@ -3,11 +3,11 @@
 //! A vision tower and some of the language model on the first rank, the rest behind it; 16 bytes a parameter, one
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
-use super::MemoryMethod;
 use crate::explain::{Provenance, Term, Unit, ceil};
 use crate::issue::Issue;
-use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
+use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, TENSORS_ONLY, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
+use crate::memory::method::MemoryMethod;
 use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
@@ -300,7 +300,11 @@ impl MemoryMethod for Uneven {
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
-        ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN])
+        ignored(
+            scenario,
+            "uneven-pp",
+            &[MULTI_HEAD_GPT_SHAPES, UNEVEN, TENSORS_ONLY],
+        )
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {

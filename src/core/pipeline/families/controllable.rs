@@ -9,7 +9,8 @@
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, repeated};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::repeated;
 use crate::sort::sort;
 
 /// Kinds in the order of the block; W comes behind them.

@@ -3,8 +3,9 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement, parse_ranks};
+use crate::pipeline::registry::{Built, Spec};
 use crate::pipeline::row::Row;
-use crate::pipeline::spec::{Built, MAX_OPS, Spec};
+use crate::pipeline::spec::MAX_OPS;
 use crate::pipeline::{Durations, simulate};
 use crate::t;
 

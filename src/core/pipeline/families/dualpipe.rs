@@ -6,8 +6,9 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
-use crate::pipeline::spec::{Spec, each_rank, runs};
+use crate::pipeline::spec::{each_rank, runs};
 use crate::t;
 use std::collections::VecDeque;
 

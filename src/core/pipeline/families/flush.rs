@@ -6,7 +6,8 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::t;
 
 /// Each rank's backwards run `lag(r)` turns behind its forwards, at most m.

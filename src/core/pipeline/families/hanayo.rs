@@ -9,7 +9,8 @@
 use super::slots::{Grid, units};
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, repeated};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::repeated;
 use std::collections::VecDeque;
 
 /// Slots of an op where units are merged.

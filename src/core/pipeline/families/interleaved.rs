@@ -8,8 +8,9 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
-use crate::pipeline::spec::{Spec, each_rank, runs};
+use crate::pipeline::spec::{each_rank, runs};
 use crate::t;
 
 /// The order in which a rank visits micro-batches and chunks: for each group of `g` consecutive micro-batches (the last

@@ -5,7 +5,8 @@
 use super::weave::{Pattern, Strand, weave};
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 
 /// Micro-batches ascending, the splits of each descending.
 fn backward_index(at: u32, c: u32) -> u32 {

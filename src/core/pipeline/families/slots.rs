@@ -6,7 +6,8 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::sort::sort_by;
 use crate::t;
 

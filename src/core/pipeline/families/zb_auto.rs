@@ -7,7 +7,8 @@ use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, op_count};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::op_count;
 use std::collections::VecDeque;
 
 /// Three choices that the rule leaves open; all eight settings are tried.

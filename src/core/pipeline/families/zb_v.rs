@@ -4,8 +4,9 @@
 
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::spec::each_rank;
 
 /// One rank's list under construction: the next micro-batch of each kind of op.
 struct Rank {

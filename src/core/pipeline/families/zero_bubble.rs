@@ -4,7 +4,8 @@ use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::registry::Spec;
+use crate::pipeline::spec::each_rank;
 use crate::t;
 
 /// B runs `warm_up(r)` turns behind F, at most m, and W `delay(r)` turns behind B.

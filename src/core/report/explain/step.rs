@@ -1,7 +1,8 @@
 //! The step and its compute: formulas with this run's values.
 
 use super::super::Evaluation;
-use super::{count, makespan, ratio, seconds, simulated, wires};
+use super::inputs::{count, makespan, ratio, seconds, simulated};
+use super::wires;
 use crate::explain::{Provenance, Term, Unit};
 use crate::run::Multiplier;
 use crate::t;

@@ -1,7 +1,7 @@
 //! Model FLOPs, utilisation and tokens a second: formulas with this run's values.
 
 use super::super::Evaluation;
-use super::{count, ratio, seconds};
+use super::inputs::{count, ratio, seconds};
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::{

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::super::passes::Pass;
-use super::seconds;
+use super::inputs::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit};

@@ -3,8 +3,8 @@
 //! Rows say what release notes, recipes and published runs say of the software; what they leave open is as in
 //! `megatron-2024`, the default of the format, which holds what fields meant before there were stacks.
 
+use crate::run::OverlapShares;
 use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, TpOverlap};
-use crate::run::{OverlapShares, Software};
 use crate::source::{
     DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE,
     NARAYANAN_2021, NEMO, Source, TORCHTITAN, TORCHTUNE,
@@ -253,6 +253,58 @@ pub static STACKS: &[Stack] = &[
         "pure bf16 with FSDP2; adapters in bf16",
     ),
 ];
+
+/// Everything that the software decides.
+#[allow(clippy::struct_excessive_bools)] // they are what it decides
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Software {
+    /// The attention kernel.
+    pub attention: AttentionKernel,
+    /// Loss kernel.
+    pub cross_entropy: CrossEntropy,
+    /// One kernel for the SwiGLU.
+    pub fused_swiglu: bool,
+    /// Transformer Engine's dummy weight-gradient buffers.
+    pub dummy_wgrad: bool,
+    /// CUDA graphs.
+    pub cuda_graphs: bool,
+    /// What large products reach inside a training step, over what they reach alone.
+    pub gemm: f64,
+    /// Whether a compiler fuses the kernels between products.
+    pub compile: bool,
+    /// Whether kernels of its own fuse them.
+    pub fused_kernels: bool,
+    /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
+    /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
+    pub fsdp: bool,
+    /// Whether keys and values are repeated for every query head before attention.
+    pub repeats_kv: bool,
+    /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
+    pub flat_buffers: bool,
+    /// Whether gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
+    /// the optimizer's step.
+    pub frees_gradients: bool,
+    /// Whether gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
+    pub sums_whole: bool,
+    /// Whether adapters and states are bf16 as the model is.
+    pub trains_bf16: bool,
+    /// Whether dispatch and permutation of tokens are one kernel.
+    pub moe_fused: bool,
+    /// What hides tensor-parallel messages.
+    pub tp_overlap: TpOverlap,
+    /// Share of each window that may hide communication.
+    pub overlap: OverlapShares,
+    /// Bytes a gradient on its way between ranks; none: as it is kept.
+    pub grad_reduce_bytes: Option<f64>,
+    /// How tokens travel to experts.
+    pub moe_dispatch: MoeDispatch,
+    /// Tokens on their way to experts in fp8.
+    pub fp8_dispatch: bool,
+    /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches.
+    pub host: Seconds,
+    /// Nanoseconds of the data loader: times `seq_len`² a sample and rank.
+    pub loader_ns: f64,
+}
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ const EXCHANGES: [(CpComm, &str); 3] = [
 pub fn batch(reader: &mut SettingsReader) {
     let [.., global] = SAME else { return };
     if reader.has(global.name) || !reader.has("--micro-batch-size") {
-        return reader.same(std::slice::from_ref(global), super::DIALECT.name);
+        return reader.same(std::slice::from_ref(global), "Megatron-LM");
     }
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);

@@ -3,8 +3,8 @@
 use super::super::bars::gib;
 use super::super::caption::data;
 use super::{Dials, Live};
+use crate::core::memory::MemoryMethod;
 use crate::core::memory::RankLoad;
-use crate::core::memory::methods::MemoryMethod;
 use crate::core::memory::methods::uneven::{Uneven, split};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, evaluate};

@@ -28,7 +28,7 @@ pub(crate) use states::{base_weights, weights};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
-use super::methods::MemoryMethod;
+use super::method::MemoryMethod;
 use super::verdict::{Need, PROCESS, fragmentation, process};
 use crate::explain::Term;
 use crate::issue::Issue;

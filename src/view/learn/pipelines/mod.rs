@@ -7,7 +7,7 @@ use super::dials::{Dials, Slider, slider};
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Lesson, Live, Step};
 use crate::core::message::Message;
-use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
+use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
 use crate::core::units::{number, show_percent};

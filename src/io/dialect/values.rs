@@ -1,0 +1,63 @@
+//! What the settings of programs are made of, and how a Run's counts are said in them.
+
+use crate::core::run::{Based, Format, PrecisionParts, Run, Value};
+
+/// Names and values of a program's settings; nested ones are dotted.
+pub(crate) type Entries = Vec<(String, Value)>;
+
+/// A setting that a program and a Run count alike.
+pub struct Same {
+    /// The program's name for it.
+    pub name: &'static str,
+    /// The Run's field.
+    pub field: &'static str,
+    /// What the program takes where it is silent; none where silence says nothing.
+    pub default: Option<u64>,
+}
+
+/// A row of a table of [`Same`].
+#[must_use]
+pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
+    Same {
+        name,
+        field,
+        default,
+    }
+}
+
+/// What passes compute in: policies of as many bytes may differ by it.
+#[must_use]
+pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
+    match precision.computes() {
+        Format::Fp32 => "fp32",
+        Format::Fp16 => "fp16",
+        Format::Fp8 => "fp8",
+        Format::Fp4 => "fp4",
+        Format::Bf16 => "bf16",
+    }
+}
+
+/// Whether two policies are one: as many bytes of everything, computed in the same.
+#[must_use]
+pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
+    one.resolve() == other.resolve()
+}
+
+/// Whether `run` keeps the bytes of the policy `id`.
+pub(super) fn is_precision(run: &Run, id: &'static str) -> bool {
+    let policy: Based<PrecisionParts> = Based::preset(id);
+    run.precision.resolve() == policy.resolve()
+}
+
+/// Tokens that `steps` of `run` see.
+#[must_use]
+pub fn tokens(run: &Run, steps: u64) -> f64 {
+    steps as f64 * run.global_batch as f64 * run.seq_len as f64
+}
+
+/// Steps that see the Run's tokens, if it has a budget.
+#[must_use]
+pub fn steps(run: &Run) -> Option<u64> {
+    let steps = run.tokens_total? / tokens(run, 1);
+    crate::core::units::whole(steps.ceil())
+}

@@ -1,0 +1,32 @@
+//! When and where an export was made.
+
+use crate::core::run::Run;
+use crate::io::link::encode;
+
+/// When and where an export was made: the calculator itself has neither clock nor address.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp<'a> {
+    /// As it is to be printed: "2026-11-21".
+    pub date: &'a str,
+    /// Address of the page, without its fragment; empty where there is none.
+    pub address: &'a str,
+}
+
+impl Stamp<'_> {
+    /// "Shardscope 0.1.0, 2026-11-21".
+    #[must_use]
+    pub fn made(&self) -> String {
+        let comma = if self.date.is_empty() { "" } else { ", " };
+        format!(
+            "Shardscope {}{comma}{}",
+            env!("CARGO_PKG_VERSION"),
+            self.date
+        )
+    }
+
+    /// The link of `run`.
+    #[must_use]
+    pub fn link(&self, run: &Run) -> String {
+        format!("{}#{}", self.address, encode(run))
+    }
+}
