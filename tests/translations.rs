@@ -18,7 +18,7 @@ use shardscope::io::logs::{
 };
 use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::base::base;
-use shardscope::view::cluster::crossing::{crossings, reordered_table};
+use shardscope::view::cluster::crossing;
 use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
@@ -223,8 +223,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         leaf("p", "", cluster::busiest(&all)),
         leaf("p", "", cluster::summary(&scene, None)),
         selected(evaluation, 1, wires, unit),
-        crossings(evaluation, 1, wires, unit),
-        reordered_table(evaluation),
+        crossing::Question::new(evaluation, 1, &all, unit).tables(),
         node_table(&scene, 1),
         cluster::tools(evaluation, None, None),
     ]

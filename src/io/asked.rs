@@ -1,9 +1,9 @@
 //! Requests of the page to the second module, which is loaded on first use: it reads and writes other programs' settings,
-//! and holds the lessons.
+//! and holds the lessons and tables that are not seen first.
 
 use super::export::Order;
 use super::import::Question;
-use crate::view::learn;
+use crate::view::{cluster, learn};
 use serde::{Deserialize, Serialize};
 
 /// A question of the page.
@@ -15,4 +15,6 @@ pub enum Asked {
     Export(Order),
     /// A step of a lesson; the answer is a [`learn::Page`].
     Lesson(Box<learn::Question>),
+    /// Which groups leave their node; the answer is a [`crate::view::node::Node`].
+    Crossings(Box<cluster::crossing::Question>),
 }

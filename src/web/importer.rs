@@ -108,6 +108,7 @@ pub fn read_import(question: &[u8]) -> Vec<u8> {
         Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
         Some(Asked::Export(order)) => to_bytes(&order.written()),
         Some(Asked::Lesson(question)) => to_bytes(&question.page()),
+        Some(Asked::Crossings(question)) => to_bytes(&question.tables()),
         None => Vec::new(),
     }
 }

@@ -1,7 +1,9 @@
 //! The ranks of one group: how far apart they stand, how many share a node, which wire joins them.
 
+use serde::{Deserialize, Serialize};
+
 /// Which wire a group talks over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Link {
     /// The scale-up link inside a node.
     Intra,

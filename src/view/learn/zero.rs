@@ -76,7 +76,10 @@ fn copies(dials: &Dials) -> Live {
         t!(
             "This is an all-reduce. Around a ring every rank sends each piece once to be added and once to be spread, whatever the number of ranks: almost twice the gradients."
         ),
-        t!("Here that is {bytes} per GPU and step.", bytes = gib(bytes)),
+        t!(
+            "Here that is {bytes} per GPU and step.",
+            bytes = format!("{} GB", number(bytes / 1e9, 3))
+        ),
     ];
     let parameters =
         run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
@@ -163,7 +166,7 @@ fn overlap(dials: &Dials) -> Live {
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
         t!(
-            "What shows is what does not fit behind the backward pass, and the last bucket. Of {all} on the wire {shown} show.",
+            "What does not fit behind the backward pass is exposed: it lengthens the step, and so does the last bucket. Of {all} on the wire {shown} are exposed.",
             all = show_seconds(Seconds(part(&bars, 0, 1))),
             shown = show_seconds(Seconds(part(&bars, 1, 1)))
         ),

@@ -7,19 +7,22 @@ mod player;
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
 use crate::core::run::registry::field;
+use crate::io::asked::Asked;
 use crate::view::cluster::base::{base, stage_of_tone, tones};
+use crate::view::cluster::crossing::Question;
 use crate::view::cluster::moment::{Waits, op_at};
 use crate::view::cluster::opened::hit;
 use crate::view::cluster::picture::Look as Picture;
 use crate::view::cluster::wires::{Wire, load, wires};
-use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary};
+use crate::view::cluster::{Scene, kinds, ranks, selected, summary};
 use crate::view::node::Node;
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::field::choice_select;
-use crate::web::html::{flag, text, view_once};
+use crate::web::html::{effect, flag, text, view_once};
 use crate::web::i18n::{say, translated};
+use crate::web::import::asked;
 use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -122,6 +125,28 @@ impl Map {
                 .flatten()
                 .map(|drawn| of(&drawn))
         })
+    }
+    /// The tables of what leaves its node, from the second module.
+    fn crossings(self) -> Signal<Node> {
+        let tables = RwSignal::new(Node::none());
+        effect(move || {
+            let Some(drawn) = self.open.get().then(|| self.drawn.get()).flatten() else {
+                return;
+            };
+            let (gpu, unit) = (self.gpu(&drawn), self.state.unit.get());
+            let question = self
+                .traffic
+                .with(|all| Question::new(&drawn.evaluation, gpu, all, unit));
+            // Gone when the effect runs again.
+            let latest = StoredValue::new(());
+            leptos::task::spawn_local(async move {
+                let asked = asked(&Asked::Crossings(Box::new(question))).await;
+                if let (Some(answer), false) = (asked, latest.is_disposed()) {
+                    tables.set(answer);
+                }
+            });
+        });
+        tables.into()
     }
     /// What the chosen block of the timeline, or the selected stage at the instant that is shown, waits for.
     fn waits(self, wires: &[Wire]) -> Option<Waits> {
@@ -236,15 +261,7 @@ fn whole(state: State) -> AnyView {
     let bars = shown(state, move || {
         map.open.get().then(|| Panel::MemoryBars(state.rank()))
     });
-    let crossings = map.view(move |drawn| {
-        crossing::crossings(
-            &drawn.evaluation,
-            map.gpu(drawn),
-            &map.wires(),
-            state.unit.get(),
-        )
-    });
-    let orders = map.view(|drawn| crossing::reordered_table(&drawn.evaluation));
+    let crossings = map.crossings();
     view! {
         <main class="cluster" id="cluster" tabindex="-1" hidden=flag(move || !map.open.get())>
             <div class="cluster-top stale-able" class:stale=flag(move || state.is_stale())>
@@ -280,7 +297,6 @@ fn whole(state: State) -> AnyView {
                     </span>
                 </div>
                 <div use:patched=crossings></div>
-                <div use:patched=orders></div>
             </section>
         </main>
     }
