@@ -18,6 +18,7 @@ use shardscope::io::logs::{
 };
 use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::base::base;
+use shardscope::core::cluster::GroupKind;
 use shardscope::view::cluster::crossing;
 use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
@@ -222,6 +223,11 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         legend(wires, Some(0.1), unit),
         leaf("p", "", cluster::busiest(&all)),
         leaf("p", "", cluster::summary(&scene, None)),
+        leaf(
+            "p",
+            "",
+            cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL),
+        ),
         selected(evaluation, 1, wires, unit),
         crossing::Question::new(evaluation, 1, &all, unit).tables(),
         node_table(&scene, 1),
