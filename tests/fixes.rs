@@ -31,7 +31,7 @@ fn run(link: &str) -> Run {
 
 /// What is said of a Run: its errors, or its report's warnings.
 fn issues(run: &Run) -> Vec<Issue> {
-    evaluate(run).map_or_else(|errors| errors, |evaluation| evaluation.report.warnings)
+    evaluate(run).map_or_else(|errors| errors, |evaluation| evaluation.warnings().to_vec())
 }
 
 /// What is wrong with a fix of `issue`, one of the `all` of `run`.

@@ -391,7 +391,7 @@ fn sound(text: &str, run: &Run) -> Result<Option<Evaluation>, String> {
     match evaluate(run) {
         Err(no) => refusal(text, &no).map(|_| None),
         Ok(evaluation) => {
-            issues(text, &evaluation.report.warnings)?;
+            issues(text, evaluation.warnings())?;
             finite(text, &evaluation.report)?;
             Ok(Some(evaluation))
         }

@@ -6,6 +6,11 @@
 use shardscope::core::pipeline::{Durations, Spec, Stats, build, measure, schedule};
 use shardscope::core::run::Variant;
 
+#[path = "fixes/random.rs"]
+#[allow(dead_code)]
+mod random;
+use random::Random;
+
 type Times = (f64, f64, f64);
 /// Schedule, bubble of the makespan and of the span.
 type Row = (&'static str, f64, f64);
@@ -96,27 +101,71 @@ fn gpipe_holds_m_and_1f1b_min_of_p_minus_r_and_m_and_eager_twice_the_distance_to
     }
 }
 
-#[test]
-fn gpipe_with_uneven_stages_is_sum_plus_m_minus_1_maxima() {
-    let forward = [3.0, 7.0, 2.0, 5.0];
-    let input = [4.0, 1.0, 9.0, 2.0];
-    let weight = [1.0, 3.0, 0.5, 6.0];
-    for m in 1..=12u32 {
-        let mut durations = Durations::unit(4);
-        durations.forward = forward.to_vec();
-        durations.backward_input = input.to_vec();
-        durations.backward_weight = weight.to_vec();
-        let stats = run_with(&spec("gpipe", 4, m), &durations);
-        let back: Vec<f64> = input.iter().zip(weight).map(|(b, w)| b + w).collect();
-        let phase = |times: &[f64]| {
-            let largest = times.iter().copied().fold(0.0, f64::max);
-            times.iter().sum::<f64>() + f64::from(m - 1) * largest
+/// Stages of any lengths, some of them equal, with messages between: some hundred draws.
+fn uneven() -> impl Iterator<Item = (u32, Durations)> {
+    let mut random = Random::new(11);
+    (0..400).map(move |_| {
+        let p = random.one(&[1, 2, 3, 4, 5, 8, 13]);
+        let mut times = || -> Vec<f64> {
+            let lengths = [0.5, 1.0, 1.0, 1.0, 1.25, 2.0, 3.7];
+            (0..p).map(|_| random.one(&lengths)).collect()
         };
-        same(
-            stats.makespan_s,
-            phase(&forward) + phase(&back),
-            "sum + (m-1) max",
-        );
+        let durations = Durations {
+            forward: times(),
+            backward_input: times(),
+            backward_weight: times(),
+            ..Durations::unit(p)
+        };
+        let m = random.one(&[1, 2, 3, 5, 8, 16, 31, 64]);
+        (m, durations.with_p2p(random.one(&[0.0, 0.01, 0.3, 4.0])))
+    })
+}
+
+/// Forwards are a flow shop of p machines, and backwards another one: Σ F + (m - 1) max F + (p - 1) l, and the same of
+/// the backwards. It is what a search takes `GPipe` for.
+#[test]
+fn gpipe_with_uneven_stages_is_two_flow_shops() {
+    for (m, durations) in uneven() {
+        let p = u32::try_from(durations.forward.len()).unwrap();
+        let both = durations
+            .backward_input
+            .iter()
+            .zip(&durations.backward_weight);
+        let back: Vec<f64> = both.map(|(b, w)| b + w).collect();
+        let shop = |times: &[f64]| {
+            let largest = times.iter().copied().fold(0.0, f64::max);
+            times.iter().sum::<f64>()
+                + f64::from(m - 1) * largest
+                + f64::from(p - 1) * durations.p2p
+        };
+        let stats = run_with(&spec("gpipe", p, m), &durations);
+        let printed = shop(&durations.forward) + shop(&back);
+        same(stats.makespan_s, printed, "two flow shops");
+    }
+}
+
+/// Forward i + p - r of rank r waits for its backward i, whose way to the last rank and back takes C: a step is no shorter
+/// than its trips, one for p - r micro-batches, and what is left behind them; on one rank it is as long.
+#[test]
+fn one_f_one_b_is_no_shorter_than_its_round_trips() {
+    for (m, durations) in uneven() {
+        let p = durations.forward.len();
+        let back = |r: usize| durations.backward_input[r] + durations.backward_weight[r];
+        let work = |r: usize| durations.forward[r] + back(r);
+        let trips = |r: usize| {
+            let ahead = u32::try_from(p - r).unwrap();
+            let way = 2.0 * durations.p2p;
+            let once = (r..p).map(work).sum::<f64>() + f64::from(ahead - 1) * way;
+            let before = (0..r).map(work).sum::<f64>() + r as f64 * way;
+            let (whole, left) = ((m - 1) / ahead, (m - 1) % ahead + 1);
+            let rest = f64::from(left) * work(r);
+            before + f64::from(whole) * once + rest.max(once + f64::from(left - 1) * back(r))
+        };
+        let least = (0..p).map(trips).fold(0.0, f64::max);
+        let stats = run_with(&spec("1f1b", u32::try_from(p).unwrap(), m), &durations);
+        let (ours, at_most) = (stats.makespan_s, least + 1e-9 * least);
+        assert!(ours > least - 1e-9 * least, "p={p} m={m}: {ours} {least}");
+        assert!(p > 1 || ours < at_most, "m={m}: {ours} {least}");
     }
 }
 

@@ -254,7 +254,7 @@ fn shown() -> BTreeSet<&'static str> {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
                 cluster_view(&evaluation).iter().for_each(&mut take);
-                for issue in &evaluation.report.warnings {
+                for issue in evaluation.warnings() {
                     take(&line(issue));
                 }
             }

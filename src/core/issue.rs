@@ -68,7 +68,8 @@ pub struct Issue {
     pub field: String,
     /// What is wrong and what would work.
     pub message: Message,
-    /// One click that mends it: as proposed by who found the fault, as tried on the Run in a report or its refusal.
+    /// One click that mends it: as proposed by who found the fault; as tried on the Run in its refusal and in
+    /// `Evaluation::warnings`.
     #[serde(skip)]
     pub fix: Option<Fix>,
     /// Another way out, by another field.

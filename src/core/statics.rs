@@ -1,7 +1,7 @@
 //! Texts that live as long as the program, of texts that another module of it sent. Each is kept once, so what is kept is
 //! bounded by what that module's code says: names of elements and attributes, keys of fields, templates of messages.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -21,6 +21,15 @@ pub(crate) fn kept(text: String) -> Static {
             text
         })
     })
+}
+
+/// Writes one as the name of a variant, which JavaScript gets as the same string object every time:
+/// `#[serde(serialize_with = "statics::name")]`.
+///
+/// # Errors
+/// Those of the serializer.
+pub(crate) fn name<S: Serializer>(text: &Static, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_unit_variant("", 0, text)
 }
 
 /// Reads one: `#[serde(deserialize_with = "statics::text")]`.

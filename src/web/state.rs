@@ -189,7 +189,7 @@ impl State {
     /// Errors of the Run, or warnings where it has none.
     fn of_run(&self) -> Vec<Issue> {
         self.shown.with(|shown| match &shown.evaluation {
-            Some(evaluation) if shown.errors.is_empty() => evaluation.report.warnings.clone(),
+            Some(evaluation) if shown.errors.is_empty() => evaluation.warnings().to_vec(),
             _ => shown.errors.clone(),
         })
     }

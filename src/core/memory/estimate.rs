@@ -84,11 +84,12 @@ pub enum Nature {
 }
 
 /// A named part of a component: "attention output", "CUDA context".
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// The component it is part of.
     pub component: Component,
     /// What it is.
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// How large.
     pub bytes: Bytes,

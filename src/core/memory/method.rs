@@ -39,7 +39,11 @@ pub trait MemoryMethod: Sync {
 
     /// All ranks, and whether the fullest fits.
     fn estimate(&self, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-        let per_stage = self.ranks(scenario, loads);
+        self.of_ranks(scenario, self.ranks(scenario, loads))
+    }
+
+    /// Whether the fullest of all ranks fits.
+    fn of_ranks(&self, scenario: &Scenario, per_stage: Vec<StageMemory>) -> Estimate {
         let need = |peak| self.need(scenario, peak);
         let (capacity, ignored) = (self.capacity(scenario), self.ignored(scenario));
         Estimate::new(per_stage, capacity, need, ignored)

@@ -15,19 +15,29 @@ pub mod recompute;
 pub(crate) mod remedies;
 pub mod verdict;
 
-pub(crate) use detailed::activation_bytes;
 pub use detailed::chunk_activation_bytes;
+pub(crate) use detailed::{Chunks, activation_bytes};
 pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
 pub use method::MemoryMethod;
 pub use verdict::Verdict;
 
 use crate::explain::Term;
-use crate::run::Scenario;
+use crate::run::{Method, Scenario};
+use detailed::Detailed;
 
 /// The memory of every pipeline rank by the method that the Run names.
 #[must_use]
 pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     methods::estimate(scenario.run.memory_method, scenario, loads)
+}
+
+/// The same where what its `chunks` keep is known.
+#[must_use]
+pub(crate) fn estimate_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Estimate {
+    match scenario.run.memory_method {
+        Method::Detailed => Detailed.of_ranks(scenario, detailed::ranks(scenario, chunks, loads)),
+        method => methods::estimate(method, scenario, loads),
+    }
 }
 
 /// How the total of pipeline rank `rank` comes about, by the Run's method.

@@ -1,7 +1,7 @@
 //! What to check when a Run was predicted to fit and ran out of memory, and what no estimate
 //! includes. The changes that make a Run fit are in `report/fit`.
 
-use super::{RankLoad, Verdict, estimate};
+use super::{Chunks, RankLoad, Verdict, estimate_of};
 use crate::issue::Issue;
 use crate::run::{CrossEntropy, Method, OneOf, Optimizer, Recompute, Run, Scenario};
 use crate::t;
@@ -13,7 +13,7 @@ const SHORT: u64 = 128;
 #[must_use]
 pub(crate) fn fused_loss(
     scenario: &Scenario,
-    loads: &[RankLoad],
+    (chunks, loads): (&Chunks, &[RankLoad]),
     verdict: Verdict,
 ) -> Option<Issue> {
     use CrossEntropy::{Megatron, MegatronFused, TeFused};
@@ -23,14 +23,18 @@ pub(crate) fn fused_loss(
         MegatronFused => &[TeFused],
         _ => &[],
     };
+    if fused.is_empty() {
+        return None;
+    }
     // The loss changes the ranks that end the model and no other.
     let last = scenario.stage_layers.len() - 1;
     let ends = |load: &&RankLoad| load.stages.contains(&last);
     let heads: Vec<RankLoad> = loads.iter().filter(ends).cloned().collect();
     let fit = |scenario: &Scenario, loads: &[RankLoad]| {
-        loads.is_empty() || estimate(scenario, loads).verdict() == Verdict::Fits
+        // No loss changes what the layers keep.
+        loads.is_empty() || estimate_of(scenario, chunks, loads).verdict() == Verdict::Fits
     };
-    if fused.is_empty() || fit(scenario, &heads) {
+    if fit(scenario, &heads) {
         return None;
     }
     let fits = |kernel: &&CrossEntropy| {

@@ -115,6 +115,7 @@ fn seek(
     let p = phase.len();
     let mut marks: Vec<Mark> = Vec::new();
     let mut prints: Vec<f64> = Vec::new();
+    let mut unread: Vec<Waiting> = Vec::with_capacity(2 * p);
     for turn in 0..end {
         machine.run(limit(phase, turn));
         let lanes = machine.lanes.iter().zip(phase);
@@ -128,10 +129,10 @@ fn seek(
             }
         }));
         let at = |back: usize| marks.get((turn.checked_sub(back)?) * p..)?.get(..p);
-        let waiting = waiting(machine, phase);
-        prints.push(print(&machine.lanes, &waiting, open));
+        waiting(machine, phase, &mut unread);
+        prints.push(print(&machine.lanes, &unread, open));
         let latest = machine.lanes.iter().map(|lane| lane.free);
-        let size = latest.fold(0.0, f64::max) * (p + waiting.len()) as f64;
+        let size = latest.fold(0.0, f64::max) * (p + unread.len()) as f64;
         let alike = |c: &usize| {
             let one = prints[turn] - prints[turn - c];
             let two = if open {
@@ -152,7 +153,7 @@ fn seek(
             }
             let own = now.iter().zip(before);
             let own: Vec<f64> = own.map(|(now, before)| now.free - before.free).collect();
-            let paces = paces(machine, &waiting, c, (!open).then(|| own[0]))?;
+            let paces = paces(machine, &unread, c, (!open).then(|| own[0]))?;
             Some((c, own, paces))
         });
         if let Some((turns, ranks, paces)) = found {
@@ -160,7 +161,7 @@ fn seek(
                 turn,
                 turns,
                 ranks,
-                waiting: waiting.into_iter().zip(paces).collect(),
+                waiting: unread.into_iter().zip(paces).collect(),
             });
         }
     }
@@ -264,9 +265,9 @@ struct Waiting {
     left: usize,
 }
 
-/// The results that the loops of `phase` have not read yet.
-fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
-    let mut all = Vec::with_capacity(2 * phase.len());
+/// Fills `all` with the results that the loops of `phase` have not read yet.
+fn waiting(machine: &Machine, phase: &Phase, all: &mut Vec<Waiting>) {
+    all.clear();
     for (lane, part) in machine.lanes.iter().zip(phase) {
         let part = &lane.parts[*part];
         let stride = part.stride;
@@ -285,7 +286,6 @@ fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
             }
         }
     }
-    all
 }
 
 /// By how much each of `waiting` is later than the one c turns before; none where that is not the `common` pace, or not

@@ -69,8 +69,8 @@ impl Board {
 /// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn.
 struct Step {
     seconds: f64,
-    needs: Range<u32>,
-    results: Range<u32>,
+    needs: Range<usize>,
+    results: Range<usize>,
 }
 
 /// A loop of a row.
@@ -145,11 +145,12 @@ impl<'a> Machine<'a> {
     pub fn new(order: &'a Order, durations: &'a Durations, in_order: bool, records: bool) -> Self {
         let width = 2 * order.stages as usize;
         let cells = width * order.units() as usize;
+        let items = order.ranks.iter().map(|row| row.written().len()).sum();
         let mut machine = Self {
             lanes: Vec::with_capacity(order.ranks.len()),
-            steps: Vec::new(),
-            needs: Vec::new(),
-            results: Vec::new(),
+            steps: Vec::with_capacity(items),
+            needs: Vec::with_capacity(2 * items),
+            results: Vec::with_capacity(2 * items),
             board: Board::new(cells),
             width,
             durations,
@@ -200,12 +201,10 @@ impl<'a> Machine<'a> {
             let result = result(op).map(|made| self.cell(made));
             self.results.extend(result);
         }
-        #[allow(clippy::cast_possible_truncation)] // an order has at most 2^21 ops
-        let range = |from: usize, to: usize| from as u32..to as u32;
         self.steps.push(Step {
             seconds: self.durations.of_item(item),
-            needs: range(needs_from, self.needs.len()),
-            results: range(results_from, self.results.len()),
+            needs: needs_from..self.needs.len(),
+            results: results_from..self.results.len(),
         });
     }
 
@@ -224,8 +223,7 @@ impl<'a> Machine<'a> {
     pub fn waits(&self, part: &Part) -> &[isize] {
         let steps = &self.steps[part.steps.clone()];
         let ends = steps.first().zip(steps.last());
-        let range = ends.map_or(0..0, |(first, last)| first.needs.start..last.needs.end);
-        &self.needs[range.start as usize..range.end as usize]
+        &self.needs[ends.map_or(0..0, |(first, last)| first.needs.start..last.needs.end)]
     }
 
     /// Runs every rank as far as it comes, the rank r up to `limit(r)`.
@@ -240,15 +238,15 @@ impl<'a> Machine<'a> {
         let lane = &mut self.lanes[rank];
         #[allow(clippy::cast_possible_truncation)] // a rank index comes from a u32 count
         let own = rank as u32 + 1;
+        let by_item = self.records || self.durations.microbatch_scale.is_some();
         while lane.at < limit {
             let Some(part) = lane.parts.get(lane.at.part) else {
                 return;
             };
-            let steps = &self.steps[part.steps.clone()];
             let shift = part.stride * lane.turn();
-            while let Some(step) = steps.get(lane.at.step) {
+            for step in &self.steps[part.steps.start + lane.at.step..part.steps.end] {
                 let mut start = lane.free;
-                for need in &self.needs[step.needs.start as usize..step.needs.end as usize] {
+                for need in &self.needs[step.needs.clone()] {
                     let Some(made) = self.board.made(need + shift) else {
                         self.board.wait(need + shift, own);
                         return;
@@ -261,7 +259,7 @@ impl<'a> Machine<'a> {
                     start = start.max(made.end + crossing);
                 }
                 let mut end = start + step.seconds;
-                if self.records || self.durations.microbatch_scale.is_some() {
+                if by_item {
                     #[allow(clippy::cast_possible_wrap)] // an order has at most 2^21 ops
                     let by = lane.at.turn as i32 * part.source.step;
                     let item = part.source.body[lane.at.step].moved(by);
@@ -270,8 +268,7 @@ impl<'a> Machine<'a> {
                         record(&mut lane.done, item, start, end);
                     }
                 }
-                for result in &self.results[step.results.start as usize..step.results.end as usize]
-                {
+                for result in &self.results[step.results.clone()] {
                     awake.extend(self.board.enter(result + shift, end, own));
                 }
                 if lane.at == Place::default() {

@@ -192,19 +192,21 @@ impl<'a> Alive<'a> {
     }
     /// Those that `items` make, run so many times.
     pub fn add(&mut self, items: &[Item], times: u32) {
-        let ops = items.iter().flat_map(|item| item.ops());
-        for op in ops.filter(|op| op.kind == Kind::F) {
-            if let Some(count) = self.count(op.stage) {
-                *count += times;
+        for item in items {
+            for op in item.ops().filter(|op| op.kind == Kind::F) {
+                if let Some(count) = self.count(op.stage) {
+                    *count += times;
+                }
             }
         }
     }
     /// Without those that `items` free, run so many times.
     pub fn free(&mut self, items: &[Item], times: u32) {
-        let ops = items.iter().flat_map(|item| item.ops());
-        for op in ops.filter(|op| op.kind.frees()) {
-            if let Some(count) = self.count(op.stage) {
-                *count = count.saturating_sub(times);
+        for item in items {
+            for op in item.ops().filter(|op| op.kind.frees()) {
+                if let Some(count) = self.count(op.stage) {
+                    *count = count.saturating_sub(times);
+                }
             }
         }
     }

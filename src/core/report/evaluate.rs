@@ -11,7 +11,7 @@ use super::warnings::{host_memory, much_bubble};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::verdict::{Need, chance};
-use crate::memory::{self, RankLoad};
+use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spans, Spec, Stats, Timeline};
@@ -39,9 +39,23 @@ pub struct Evaluation {
     /// The figures.
     pub report: Report,
     timeline: OnceLock<Timeline>,
+    warnings: OnceLock<Vec<Issue>>,
 }
 
 impl Evaluation {
+    /// The warnings of the report with the fixes that work: tried when they are first asked for, since no figure needs it.
+    #[must_use]
+    pub fn warnings(&self) -> &[Issue] {
+        let mended = || {
+            let built = spec(&self.scenario).ok();
+            mend(
+                &self.scenario.run,
+                built.as_ref(),
+                self.report.warnings.clone(),
+            )
+        };
+        self.warnings.get_or_init(mended)
+    }
     /// When every rank does what: made when it is first asked for, since no figure needs it.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -154,7 +168,8 @@ impl Draft {
             let step_s = step_seconds(durations, order.microbatches);
             stats = stats.in_steady_state(step_s);
         }
-        let loads = loads(scenario, full.as_ref().unwrap_or(&order));
+        let chunks = Chunks::of_kinds(scenario, self.kinds.clone());
+        let loads = loads(scenario, &chunks, full.as_ref().unwrap_or(&order));
         let ends = ends(&self, &loads);
         let (busiest, mut overlap, mut step) = step(&self, &loads, &ends, &stats);
         narrow(&mut step, &self, &loads, &stats);
@@ -162,17 +177,17 @@ impl Draft {
         for row in &mut overlap {
             row.rescale(scale);
         }
-        let (memory, method_warnings) = memory_of(scenario, &loads);
+        let (memory, method_warnings) = memory_of(scenario, &chunks, &loads);
         let verdict = memory.verdict;
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
         all_warnings.extend(method_warnings);
-        all_warnings.extend(memory::remedies::fused_loss(scenario, &loads, verdict));
-        all_warnings.extend(often_reduced(scenario, &loads, verdict));
+        let known = (&chunks, &loads[..]);
+        all_warnings.extend(memory::remedies::fused_loss(scenario, known, verdict));
+        all_warnings.extend(often_reduced(scenario, known, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
-        let all_warnings = mend(&scenario.run, Some(spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,
@@ -212,13 +227,14 @@ impl Draft {
             spans: spans.rescaled(scale),
             report,
             timeline: OnceLock::new(),
+            warnings: OnceLock::new(),
         }
     }
 }
 
 /// Memory of the ranks that hold `loads`, and what the method says of it; the peak is that of a phase that is larger.
-fn memory_of(scenario: &Scenario, loads: &[RankLoad]) -> (Memory, Vec<Issue>) {
-    let estimate = memory::estimate(scenario, loads);
+fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memory, Vec<Issue>) {
+    let estimate = memory::estimate_of(scenario, chunks, loads);
     let (peak_stage, mut peak_bytes) = estimate.peak();
     let (mut need, method) = (estimate.need, scenario.run.memory_method);
     let phases = memory::phases::phases(scenario, loads, &estimate.per_stage);

@@ -1,14 +1,14 @@
 //! What a schedule makes each rank hold: the instant when its activations weigh most.
 
-use crate::memory::{self, RankLoad};
-use crate::pipeline::Order;
+use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::row::{Row, Visit};
 use crate::pipeline::stats::Alive;
+use crate::pipeline::{Kind, Order};
 use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
-pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
-    let bytes = memory::activation_bytes(scenario);
+pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoad> {
+    let bytes = memory::activation_bytes(scenario, chunks);
     let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks
@@ -37,6 +37,8 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
 fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
+    let own = stages.iter().map(|stage| bytes.get(*stage));
+    let bytes: Vec<f64> = own.map(|bytes| bytes.copied().unwrap_or(0.0)).collect();
     let mut alive = Alive::none(stages);
     let mut worst = (alive.counts.clone(), 0.0, 0);
     row.ends(|part| match part {
@@ -46,15 +48,16 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> 
                 alive.free(&[item], 1);
             }
             alive.add(&[item], 1);
-            let counts = &alive.counts;
-            let weight: f64 = counts
-                .iter()
-                .zip(stages)
-                .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
-                .sum();
-            let count = counts.iter().sum::<u32>();
-            if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
-                worst = (counts.clone(), weight, count);
+            // Nothing weighs more without a forward.
+            if item.ops().any(|op| op.kind == Kind::F) {
+                let counts = &alive.counts;
+                let each = counts.iter().zip(&bytes);
+                let weight: f64 = each.map(|(count, bytes)| f64::from(*count) * bytes).sum();
+                let count = counts.iter().sum::<u32>();
+                if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
+                    worst.0.clone_from(counts);
+                    (worst.1, worst.2) = (weight, count);
+                }
             }
             if !pair {
                 alive.free(&[item], 1);
@@ -71,6 +74,7 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::loads;
+    use crate::memory::Chunks;
     use crate::pipeline::Order;
     use crate::report::{evaluate, schedule_ids, with_schedule};
     use crate::run::{Run, Schedule};
@@ -88,6 +92,7 @@ mod tests {
                 assert_eq!(id, "custom");
                 continue;
             };
+            let chunks = Chunks::of(&of.scenario);
             let whole = Order {
                 ranks: of
                     .order
@@ -98,8 +103,8 @@ mod tests {
                 ..of.order.clone()
             };
             assert_eq!(
-                loads(&of.scenario, &of.order),
-                loads(&of.scenario, &whole),
+                loads(&of.scenario, &chunks, &of.order),
+                loads(&of.scenario, &chunks, &whole),
                 "{id}"
             );
         }

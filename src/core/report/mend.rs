@@ -93,7 +93,8 @@ impl Trial<'_> {
                 Tried::Works if at == 0 => {
                     return Some(Fix {
                         label: fix.label,
-                        ..Fix::new(set)
+                        set,
+                        instead: Vec::new(),
                     });
                 }
                 Tried::Works => return Some(Fix::new(set)),

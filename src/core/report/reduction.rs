@@ -1,7 +1,7 @@
 //! ZeRO-2 that reduces gradients after every micro-batch of a pipeline: how often that is, and what would be cheaper.
 
 use crate::issue::Issue;
-use crate::memory::{self, RankLoad, Verdict};
+use crate::memory::{self, Chunks, RankLoad, Verdict};
 use crate::run::{OneOf, Reduction, Scenario};
 use crate::t;
 use crate::units::MemoryUnit;
@@ -13,7 +13,7 @@ const LATER: [Reduction; 2] = [Reduction::Step, Reduction::Group];
 /// `now`: the verdict on the Run as it is, which the offer does not make worse.
 pub(crate) fn often_reduced(
     scenario: &Scenario,
-    loads: &[RankLoad],
+    (chunks, loads): (&Chunks, &[RankLoad]),
     now: Verdict,
 ) -> Option<Issue> {
     let layout = &scenario.layout;
@@ -27,7 +27,7 @@ pub(crate) fn often_reduced(
     let later = LATER.map(|reduction| {
         let mut other = scenario.clone();
         other.run.zero2_reduce = reduction;
-        let estimate = memory::estimate(&other, loads);
+        let estimate = memory::estimate_of(&other, chunks, loads);
         (reduction.id(), other.reductions(), estimate)
     });
     let fitting = later.iter().find(|(_, times, estimate)| {

@@ -71,6 +71,7 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
 
 /// The offloading of the rank of `load`.
 pub(super) fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
+    draft.scenario.offload?;
     let stages = load.stages.iter();
     let passes: Vec<&Pass> = stages
         .filter_map(|stage| draft.passes.get(*stage))

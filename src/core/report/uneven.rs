@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn the_warning_about_a_long_stage_mends_it() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let warnings = &evaluation.report.warnings;
+        let warnings = evaluation.warnings();
         let warning = warnings
             .iter()
             .find(|issue| issue.field == "stage_layers")

@@ -91,9 +91,11 @@ impl Scenario {
         [within(first) - layers.start, layers.end - within(behind)]
     }
 
-    /// `layers` in three: in bf16, as the policy computes, in bf16 again; each with whether it stays in bf16.
-    #[must_use]
-    pub(crate) fn by_precision(&self, layers: Range<u64>) -> [(Range<u64>, bool); 3] {
+    /// `layers` in up to three parts: in bf16, as the policy computes, in bf16 again; each with whether it stays in bf16.
+    pub(crate) fn by_precision(
+        &self,
+        layers: Range<u64>,
+    ) -> impl Iterator<Item = (Range<u64>, bool)> {
         let [first, last] = self.bf16_ends(&layers);
         let (start, end) = (layers.start + first, layers.end - last);
         [
@@ -101,6 +103,8 @@ impl Scenario {
             (start..end, false),
             (end..layers.end, true),
         ]
+        .into_iter()
+        .filter(|(part, _)| !part.is_empty())
     }
 
     /// Whether any layer stays in bf16 under a policy of fewer bits.

@@ -78,6 +78,7 @@ pub const PARTS: [&str; 11] = [
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// One of [`PARTS`].
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// How long it makes the step.
     pub seconds: Seconds,
@@ -115,6 +116,7 @@ fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64)
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MfuBy {
     /// Id of the convention.
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// FLOPs of a token, forward and backward.
     pub flops_per_token: f64,

@@ -13,6 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverlapRow {
     /// "dp", "zero3", "tp", "pp", "cp" or "ep".
+    #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
     /// Bytes that a GPU sends.
     pub bytes_per_gpu: Bytes,

@@ -2,6 +2,7 @@
 
 use super::frozen;
 use super::holding::layers_of;
+use crate::memory::estimate::RankLoad;
 use crate::memory::recompute::Policy;
 use crate::model::{
     Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory,
@@ -190,12 +191,26 @@ impl Chunks {
     /// Those of `scenario`.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
-        let (kinds, mut layers) = (Kinds::new(scenario), Layers::of(scenario));
+        Self::of_kinds(scenario, Kinds::new(scenario))
+    }
+
+    /// Those of `scenario`, whose stages are of `kinds`.
+    #[must_use]
+    pub fn of_kinds(scenario: &Scenario, kinds: Kinds) -> Self {
+        let mut layers = Layers::of(scenario);
         let kept = kinds.sample.iter().map(|stage| layers.kept(*stage));
         Self {
             kept: kept.collect(),
             kinds,
         }
+    }
+
+    /// Whether two ranks hold the same of the same kinds of stages, whatever is in flight.
+    #[must_use]
+    pub fn are_alike(&self, one: &RankLoad, other: &RankLoad) -> bool {
+        let kind = |stage: &usize| self.kinds.of[*stage];
+        let (left, right) = (one.stages.iter().map(kind), other.stages.iter().map(kind));
+        one.weight_versions == other.weight_versions && left.eq(right)
     }
 
     /// What `stage` keeps.

@@ -18,7 +18,7 @@ mod sharding;
 mod states;
 mod transient;
 
-use activations::Chunks;
+pub(crate) use activations::Chunks;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
@@ -44,11 +44,7 @@ impl MemoryMethod for Detailed {
     }
 
     fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
-        let chunks = Chunks::of(scenario);
-        let ranks = loads.iter().enumerate();
-        ranks
-            .map(|(rank, load)| memory_of(scenario, &chunks, rank, load))
-            .collect()
+        ranks(scenario, &Chunks::of(scenario), loads)
     }
 
     fn need(&self, _: &Scenario, peak: Bytes) -> Need {
@@ -73,8 +69,7 @@ pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
 
 /// The same of every global stage.
 #[must_use]
-pub(crate) fn activation_bytes(scenario: &Scenario) -> Vec<f64> {
-    let chunks = Chunks::of(scenario);
+pub(crate) fn activation_bytes(scenario: &Scenario, chunks: &Chunks) -> Vec<f64> {
     let stages = 0..scenario.stage_layers.len();
     let bytes = |stage: usize| {
         let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
@@ -113,11 +108,52 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
 /// One rank, part by part.
 #[must_use]
 pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-    memory_of(scenario, &Chunks::of(scenario), rank, load)
+    let chunks = Chunks::of(scenario);
+    let lasting = Lasting::of(scenario, &chunks, load);
+    memory_of(scenario, &chunks, &lasting, (rank, load))
 }
 
-/// The same where what its `chunks` keep is known.
-fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad) -> StageMemory {
+/// All ranks, where what their `chunks` keep is known.
+pub(crate) fn ranks(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Vec<StageMemory> {
+    let mut known: Vec<(&RankLoad, Lasting)> = Vec::new();
+    let ranks = loads.iter().enumerate().map(|(rank, load)| {
+        let alike = |(other, _): &(&RankLoad, _)| chunks.are_alike(other, load);
+        let at = known.iter().position(alike).unwrap_or(known.len());
+        if at == known.len() {
+            known.push((load, Lasting::of(scenario, chunks, load)));
+        }
+        memory_of(scenario, chunks, &known[at].1, (rank, load))
+    });
+    ranks.collect()
+}
+
+/// What a rank holds whatever is in flight: the same on all ranks whose chunks are alike.
+#[derive(Default)]
+struct Lasting {
+    states: Vec<Item>,
+    buffers: Vec<Buffer>,
+}
+
+impl Lasting {
+    fn of(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Self {
+        if scenario.peaks_by_moment() {
+            return Self::default();
+        }
+        let parts = holdings(scenario, load);
+        Self {
+            states: state_items(scenario, load, &parts).collect(),
+            buffers: buffers(scenario, chunks, load, &parts),
+        }
+    }
+}
+
+/// One rank, where what it holds whatever is in flight is known.
+fn memory_of(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    lasting: &Lasting,
+    (rank, load): (usize, &RankLoad),
+) -> StageMemory {
     let mut memory = StageMemory::empty(rank, load.stage_microbatches());
     let mut allocated = 0.0;
     let add = |item: Item| {
@@ -128,10 +164,12 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad)
         let items = moments::items(scenario, chunks, load);
         items.into_iter().for_each(add);
     } else {
-        let parts = holdings(scenario, load);
-        state_items(scenario, load, &parts)
+        let buffers = head_buffers(scenario, load).into_iter().flatten();
+        let buffers = buffers.chain(lasting.buffers.iter().copied());
+        let states = lasting.states.iter().copied();
+        states
             .chain(activation_items(scenario, chunks, load))
-            .chain(buffer_items(scenario, chunks, load, &parts))
+            .chain(buffers.map(Buffer::item))
             .for_each(add);
     }
     for item in overhead_items(scenario, load, allocated) {
@@ -294,19 +332,25 @@ fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
         .sum()
 }
 
-fn buffer_items(
+/// Logits and what the head reads, where the rank ends the model.
+fn head_buffers(scenario: &Scenario, load: &RankLoad) -> Option<[Buffer; 2]> {
+    let heads = heads_in_flight(scenario, load);
+    (heads > 0.0).then(|| {
+        [
+            Buffer::held("logits", heads * logits::held(scenario)),
+            Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
+        ]
+    })
+}
+
+/// Those that do not depend on what is in flight.
+fn buffers(
     scenario: &Scenario,
     chunks: &Chunks,
     load: &RankLoad,
     holdings: &[Holding],
-) -> impl Iterator<Item = Item> {
-    let heads = heads_in_flight(scenario, load);
+) -> Vec<Buffer> {
     let mut parts = Vec::with_capacity(16);
-    if heads > 0.0 {
-        parts.push(Buffer::held("logits", heads * logits::held(scenario)));
-        let inputs = heads * logits::inputs(scenario);
-        parts.push(Buffer::held("inputs of the head", inputs));
-    }
     if scenario.software.dummy_wgrad {
         parts.push(Buffer::held(
             "dummy weight gradients",
@@ -316,10 +360,7 @@ fn buffer_items(
     parts.push(Buffer::held("library workspaces", workspaces(scenario)));
     parts.extend(transient::transients(scenario, chunks, load));
     parts.extend(sharding::buffers(scenario, load, holdings));
-    parts.into_iter().map(|part| Item {
-        nature: part.nature,
-        ..Item::held(Component::Buffers, part.name, part.bytes)
-    })
+    parts
 }
 
 /// What cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and 4

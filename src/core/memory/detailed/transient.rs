@@ -2,7 +2,7 @@
 
 use super::activations::{Chunks, cut};
 use super::holding::kinds_of;
-use crate::memory::estimate::{Nature, RankLoad};
+use crate::memory::estimate::{Component, Item, Nature, RankLoad};
 use crate::model::{Cut, Ffn};
 use crate::run::{CpComm, Scenario, Schedule};
 
@@ -37,6 +37,13 @@ impl Buffer {
             name,
             bytes,
             nature,
+        }
+    }
+    /// Its part of the memory of a rank.
+    pub fn item(self) -> Item {
+        Item {
+            nature: self.nature,
+            ..Item::held(Component::Buffers, self.name, self.bytes)
         }
     }
 }

@@ -38,7 +38,7 @@ impl Pattern {
 ///
 /// 1F1B is a strand of forwards and one of backwards, as many turns later as its warm-up is long; a gradient of the
 /// weight is a third strand.
-pub(crate) fn weave<const N: usize>(pattern: Pattern, strands: &[Strand; N], pairs: bool) -> Row {
+pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
     let Pattern { units, regular, .. } = pattern;
     let turns = |strand: &Strand, ops: u32| strand.lag..strand.lag + ops;
     let mut bounds: Vec<u32> = strands
@@ -47,23 +47,23 @@ pub(crate) fn weave<const N: usize>(pattern: Pattern, strands: &[Strand; N], pai
         .collect();
     bounds.sort_unstable();
     bounds.dedup();
-    let turn = |turn: u32| {
-        let mut items: [Option<Item>; N] = [None; N];
-        for (at, strand) in strands.iter().enumerate() {
+    let turn = |items: &mut Vec<Item>, turn: u32| {
+        let first = items.len();
+        for strand in strands {
             if !turns(strand, units).contains(&turn) {
                 continue;
             }
             let op = (strand.op)(turn - strand.lag);
-            match items[0] {
-                Some(Item::One(first)) if pairs && first.kind == Kind::F => {
-                    items[0] = Some(Item::Pair(first, op));
+            match items.get_mut(first) {
+                Some(item @ Item::One(_)) if pairs && item.first().kind == Kind::F => {
+                    *item = Item::Pair(item.first(), op);
                 }
-                _ => items[at] = Some(op.into()),
+                _ => items.push(op.into()),
             }
         }
-        items.into_iter().flatten()
     };
     let mut row = Row::default();
+    let mut items = Vec::new();
     for between in bounds.windows(2) {
         let (start, end) = (between[0], between[1]);
         let even = strands.iter().all(|strand| {
@@ -72,8 +72,10 @@ pub(crate) fn weave<const N: usize>(pattern: Pattern, strands: &[Strand; N], pai
         let period = if even { pattern.period } else { end - start };
         let times = (end - start) / period;
         let (whole, step) = (start + times * period, pattern.step.cast_signed());
-        row.repeat((start..start + period).flat_map(turn), times, step);
-        row.extend((whole..end).flat_map(turn));
+        (start..start + period).for_each(|at| turn(&mut items, at));
+        row.repeat(items.drain(..), times, step);
+        (whole..end).for_each(|at| turn(&mut items, at));
+        row.extend(items.drain(..));
     }
     row
 }
