@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // helpers of a test
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
+use shardscope::core::cluster::GroupKind;
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
@@ -18,7 +19,6 @@ use shardscope::io::logs::{
 };
 use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::base::base;
-use shardscope::core::cluster::GroupKind;
 use shardscope::view::cluster::crossing;
 use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;

@@ -400,7 +400,7 @@ mod tests {
             bar.part(3)
         };
         let held = 32.0; // layers: two micro-batches of half of them
-        let saved = (kept(32) - kept(8)) / (held * s as f64 * (32 - 8) as f64);
+        let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
         assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
         let step = &LESSON.steps[2];
         let note = (step.live)(&Dials::new(step, &[2, 0])).note.to_string();

@@ -110,6 +110,15 @@ mod tests {
     }
 
     #[test]
+    fn every_step_is_a_press_away_and_the_open_one_is_marked() {
+        for id in StepId::all() {
+            let html = asked(id, "").overview.to_html();
+            assert_eq!(html.matches("<li").count(), StepId::all().count());
+            assert_eq!(html.matches("aria-current=\"step\"").count(), 1, "{id}");
+        }
+    }
+
+    #[test]
     fn sliders_stand_where_a_link_says_and_at_the_nearest_value_else() {
         let step = StepId::named("pipelines.4").unwrap();
         let positions = |sliders: &str| -> (String, usize) {

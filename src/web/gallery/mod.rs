@@ -196,11 +196,15 @@ impl Page {
     /// The schedules that have figures and no picture yet, with their places in [`Variant::all`], the nearest to what is in
     /// sight first.
     fn undrawn(self) -> Vec<(usize, Variant)> {
-        let drawn = |variant| {
-            let all = self.sketches.read_untracked();
-            all.iter().any(|(of, _)| *of == variant)
+        // The view may be gone by now.
+        let all = (
+            self.sketches.try_read_untracked(),
+            self.rows.try_read_untracked(),
+        );
+        let (Some(sketches), Some(rows)) = all else {
+            return Vec::new();
         };
-        let rows = self.rows.read_untracked();
+        let drawn = |variant| sketches.iter().any(|(of, _)| *of == variant);
         let rows = rows.1.iter().enumerate();
         let mut left: Vec<_> = rows
             .filter(|(_, row)| row.figures.is_ok() && !drawn(row.variant))
