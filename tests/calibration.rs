@@ -10,8 +10,8 @@ mod common;
 
 use shardscope::core::accuracy::{FILES, Measured};
 use shardscope::core::calibrate::{
-    Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, SHOWN, Standing, TIGHT,
-    WIDE, fit, leave_one_out, mixture, posterior, spread,
+    Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, Standing, TIGHT, WIDE, fit,
+    leave_one_out, mixture, posterior, spread,
 };
 use shardscope::core::report::{FOUR_OF_FIVE, evaluate};
 use shardscope::core::run::{MULTIPLIERS, Multiplier, Recompute, Run, Vector};
@@ -141,14 +141,7 @@ fn fitted(method: Method, data: &[Datum], start: &Vector) -> Posterior {
 }
 
 /// Mean error over the rows not drawn, and how many of them the range holds, over `draws` draws of `k` rows.
-fn protocol(
-    rows: &[Row],
-    method: Method,
-    unknown: bool,
-    k: usize,
-    draws: usize,
-    usual: f64,
-) -> (f64, f64) {
+fn protocol(rows: &[Row], method: Method, unknown: bool, k: usize, draws: usize) -> (f64, f64) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ (k as u64 + 1));
     let (mut error, mut held, mut count) = (0.0, 0.0, 0.0);
     for _ in 0..draws {
@@ -173,9 +166,9 @@ fn protocol(
             f64::midpoint(scales[(scales.len() - 1) / 2], scales[scales.len() / 2])
         };
         let noise = if unknown || method != Method::Mixture {
-            usual
+            NOISE
         } else {
-            spread(&data, &leave_one_out(&data), usual)
+            spread(&data, &leave_one_out(&data))
         };
         for (at, row) in rows.iter().enumerate() {
             if chosen.contains(&at) {
@@ -194,17 +187,13 @@ fn protocol(
     (100.0 * error / count, 100.0 * held / count)
 }
 
-fn usual(source: usize) -> f64 {
-    if SOURCES[source].1 { SHOWN.1 } else { SHOWN.0 }
-}
-
 /// A line of the protocol: mean error and held share of every source at each k.
 fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len()]> {
     let one = |index: usize| {
         KS.map(|k| {
             let once = if k == 0 && !unknown { 1 } else { draws };
             let k = k.min(source(index).len() - 1);
-            protocol(source(index), method, unknown, k, once, usual(index))
+            protocol(source(index), method, unknown, k, once)
         })
     };
     (0..SOURCES.len()).map(one).collect()
@@ -311,7 +300,7 @@ fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
 #[test]
 fn one_run_teaches_a_source_of_one_recipe() {
     for index in [7, 9] {
-        let of = |k| protocol(source(index), Method::Mixture, false, k, 20, usual(index)).0;
+        let of = |k| protocol(source(index), Method::Mixture, false, k, 20).0;
         let (before, after) = (of(0), of(1));
         println!(
             "{}: {before:.1} % before, {after:.1} % after a run",
@@ -325,7 +314,7 @@ fn one_run_teaches_a_source_of_one_recipe() {
 #[test]
 fn constants_beat_a_scale_where_nothing_was_fitted() {
     for index in [0, 6] {
-        let of = |method| protocol(source(index), method, true, 5, 20, usual(index)).0;
+        let of = |method| protocol(source(index), method, true, 5, 20).0;
         let (scale, constants) = (of(Method::Scale), of(Method::Mixture));
         println!(
             "{}: scale {scale:.1} %, constants {constants:.1} %",

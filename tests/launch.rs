@@ -5,7 +5,7 @@
 
 use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
-use shardscope::core::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
+use shardscope::core::run::{Based, OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
 use shardscope::io::dialect::{DIALECTS, Dialect, dialect, entries};
 use shardscope::io::import::{Meaning, read};
 use std::collections::BTreeSet;
@@ -303,6 +303,7 @@ fn talkative() -> Vec<Run> {
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
         runs.push(Run {
             recompute,
+            stack: Based::preset("megatron-2025"),
             ..Run::default()
         });
     }
@@ -349,4 +350,40 @@ fn a_batch_job_says_its_nodes() {
         (run.gpus, run.gpus_per_node, run.tp, run.pp),
         (128, Some(4), 4, 8)
     );
+}
+
+/// `arguments.py` has no overlap of tensor parallelism unless `--tp-comm-overlap` stands there, and refuses it without sequence
+/// parallelism; the recipes of `NeMo` set it in 2025.
+#[test]
+fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
+    let megatron = dialect("megatron").unwrap();
+    let launch = |settings: &str| {
+        let run = shardscope::io::link::decode(&format!("v=1&stack=megatron-2025&{settings}")).run;
+        let written = (megatron.write)(&Scenario::new(&run).unwrap());
+        (megatron.print)(&written, &[])
+    };
+    let script = launch("tp=4");
+    assert!(script.contains("--tp-comm-overlap"), "{script}");
+    for without in [
+        "tp=1",
+        "tp=4&sequence_parallel=false",
+        "tp=4&stack.tp_overlap=none",
+    ] {
+        assert!(!launch(without).contains("--tp-comm-overlap"), "{without}");
+    }
+    let mut present = Run {
+        stack: Based::preset("megatron-2025"),
+        ..Run::default()
+    };
+    let overlap = |script: &str, present: &Run| {
+        let read = read(script, present).unwrap();
+        field("stack.tp_overlap")
+            .unwrap()
+            .text(&read.run.resolved())
+    };
+    assert_eq!(overlap(&script, &present).as_deref(), Some("userbuffers"));
+    let bare = script.replace("    --tp-comm-overlap \\\n", "");
+    assert_eq!(overlap(&bare, &present).as_deref(), Some("none"));
+    present.stack = Based::preset("megatron-2024");
+    assert_eq!(overlap(&script, &present).as_deref(), Some("userbuffers"));
 }

@@ -2,6 +2,8 @@
 //! numbers, and whatever else a file may hold.
 #![allow(clippy::unwrap_used, clippy::format_push_string)] // helpers that tests share
 
+#[path = "logs/around.rs"]
+mod around;
 #[path = "logs/formats.rs"]
 mod formats;
 

@@ -6,9 +6,9 @@ use super::learned::{Lesson, Standing, lessons, standings};
 use super::memory::MemoryFit;
 use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, mixture};
-use super::{RATIO_NOISE, shown_noise};
+use super::{NOISE, RATIO_NOISE};
 use crate::issue::Issue;
-use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
+use crate::run::{MULTIPLIERS, Profile, Run, Vector};
 use serde::{Deserialize, Serialize};
 
 /// The exact model and its components agree to this in the logarithm of a step.
@@ -55,7 +55,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
     }
     let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
     let apart = leave_one_out(&data);
-    let spread = spread(&data, &apart, usual_spread(&measured));
+    let spread = spread(&data, &apart);
     Ok(Fit {
         standings: standings(observations, &measured, &found, &apart)?,
         lessons: lessons(&measured, &found),
@@ -103,7 +103,6 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
             components: Components::alone(*kind),
             log_seconds: ratio.ln(),
             sigma: RATIO_NOISE,
-            shown: super::SHOWN.0,
             is_step: false,
         });
         measured.extend(alone);
@@ -112,13 +111,11 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
         };
         let named = |issues| named(index, issues);
         let components = Components::of(&observation.run, at).map_err(named)?;
-        let scenario = Scenario::new(&observation.run).map_err(named)?;
         measured.push(Measured {
             observation: index,
             components,
             log_seconds: seconds.ln(),
             sigma: observation.sigma,
-            shown: shown_noise(&scenario),
             is_step: true,
         });
     }
@@ -151,28 +148,18 @@ pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
         .collect()
 }
 
-/// How far runs lie from the model besides what the multipliers leave open: `usual`, what published ones do, and from
+/// How far runs lie from the model besides what the multipliers leave open: [`NOISE`], what published ones do, and from
 /// five runs on also what each of them does when it is left out; `apart` are the fits without each.
 #[must_use]
-pub fn spread(data: &[Datum], apart: &[Posterior], usual: f64) -> f64 {
+pub fn spread(data: &[Datum], apart: &[Posterior]) -> f64 {
     let count = data.len() as f64;
     if count < SPREAD_RUNS {
-        return usual;
+        return NOISE;
     }
     let own = data.iter().zip(apart).map(|(one, without)| {
         let (log, variance) = without.predict(one.components);
-        let off = (one.log_seconds - log).clamp(-3.0 * usual, 3.0 * usual);
+        let off = (one.log_seconds - log).clamp(-3.0 * NOISE, 3.0 * NOISE);
         (off * off - variance).max(0.0)
     });
-    ((SPREAD_RUNS * usual * usual + own.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
-}
-
-/// What predictions like `measured` are shown with while few runs are known.
-fn usual_spread(measured: &[Measured]) -> f64 {
-    let sum: f64 = measured.iter().map(|one| one.shown).sum();
-    if measured.is_empty() {
-        super::SHOWN.0
-    } else {
-        sum / measured.len() as f64
-    }
+    ((SPREAD_RUNS * NOISE * NOISE + own.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
 }

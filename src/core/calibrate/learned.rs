@@ -1,5 +1,6 @@
 //! What became of each multiplier and of each run: learned, not informed, standing out.
 
+use super::NOISE;
 use super::components::Components;
 use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, TIGHT, WIDE, mixture, prediction_sd};
@@ -107,7 +108,7 @@ pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
 /// Distance of `one` from what `without` it is predicted, in standard deviations.
 fn distance(one: &Measured, without: &Posterior) -> f64 {
     let log = without.predict(&one.components).0;
-    (one.log_seconds - log) / prediction_sd(without, &one.components, one.shown)
+    (one.log_seconds - log) / prediction_sd(without, &one.components, NOISE)
 }
 
 /// Whether each of `measured` agrees; `apart` are the fits without each. Of several that do not, the odd one is that

@@ -28,23 +28,11 @@ pub use request::{
 };
 pub use suspects::Suspect;
 
-use crate::run::Scenario;
-
-/// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes.
+/// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes, and what
+/// a prediction is shown with while few runs are known. By the protocol of `tests/calibration.rs`, where the range of four in
+/// five has to hold 70 to 90 % of the rows: 86 to 88 % of dense models, 82 to 86 % of those with experts.
 pub const NOISE: f64 = 0.07;
 /// The same of a kind of work that was measured by itself: a benchmark is not a training step.
 pub(crate) const RATIO_NOISE: f64 = 0.1;
 /// The same of a figure that covers evaluation, saving and the first steps, such as a trainer's whole runtime.
 pub const COARSE_NOISE: f64 = 0.15;
-/// What a prediction is shown with while few runs are known: dense models, and those with experts. Measured by the protocol
-/// of `tests/calibration.rs`, where the range has to hold 70 to 90 % of the rows: 86 to 88 % of dense ones, 78 to 86 % of the others.
-pub const SHOWN: (f64, f64) = (0.07, 0.10);
-
-/// What a prediction like `scenario` is shown with while few runs are known.
-fn shown_noise(scenario: &Scenario) -> f64 {
-    if scenario.model.moe.is_some() {
-        SHOWN.1
-    } else {
-        SHOWN.0
-    }
-}

@@ -167,8 +167,6 @@ pub(super) struct Measured {
     pub log_seconds: f64,
     /// Its standard deviation.
     pub sigma: f64,
-    /// What a prediction like it is shown with while few runs are known.
-    pub shown: f64,
     /// Whether it is a step rather than a kind of work by itself.
     pub is_step: bool,
 }

@@ -66,11 +66,20 @@ impl Board {
     }
 }
 
-/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn.
+/// No cell.
+const NONE: isize = isize::MIN;
+
+/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn, those of a pair's
+/// second op behind those of its first.
 struct Step {
     seconds: f64,
-    needs: Range<usize>,
-    results: Range<usize>,
+    needs: [isize; 5],
+    results: [isize; 2],
+}
+
+/// Those of a step.
+fn cells(of: &[isize]) -> impl Iterator<Item = isize> {
+    of.iter().copied().take_while(|cell| *cell != NONE)
 }
 
 /// A loop of a row.
@@ -130,9 +139,6 @@ impl Lane<'_> {
 pub(super) struct Machine<'a> {
     pub lanes: Vec<Lane<'a>>,
     steps: Vec<Step>,
-    /// Cells that items wait for and that they make, in the first turn.
-    needs: Vec<isize>,
-    results: Vec<isize>,
     pub board: Board,
     width: usize,
     durations: &'a Durations,
@@ -149,8 +155,6 @@ impl<'a> Machine<'a> {
         let mut machine = Self {
             lanes: Vec::with_capacity(order.ranks.len()),
             steps: Vec::with_capacity(items),
-            needs: Vec::with_capacity(2 * items),
-            results: Vec::with_capacity(2 * items),
             board: Board::new(cells),
             width,
             durations,
@@ -190,22 +194,25 @@ impl<'a> Machine<'a> {
     }
 
     fn compile(&mut self, item: Item, order: &Order, in_order: bool) {
-        let (needs_from, results_from) = (self.needs.len(), self.results.len());
+        let mut step = Step {
+            seconds: self.durations.of_item(item),
+            needs: [NONE; 5],
+            results: [NONE; 2],
+        };
+        let (mut waits, mut makes) = (step.needs.iter_mut(), step.results.iter_mut());
         for op in item.ops() {
             let own = |need: &Need| match *need {
                 Need::Forward(stage, _) | Need::Gradient(stage, _) => stage == op.stage,
             };
-            for need in needs(op, order).filter(|need| !(in_order && own(need))) {
-                self.needs.push(self.cell(need));
+            let others = needs(op, order).filter(|need| !(in_order && own(need)));
+            for (need, cell) in others.zip(&mut waits) {
+                *cell = self.cell(need);
             }
-            let result = result(op).map(|made| self.cell(made));
-            self.results.extend(result);
+            for (made, cell) in result(op).into_iter().zip(&mut makes) {
+                *cell = self.cell(made);
+            }
         }
-        self.steps.push(Step {
-            seconds: self.durations.of_item(item),
-            needs: needs_from..self.needs.len(),
-            results: results_from..self.results.len(),
-        });
+        self.steps.push(step);
     }
 
     fn cell(&self, need: Need) -> isize {
@@ -220,10 +227,9 @@ impl<'a> Machine<'a> {
         self.board.made(self.cell(need)).is_some()
     }
     /// Cells that the loop of a lane waits for in its first turn.
-    pub fn waits(&self, part: &Part) -> &[isize] {
-        let steps = &self.steps[part.steps.clone()];
-        let ends = steps.first().zip(steps.last());
-        &self.needs[ends.map_or(0..0, |(first, last)| first.needs.start..last.needs.end)]
+    pub fn waits(&self, part: &Part) -> impl Iterator<Item = isize> {
+        let steps = self.steps[part.steps.clone()].iter();
+        steps.flat_map(|step| cells(&step.needs))
     }
 
     /// Runs every rank as far as it comes, the rank r up to `limit(r)`.
@@ -246,7 +252,7 @@ impl<'a> Machine<'a> {
             let shift = part.stride * lane.turn();
             for step in &self.steps[part.steps.start + lane.at.step..part.steps.end] {
                 let mut start = lane.free;
-                for need in &self.needs[step.needs.clone()] {
+                for need in cells(&step.needs) {
                     let Some(made) = self.board.made(need + shift) else {
                         self.board.wait(need + shift, own);
                         return;
@@ -268,7 +274,7 @@ impl<'a> Machine<'a> {
                         record(&mut lane.done, item, start, end);
                     }
                 }
-                for result in &self.results[step.results.clone()] {
+                for result in cells(&step.results) {
                     awake.extend(self.board.enter(result + shift, end, own));
                 }
                 if lane.at == Place::default() {

@@ -35,8 +35,8 @@ pub struct StageWaits {
 }
 
 impl StageWaits {
-    fn all(&self) -> [Wait; 5] {
-        [self.tp, self.cp, self.ep, self.zero3, self.gradients]
+    fn all(&self) -> [&Wait; 5] {
+        [&self.tp, &self.cp, &self.ep, &self.zero3, &self.gradients]
     }
     /// What the forward pass waits for.
     #[must_use]

@@ -119,7 +119,7 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
     match key {
-        "sequence_parallel" => run.tp == 1,
+        "sequence_parallel" | "stack.tp_overlap" | "overlap.tp" => run.tp == 1,
         "cp_comm" => run.cp == 1,
         "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
         | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),

@@ -1,10 +1,11 @@
 //! A text log, line by line, down to a few numbers.
 
-use super::dump::Dump;
+use super::dump::{Dump, Taken};
 use super::line::{Lines, number};
 use super::nccl::{Mamf, Nccl};
-use super::patterns::{PATTERNS, Pattern, Program, Quantity, matches};
+use super::patterns::{PATTERNS, Pattern, Program, Quantity, STATED, matches};
 use super::steps::Series;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// What a log has said so far.
@@ -32,9 +33,17 @@ pub(crate) struct Heard {
     /// What an out-of-memory message needed, GiB: at least.
     pub ran_out: Option<f64>,
     /// The progress bar that takes longest: its steps, and the seconds of all.
-    bar: (u64, f64),
+    pub(super) bar: (u64, f64),
     /// The step of the last line that printed one.
-    step: Option<u64>,
+    pub(super) step: Option<u64>,
+    /// First and last step by program.
+    numbers: BTreeMap<Program, (u64, u64)>,
+    /// Runs that began before this one.
+    pub begun: u64,
+    /// The last of them that told of steps.
+    earlier: Option<Box<Heard>>,
+    /// The batch grew while it ran.
+    pub grown: bool,
 }
 
 impl Log {
@@ -48,24 +57,36 @@ impl Log {
     pub fn finish(mut self) -> Heard {
         let heard = &mut self.heard;
         self.lines.end(|line| heard.line(line));
-        self.heard
+        let begun = heard.begun;
+        let earlier = heard.earlier.take().filter(|_| !heard.has_steps());
+        let heard = earlier.map_or(self.heard, |earlier| *earlier);
+        Heard { begun, ..heard }
     }
 }
 
 impl Heard {
-    /// The series of a quantity, of the program that printed most of it.
+    /// The series of a quantity, of the program that printed it most often; of two the first by [`Program`].
     #[must_use]
     pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
-        let all = self
-            .series
-            .iter()
-            .filter(|(_, of, series)| *of == quantity && !series.is_empty());
-        let lines = |program: &Program| self.programs.get(program).copied().unwrap_or(0);
-        all.max_by_key(|(program, ..)| lines(program))
-            .map(|(program, _, series)| (*program, series))
+        let all = self.series.iter().filter(|(_, of, _)| *of == quantity);
+        let longest = all.max_by_key(|(program, _, series)| (series.len(), Reverse(*program)))?;
+        let (program, _, series) = longest;
+        (!series.is_empty()).then_some((*program, series))
     }
 
-    fn add(&mut self, program: Program, quantity: Quantity, value: f64) {
+    /// What wrote it: of the programs that tell of steps, if any does, the one of most lines.
+    #[must_use]
+    pub(crate) fn program(&self) -> Option<Program> {
+        let steps = |of: Program| {
+            let mut own = self.series.iter().filter(|(program, ..)| *program == of);
+            own.any(|(_, what, _)| what.is_step())
+        };
+        let all = self.programs.iter();
+        let most = all.max_by_key(|(program, lines)| (steps(**program), **lines));
+        most.map(|(program, _)| *program)
+    }
+
+    pub(super) fn add(&mut self, program: Program, quantity: Quantity, value: f64) {
         let step = self.step;
         let known = self.series.iter_mut();
         let found = known
@@ -82,15 +103,65 @@ impl Heard {
     }
 
     fn line(&mut self, line: &str) {
-        if self.dump.take(line) || self.nccl.take(line) || self.mamf.take(line) {
+        match self.dump.take(line, self.has_steps()) {
+            Taken::No => {}
+            Taken::Yes => return,
+            Taken::OfAnotherRun => {
+                self.begin_again();
+                self.dump.take(line, false);
+                return;
+            }
+        }
+        if self.nccl.take(line) || self.mamf.take(line) {
             return;
         }
         let Some(pattern) = PATTERNS.iter().find(|pattern| matches(pattern, line)) else {
+            if let Some((key, value)) = stated(line) {
+                self.set(key, value);
+            }
             return;
         };
         if self.special(pattern, line) {
             *self.programs.entry(pattern.program).or_default() += 1;
         }
+    }
+
+    /// What follows is of another run: what was heard is put aside, settings stay until they are said again.
+    fn begin_again(&mut self) {
+        let next = Self {
+            begun: self.begun + 1,
+            dump: self.dump.clone(),
+            settings: self.settings.clone(),
+            nccl: std::mem::take(&mut self.nccl),
+            mamf: std::mem::take(&mut self.mamf),
+            ..Self::default()
+        };
+        let mut before = std::mem::replace(self, next);
+        let earlier = before.earlier.take();
+        self.earlier = if before.has_steps() {
+            Some(Box::new(before))
+        } else {
+            earlier
+        };
+    }
+
+    /// Whether it tells how long a step takes.
+    pub(super) fn has_steps(&self) -> bool {
+        let mut steps = self.series.iter().filter(|(_, what, _)| what.is_step());
+        steps.any(|(.., series)| !series.is_empty())
+    }
+
+    /// Takes a setting; another value than before, behind steps, is of another run.
+    pub(super) fn set(&mut self, key: &'static str, value: f64) {
+        let known = self.settings.iter().position(|(known, _)| *known == key);
+        let Some(at) = known else {
+            return self.settings.push((key, value));
+        };
+        let differs = self.settings[at].1 != value;
+        if differs && self.has_steps() && !PER_BATCH.contains(&key) {
+            self.begin_again();
+        }
+        self.settings[at].1 = value;
     }
 
     /// The numbers of a line that matches; false where it has none after all.
@@ -99,6 +170,7 @@ impl Heard {
             Program::NvidiaSmi => self.smi(line),
             Program::PyTorch => self.pytorch(line),
             Program::ProgressBar => self.progress_bar(line),
+            Program::Torchtitan if pattern.numbers.is_empty() => self.mesh(line),
             _ => self.numbers(pattern, line),
         }
     }
@@ -117,109 +189,59 @@ impl Heard {
             let value = value * scale;
             any = true;
             match quantity {
-                Quantity::Iteration => self.step = crate::core::units::whole(value),
-                Quantity::Setting(key) => self.settings.push((key, value)),
-                Quantity::SeqLen => self.settings.push(("seq_len", value)),
-                Quantity::MicroBatch => self.settings.push(("micro_batch", value)),
+                Quantity::Iteration => self.step(pattern, value),
+                Quantity::Setting(key) => self.set(key, value),
+                Quantity::GlobalBatch => self.batch(pattern.program, value),
                 other => self.add(pattern.program, *other, value),
             }
         }
-        self.settings.truncate(1000);
         any
     }
 
-    /// `86224MiB / 97871MiB`, or a line of `--query-gpu=memory.used,memory.total --format=csv`: `86224 MiB, 97871 MiB`.
-    fn smi(&mut self, line: &str) -> bool {
-        let Some((before, behind)) = line.split_once("MiB") else {
-            return false;
+    /// Takes the number of a step; one that is not behind the first of the run begins another.
+    fn step(&mut self, pattern: &Pattern, number: f64) {
+        self.step = crate::core::units::whole(number);
+        let is_step = pattern.numbers.iter().any(|(_, what, _)| what.is_step());
+        let (Some(step), true) = (self.step, is_step) else {
+            return;
         };
-        let used = before.trim_end().rsplit(|c: char| !c.is_ascii_digit());
-        let used = used.take(1).find_map(|used| used.parse::<f64>().ok());
-        let total = number(behind.trim_start_matches([' ', '/', ',']));
-        let total = total.filter(|(_, unit)| unit.trim_start().starts_with("MiB"));
-        let (Some(one), Some(other)) = (used, total.map(|(value, _)| value)) else {
-            return false;
-        };
-        // The query has them in any order.
-        let (used, total) = (one.min(other), one.max(other) / 1024.0);
-        self.step = Some(1);
-        self.add(Program::NvidiaSmi, Quantity::Device, used / 1024.0);
-        self.add(Program::NvidiaSmi, Quantity::DeviceMemory, total);
-        true
+        let known = self.numbers.get(&pattern.program).copied();
+        let (first, last) = known.unwrap_or((step, step));
+        if step <= first && last > first + 1 {
+            self.begin_again();
+            self.step = Some(step);
+            self.numbers.insert(pattern.program, (step, step));
+        } else {
+            let both = (first.min(step), last.max(step));
+            self.numbers.insert(pattern.program, both);
+        }
     }
 
-    /// `| Allocated memory | 1062 MB | 4877 MB |`: current and peak, "MB" and "MiB" both of 2²⁰ bytes; and what an
-    /// out-of-memory message says.
-    fn pytorch(&mut self, line: &str) -> bool {
-        let gib = |text: &str| {
-            let (value, unit) = number(text)?;
-            let scale = match unit.trim_start().get(..1)? {
-                "K" => 1.0 / 1_048_576.0,
-                "M" => 1.0 / 1024.0,
-                "G" => 1.0,
-                "T" => 1024.0,
-                _ => return None,
-            };
-            Some(value * scale)
-        };
-        if let Some((_, behind)) = line.split_once("Tried to allocate") {
-            let part = |word: &str| gib(behind.split_once(word)?.1);
-            let (Some(tried), Some(total)) = (gib(behind), part("ty of")) else {
-                return false;
-            };
-            let free = part("of which").unwrap_or(0.0);
-            self.ran_out = Some(self.ran_out.unwrap_or(0.0).max(total - free + tried));
-            self.step = Some(1);
-            self.add(Program::PyTorch, Quantity::DeviceMemory, total);
-            return true;
+    /// Takes the sequences of a step; steps of a smaller batch, before it grew, are let go.
+    fn batch(&mut self, program: Program, batch: f64) {
+        let before = self.series_of(Quantity::GlobalBatch);
+        let before = before.and_then(|(of, series)| series.last().filter(|_| of == program));
+        if before.is_some_and(|before| (before / batch - 1.0).abs() > SAME_BATCH) {
+            self.series.retain(|(_, what, _)| !what.is_step());
+            self.grown = true;
         }
-        let quantity = if line.contains("Allocated") {
-            Quantity::Allocated
-        } else {
-            Quantity::Reserved
-        };
-        let Some(peak) = line.split('|').nth(3).and_then(gib) else {
-            return false;
-        };
-        self.step = Some(1);
-        self.add(Program::PyTorch, quantity, peak);
-        true
+        self.add(program, Quantity::GlobalBatch, batch);
     }
+}
 
-    /// ` 42%|████ | 420/1000 [10:01<13:50, 12.31s/it, loss=1.2]`.
-    fn progress_bar(&mut self, line: &str) -> bool {
-        let Some((before, _)) = line.split_once("s/it").or_else(|| line.split_once("it/s")) else {
-            return false;
-        };
-        let start = before.rfind([' ', ',', '[']).map_or(0, |at| at + 1);
-        let Some((value, _)) = number(&before[start..]).filter(|(value, _)| *value > 0.0) else {
-            return false;
-        };
-        let seconds = if line.contains("s/it") {
-            value
-        } else {
-            1.0 / value
-        };
-        // "| 420/1000 [": how far it is; without it, it is no bar.
-        let at = before.find('[').map(|at| &before[..at]);
-        let done = at.and_then(|text| text.trim_end().rsplit(['|', ' ']).next());
-        let Some((done, _)) = done.and_then(|text| text.split_once('/')) else {
-            return false;
-        };
-        // Checkpoints are loaded and texts tokenised under bars of their own: the training is what takes longest.
-        let count = at.and_then(|text| text.trim_end().rsplit('/').next()?.trim().parse().ok());
-        let bar = (count.unwrap_or(0), count.unwrap_or(0) as f64 * seconds);
-        if bar.0 != self.bar.0 {
-            if bar.1 < self.bar.1 {
-                return false;
-            }
-            let others =
-                |(_, quantity, _): &(Program, Quantity, Series)| *quantity != Quantity::Iterations;
-            self.series.retain(others);
-            self.bar = bar;
-        }
-        self.step = done.parse().ok();
-        self.add(Program::ProgressBar, Quantity::Iterations, seconds);
-        true
-    }
+/// Settings that may be found anew at every batch.
+const PER_BATCH: [&str; 1] = ["micro_batch"];
+/// Batches that differ less are printed with few digits.
+const SAME_BATCH: f64 = 0.02;
+
+/// A setting on a line of its own, as YAML and JSON write it: `tensor_model_parallel_size: 4`.
+fn stated(line: &str) -> Option<(&'static str, f64)> {
+    let (before, value) = line.rsplit_once(':')?;
+    let name = before
+        .trim_end_matches('"')
+        .rsplit([' ', '\t', '"', ']', ':']);
+    let name = name.take(1).next()?;
+    let (_, key) = STATED.iter().find(|(known, _)| *known == name)?;
+    let value = value.trim().trim_end_matches(',').parse::<f64>().ok()?;
+    (value >= 1.0).then_some((*key, value))
 }

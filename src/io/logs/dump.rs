@@ -1,5 +1,6 @@
 //! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
 
+use super::line::number;
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::io::dialect::{Dialect, Entries, deepspeed, megatron};
@@ -9,16 +10,64 @@ use crate::io::import::{Meaning, read_entries};
 /// Arguments that are kept; Megatron-LM has some 700.
 const MAX_ENTRIES: usize = 4000;
 
-/// The arguments that a log states.
-#[derive(Default)]
+/// Arguments that differ between two runs, and not between two ranks.
+const OF_A_RUN: [&str; 22] = [
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "world_size",
+    "micro_batch_size",
+    "global_batch_size",
+    "seq_length",
+    "num_layers",
+    "hidden_size",
+    "num_experts",
+    "recompute_granularity",
+    "recompute_num_layers",
+    "fp8",
+    "bf16",
+    "use_distributed_optimizer",
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "zero_config",
+    "zero_optimization_stage",
+];
+
+/// The arguments that a log states; of an argument that is printed again the last value.
+#[derive(Clone, Default)]
 pub(crate) struct Dump(Vec<(String, String)>);
 
+/// Whether a line is an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is none.
+    No,
+    /// It is.
+    Yes,
+    /// It is one that the run before had otherwise.
+    OfAnotherRun,
+}
+
 impl Dump {
-    /// Takes a line of it; false where it is none.
-    pub fn take(&mut self, line: &str) -> bool {
-        let Some((before, behind)) = line.split_once(" ..") else {
-            return false;
-        };
+    /// Takes a line of it; where another run may begin, a value that says so is left.
+    pub fn take(&mut self, line: &str, may_begin: bool) -> Taken {
+        // The vocabulary is only known once the tokenizer is read, behind the arguments.
+        if let Some((_, sizes)) = line.split_once("> padded vocab (size:") {
+            let padded = sizes
+                .split_once("new size:")
+                .and_then(|(_, size)| number(size));
+            return padded.map_or(Taken::No, |(size, _)| {
+                self.say("padded_vocab_size", &size.to_string(), may_begin)
+            });
+        }
+        self.argument(line, may_begin).unwrap_or(Taken::No)
+    }
+
+    fn argument(&mut self, line: &str, may_begin: bool) -> Option<Taken> {
+        let (before, behind) = line.split_once(" ..")?;
         let name = before
             .trim_end()
             .rsplit([' ', ']', ':'])
@@ -27,12 +76,22 @@ impl Dump {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let value = behind.trim_start_matches('.');
         if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
-            return false;
+            return None;
         }
-        if self.0.len() < MAX_ENTRIES && !self.0.iter().any(|(known, _)| known == name) {
-            self.0.push((name.to_owned(), value.trim().to_owned()));
+        Some(self.say(name, value.trim(), may_begin))
+    }
+
+    fn say(&mut self, name: &str, value: &str, may_begin: bool) -> Taken {
+        let full = self.0.len() >= MAX_ENTRIES;
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if may_begin && known != value && OF_A_RUN.contains(&name) => {
+                return Taken::OfAnotherRun;
+            }
+            Some((_, known)) => value.clone_into(known),
+            None if !full => self.0.push((name.to_owned(), value.to_owned())),
+            None => {}
         }
-        true
+        Taken::Yes
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -87,7 +146,7 @@ impl Dump {
                 "False" if inverted => Value::Bool(true),
                 "None" | "[]" | "False" => continue,
                 "True" => Value::Bool(true),
-                other => scalar(other),
+                other => scalar(argument(other)),
             };
             // The size of the vocabulary before padding, and settings that only a granularity gives a meaning.
             let unused = match name.as_str() {
@@ -145,6 +204,18 @@ impl Dump {
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
         said.collect()
+    }
+}
+
+/// What a command line has for a Python object: `AttnBackend.flash`, `torch.bfloat16`.
+fn argument(value: &str) -> &str {
+    match value.split_once('.') {
+        Some(("torch", "float32")) => "fp32",
+        Some(("torch", "bfloat16")) => "bf16",
+        Some(("torch", "float16")) => "fp16",
+        Some(("torch", "uint8")) => "fp8",
+        Some((class, name)) if class.starts_with(|c: char| c.is_ascii_uppercase()) => name,
+        _ => value,
     }
 }
 

@@ -41,14 +41,21 @@ impl Lines {
     }
 }
 
-/// `line` without the sequences that colour it: escape, bracket, up to a letter.
+/// `line` without the sequences that colour it: escape, bracket, up to a letter; and without those that name the window.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' {
-            if chars.next() == Some('[') {
-                chars.by_ref().find(char::is_ascii_alphabetic);
+            match chars.next() {
+                Some('[') => {
+                    chars.by_ref().find(char::is_ascii_alphabetic);
+                }
+                // The title of a window, up to a bell.
+                Some(']') => {
+                    chars.by_ref().find(|c| matches!(c, '\u{7}' | '\\'));
+                }
+                _ => {}
             }
         } else {
             out.push(c);
@@ -68,7 +75,9 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
         let part = match c {
             '0'..='9' | '.' => true,
             '-' | '+' => at == 0 || matches!(before, Some('e' | 'E')),
-            ',' => at > 0 && text[at + 1..].starts_with(|next: char| next.is_ascii_digit()),
+            ',' | '\u{a0}' | '\u{202f}' | '\u{2009}' => {
+                at > 0 && text[at + c.len_utf8()..].starts_with(|next: char| next.is_ascii_digit())
+            }
             'e' | 'E' => {
                 let rest = text[at + 1..].trim_start_matches(['-', '+']);
                 at > 0 && rest.starts_with(|next: char| next.is_ascii_digit())
@@ -80,9 +89,14 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
         }
         end = at + c.len_utf8();
     }
-    let digits = text[..end].trim_end_matches('.');
+    let digits: String = text[..end].chars().filter(char::is_ascii).collect();
+    let digits = digits.trim_end_matches('.');
     let value: f64 = match digits.split_once(',') {
         None => digits.parse().ok()?,
+        // "5.630,1": the other way round.
+        Some((whole, rest)) if whole.contains('.') && !rest.contains('.') => {
+            format!("{}.{rest}", whole.replace('.', "")).parse().ok()?
+        }
         // Groups of three are thousands; one comma before anything else is that of a decimal fraction.
         Some((whole, rest)) if rest.contains('.') || grouped(rest) && whole.len() <= 3 => {
             digits.replace(',', "").parse().ok()?
@@ -130,6 +144,9 @@ mod tests {
             ("12.78s", 12.78),
             ("66.91GiB(37.51%)", 66.91),
             ("12.", 12.0),
+            ("5.630,1 |", 5630.1),
+            ("1\u{202f}234,5 ms", 1234.5),
+            ("2701.3/2712.7 |", 2701.3),
         ] {
             assert_eq!(number(text).map(|(value, _)| value), Some(value), "{text}");
         }

@@ -22,22 +22,26 @@ pub(crate) struct Nccl {
 impl Nccl {
     /// Takes a line; false where it is none of nccl-tests.
     pub fn take(&mut self, line: &str) -> bool {
-        let trimmed = line.trim_start();
-        if let Some(header) = trimmed.strip_prefix('#') {
-            return self.header(header);
+        // A launcher may write before it which rank it is of.
+        if let Some((_, header)) = line.split_once('#').filter(|(before, _)| before.len() < 64)
+            && self.header(header)
+        {
+            return true;
         }
         // size, count, type, op or root, then time, algbw, busbw, #wrong: columns differ by version.
-        let words: Vec<&str> = trimmed.split_whitespace().collect();
-        let is_row = matches!(words.len(), 8..=13)
-            && words[0].parse::<u64>().is_ok()
-            && words[1].parse::<u64>().is_ok()
-            && TYPES.contains(&words[2]);
-        if !is_row {
-            return false;
-        }
-        let Ok(size) = words[0].parse::<f64>() else {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(of_type) = words.iter().position(|word| TYPES.contains(word)) else {
             return false;
         };
+        let counts = words[..of_type].iter().rev().take(2);
+        let counts: Vec<u64> = counts.map_while(|word| word.parse().ok()).collect();
+        let [_, size] = counts[..] else {
+            return false;
+        };
+        let (size, words) = (size as f64, &words[of_type - 2..]);
+        if !matches!(words.len(), 8..=13) {
+            return false;
+        }
         // Time (µs), algbw and busbw (GB/s) stand together: the first is the size over the second.
         let found = words[3..].windows(3).find_map(|three| {
             let values: Vec<f64> = three.iter().filter_map(|word| word.parse().ok()).collect();
@@ -163,11 +167,11 @@ impl Mamf {
         if !shaped {
             return false;
         }
-        if word.starts_with("mean:") {
+        if word.contains("mean:") {
             self.mean = Some(value);
-        } else if word.starts_with("max:") || word.contains("best outcome was") {
+        } else if word.contains("max:") || word.contains("best outcome was") {
             self.best = Some(self.best.unwrap_or(0.0).max(value));
-        } else if !word.starts_with("median:") {
+        } else if !word.contains("median:") {
             return false;
         }
         true

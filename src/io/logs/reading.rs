@@ -1,20 +1,18 @@
 //! What a file states of a run: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
-use super::patterns::{Program, Quantity, REPLICAS, SHARDS};
+use super::patterns::{Program, Quantity};
 use super::steps::Summary;
 use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
-use crate::core::run::{Multiplier, Run, Scenario, Value};
+use crate::core::run::{Multiplier, Run, Scenario};
 use crate::core::t;
 use crate::core::time::{IN_TRAINING, Rates};
 use crate::core::traffic::{INTER, INTRA};
 use crate::core::units::{group, show_bandwidth, show_seconds, significant};
 use serde::{Deserialize, Serialize};
 
-/// Memory of a device that differs more from that of the Run's GPU is of another GPU.
-const SAME_DEVICE: f64 = 0.12;
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
 /// What a large product reaches inside kernels of all shapes, over the best shape: as the rates' table takes MAMF.
@@ -96,9 +94,8 @@ impl Reading {
 
     /// What a text log comes to.
     pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
-        let most = heard.programs.iter().max_by_key(|(_, lines)| **lines);
-        let program = match most {
-            Some((program, _)) => t!("a log of {program}", program = program.name()),
+        let program = match heard.program() {
+            Some(program) => t!("a log of {program}", program = program.name()),
             None if heard.nccl.count() > 0 || heard.nccl.average.is_some() => {
                 t!("output of {program}", program = Program::NcclTests.name())
             }
@@ -112,6 +109,15 @@ impl Reading {
         };
         let mut reading = Self::new(program, present);
         reading.layout(heard, present);
+        if heard.begun > 0 {
+            let times = heard.begun + 1;
+            reading.notes.push(t!("its steps begin {times} times, as of several runs: the last one with steps is read", times));
+        }
+        if heard.grown {
+            reading.notes.push(t!(
+                "its batch changes while it runs: the steps of the last batch are read"
+            ));
+        }
         reading.peaks(heard);
         reading.step(heard);
         reading.benchmarks(heard);
@@ -122,126 +128,6 @@ impl Reading {
         reading.ratios.retain(|(_, ratio)| plausible(*ratio, 100.0));
         reading.sigma = reading.sigma.min(2.0);
         Ok(reading)
-    }
-
-    /// The run that the log states.
-    fn layout(&mut self, heard: &Heard, present: &Run) {
-        match heard.dump.run(present) {
-            Some(Ok(meaning)) => {
-                self.run = Self::new(Message::default(), &meaning.run).run;
-                let used = meaning.used.into_iter();
-                self.used
-                    .extend(used.map(|(entry, what)| (verbatim(entry), what)));
-                self.assumed.extend(meaning.assumed);
-                self.run.tokens_total = present.tokens_total;
-                self.assumed.push(t!(
-                    "GPU and links, as on this page: {gpu}",
-                    gpu = self.run.gpu.title()
-                ));
-            }
-            Some(Err(issues)) => {
-                let messages = issues.into_iter().map(|issue| issue.message);
-                self.notes.extend(
-                    messages.map(|message| t!("its arguments cannot be taken: {message}", message)),
-                );
-            }
-            None => {}
-        }
-        let mesh = |key: &str| {
-            let said = heard.settings.iter().rev().find(|(known, _)| *known == key);
-            said.map(|(_, value)| *value)
-        };
-        let degrees = ["tp", "pp", "cp"].map(|key| mesh(key).unwrap_or(1.0));
-        let gpus = mesh(SHARDS).map(|shards| {
-            let gpus = shards * mesh(REPLICAS).unwrap_or(1.0) * degrees.iter().product::<f64>();
-            ("gpus", gpus)
-        });
-        for (key, value) in heard.settings.iter().chain(&gpus) {
-            if self.run.assign(key, &Value::Number(*value)).is_ok() {
-                let count = group(&format!("{value:.0}"));
-                self.used.push((verbatim(*key), verbatim(count)));
-            }
-        }
-        let batch = heard
-            .series_of(Quantity::GlobalBatch)
-            .and_then(|(_, series)| series.last());
-        if let Some(batch) = batch {
-            self.batch(heard, batch);
-        }
-        // A layout that the log does not state, or not all of it, has to work.
-        if self.run != *present && Scenario::new(&self.run).is_err() {
-            let kept = Self::new(Message::default(), present).run;
-            if Scenario::new(&kept).is_ok() {
-                self.notes.push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
-                self.run = kept;
-            }
-        }
-        if heard.dump.run(present).is_none() {
-            self.assumed.push(t!(
-                "what it does not state of model, cluster and layout is as on this page"
-            ));
-        }
-        self.device(heard);
-    }
-
-    /// The batch of a line: sequences, or tokens where the line's own rates say so.
-    fn batch(&mut self, heard: &Heard, batch: f64) {
-        let of = |quantity| {
-            heard
-                .series_of(quantity)
-                .and_then(|(_, series)| Some(series.rates()?.median))
-        };
-        let seconds = heard
-            .series_of(Quantity::Seconds)
-            .and_then(|(_, series)| Some(series.durations()?.median));
-        let tokens = of(Quantity::TokensPerSecond)
-            .zip(seconds)
-            .map(|(rate, seconds)| rate * seconds);
-        let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
-        let sequences = if is_tokens {
-            batch / self.run.seq_len as f64
-        } else {
-            batch
-        };
-        if self
-            .run
-            .assign("global_batch", &Value::Number(sequences.round()))
-            .is_ok()
-        {
-            let meaning = if is_tokens {
-                t!(
-                    "tokens per step: {sequences} sequences",
-                    sequences = significant(sequences, 4)
-                )
-            } else {
-                t!("sequences per step")
-            };
-            self.used
-                .push((verbatim(format!("global batch size {batch:.0}")), meaning));
-        }
-    }
-
-    /// Says so where the device has other memory than the Run's GPU.
-    fn device(&mut self, heard: &Heard) {
-        let total = heard
-            .series_of(Quantity::DeviceMemory)
-            .and_then(|(_, series)| series.last());
-        let own = self
-            .run
-            .gpu
-            .resolve()
-            .map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
-        if let (Some(total), Ok((usable, memory))) = (total, own) {
-            let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;
-            if !near(usable) && !near(memory) {
-                let (shown, memory) = (significant(total, 4), significant(memory, 4));
-                self.notes.push(t!(
-                    "the device has {shown} GiB, the run's GPU {memory}: another GPU",
-                    shown,
-                    memory
-                ));
-            }
-        }
     }
 
     fn peaks(&mut self, heard: &Heard) {

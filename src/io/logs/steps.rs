@@ -34,14 +34,7 @@ impl Series {
     #[must_use]
     pub fn of(quantity: Quantity) -> Self {
         Self {
-            is_rate: matches!(
-                quantity,
-                Quantity::TokensPerGpu
-                    | Quantity::TokensPerSecond
-                    | Quantity::SamplesPerSecond
-                    | Quantity::CurrentSamplesPerSecond
-                    | Quantity::StepsPerSecond
-            ),
+            is_rate: quantity.is_rate(),
             ..Self::default()
         }
     }
@@ -76,6 +69,12 @@ impl Series {
     }
 
     /// Whether nothing was taken.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -135,6 +134,18 @@ impl Series {
             .iter()
             .map(|(_, value)| *value)
             .max_by(f64::total_cmp)
+    }
+
+    /// What a sum over the steps grows by in each: between the first and the last that were printed; of one alone, from 0.
+    #[must_use]
+    pub fn growth(&self) -> Option<f64> {
+        let (first, last) = (
+            self.values.iter().min_by_key(|(number, _)| *number)?,
+            self.values.iter().max_by_key(|(number, _)| *number)?,
+        );
+        let first = if first.0 == last.0 { &(0, 0.0) } else { first };
+        let steps = (last.0 - first.0) as f64;
+        Some((last.1 - first.1) / steps).filter(|growth| *growth > 0.0 && growth.is_finite())
     }
 
     /// The last value.

@@ -6,6 +6,7 @@ use crate::run::Run;
 use crate::source::{
     DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP,
 };
+use std::sync::OnceLock;
 
 /// A figure that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +66,9 @@ pub(super) fn linked(link: &str) -> Run {
 /// The published run that `run` is, unchanged.
 #[must_use]
 pub fn published(run: &Run) -> Option<&'static PublishedRun> {
-    PUBLISHED.iter().find(|published| published.run() == *run)
+    static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
+    let runs = RUNS.get_or_init(|| PUBLISHED.iter().map(PublishedRun::run).collect());
+    PUBLISHED.get(runs.iter().position(|known| known == run)?)
 }
 
 const fn row(

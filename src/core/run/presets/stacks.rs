@@ -40,7 +40,7 @@ const fn stack(
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
-pub(crate) const MEGATRON_2024: Software = Software {
+pub const MEGATRON_2024: Software = Software {
     attention: AttentionKernel::Flash2,
     cross_entropy: CrossEntropy::Megatron,
     fused_swiglu: true,
@@ -71,7 +71,7 @@ pub(crate) const MEGATRON_2024: Software = Software {
 };
 
 /// `NeMo` 2 and Megatron Core of 2025 on Transformer Engine.
-pub(crate) const MEGATRON_2025: Software = Software {
+pub const MEGATRON_2025: Software = Software {
     attention: AttentionKernel::Cudnn,
     cross_entropy: CrossEntropy::TeFused,
     gemm: 0.97,

@@ -1,7 +1,8 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
 use crate::core::cluster::RankOrder;
-use crate::core::run::{CpComm, Scenario, Value};
+use crate::core::run::presets::{MEGATRON_2024, MEGATRON_2025};
+use crate::core::run::{CpComm, Scenario, TpOverlap, Value};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
@@ -62,6 +63,7 @@ pub fn read(reader: &mut SettingsReader) {
     if reader.run.tp > 1 {
         reader.set("sequence_parallel", &Value::Bool(sequence));
     }
+    tensor_overlap(reader);
     if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
         reader.run.rank_order = RankOrder::DpLast;
     }
@@ -119,6 +121,24 @@ pub fn read(reader: &mut SettingsReader) {
     );
 }
 
+/// Takes whether tensor-parallel messages overlap; where nothing says so they wait, whatever the stack's recipes do.
+fn tensor_overlap(reader: &mut SettingsReader) {
+    let said = reader.flag("--tp-comm-overlap", "TP overlap by userbuffers");
+    let now = reader.run.software().tp_overlap;
+    let (meant, share) = match (said, now) {
+        (true, TpOverlap::None | TpOverlap::AsyncTp) => {
+            (TpOverlap::Userbuffers, MEGATRON_2025.overlap.tp)
+        }
+        (false, TpOverlap::Userbuffers) if reader.run.tp > 1 => {
+            reader.assume("TP overlap none: --tp-comm-overlap is not there");
+            (TpOverlap::None, MEGATRON_2024.overlap.tp)
+        }
+        _ => return,
+    };
+    reader.run.stack.parts.tp_overlap = Some(meant);
+    reader.run.overlap.tp = Some(share);
+}
+
 /// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
@@ -127,6 +147,10 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     if s.layout.sequence_parallel {
         writer.yes("--sequence-parallel");
+        // `validate_args` refuses it without sequence parallelism.
+        if s.software.tp_overlap == TpOverlap::Userbuffers {
+            writer.yes("--tp-comm-overlap");
+        }
     }
     if run.rank_order == RankOrder::DpLast {
         writer.yes("--use-tp-pp-dp-mapping");

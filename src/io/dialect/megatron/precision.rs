@@ -28,6 +28,10 @@ pub fn read(reader: &mut SettingsReader) {
     let low = low_precision(reader);
     let accumulate = reader.flag("--accumulate-allreduce-grads-in-fp32", "fp32 gradients");
     let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients");
+    let recipe = reader.run.software().grad_reduce_bytes;
+    if accumulate && recipe.is_some_and(|bytes| bytes < 4.0) {
+        reader.run.stack.parts.grad_reduce_bytes = Some(4.0);
+    }
     let id = match (low, brain, half) {
         (Some(id), ..) => id,
         (_, true, _) if reduce => "bf16",

@@ -80,6 +80,15 @@ fn kernels(reader: &mut SettingsReader) {
     // A kernel of the page's stack that this contradicts is not what the text means.
     let kernel = &mut reader.run.stack.parts.attention;
     *kernel = kernel.filter(|kernel| (*kernel != AttentionKernel::Eager) == fused);
+    let is_cudnn = |kernel| matches!(kernel, AttentionKernel::Cudnn | AttentionKernel::Fp8);
+    let cudnn = is_cudnn(reader.run.attention_kernel());
+    match backend.as_deref() {
+        Some("fused") if !cudnn => {
+            reader.run.stack.parts.attention = Some(AttentionKernel::Cudnn);
+        }
+        Some("flash") if cudnn => reader.run.stack.parts.attention = Some(AttentionKernel::Flash2),
+        _ => {}
+    }
     reader.set("flash_attention", &Value::Bool(fused));
     if reader.flag(
         "--no-gradient-accumulation-fusion",

@@ -1,15 +1,15 @@
 //! What measured runs teach: constants before and after, how each run stands, and the runs to make next.
 
-use super::{factor, standings};
+use super::{bare, deviation, factor, standings};
 use crate::core::calibrate::{
     Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout,
 };
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::FOUR_OF_FIVE;
+use crate::core::report::{FOUR_OF_FIVE, report};
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{show_percent, significant};
+use crate::core::units::{show_percent, show_seconds, significant};
 use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, el, leaf, load, table, text};
 use crate::view::panels::changes::changes;
@@ -44,6 +44,7 @@ pub fn fitted(
     parts.extend(disagreement(&fit.standings, name).map(issue));
     let wrong = fit.memory.allocated.iter().filter(|one| one.is_wrong());
     parts.extend(wrong.map(|one| named(one.observation, wrong_layout(one))));
+    parts.extend(predicted(of, present));
     parts.push(constants(of));
     parts.push(leaf("p", "muted", t!(
         "Times of each kind of work over the shipped constants, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
@@ -86,6 +87,27 @@ fn mixed(observations: &[Observation]) -> Option<Message> {
     ))
 }
 
+/// The step of the page's run with the profile of the runs, and without it.
+fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
+    let plain = bare(present);
+    let with = Run {
+        profile: of.profile.clone(),
+        ..plain.clone()
+    };
+    let (with, before) = (report(&with).ok()?.step, report(&plain).ok()?.step);
+    let [low, high, before] = [with.low_s, with.high_s, before.time_s].map(show_seconds);
+    Some(leaf(
+        "p",
+        "",
+        t!(
+            "This page's run: {low} to {high} a step in four of five runs with this profile; the shipped constants say {before}.",
+            low,
+            high,
+            before
+        ),
+    ))
+}
+
 fn constants(of: &Calibrated) -> Node {
     let row = |lesson: &Lesson| {
         let words = if lesson.informed {
@@ -102,7 +124,7 @@ fn constants(of: &Calibrated) -> Node {
         ];
         let cells = vec![
             el("span", &[("class", "wrap")], &name),
-            text(factor(1.0, lesson.before)),
+            text(deviation(lesson.before)),
             text(factor(lesson.factor, lesson.width)),
             text(show_percent(lesson.share)),
         ];
@@ -133,7 +155,6 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
             settings.push(t!("this page's run"));
         }
         let layout = Message::joined(", ", settings);
-        let width = |log: f64| format!("± {}", show_percent(log.exp_m1()));
         let name = [
             load("link", &run, "", &[text(layout)]),
             leaf(
@@ -144,8 +165,8 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         ];
         let cells = vec![
             el("span", &[("class", "wrap")], &name),
-            text(width(next.sd.0)),
-            text(width(next.sd.1)),
+            text(deviation(next.sd.0)),
+            text(deviation(next.sd.1)),
         ];
         (false, cells)
     };
@@ -221,6 +242,7 @@ mod tests {
             "60 % slower",
             "mine",
             "The next run to try",
+            "in four of five runs with this profile",
             "GPUs 8",
             "torchrun --gpus 8",
         ] {

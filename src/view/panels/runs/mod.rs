@@ -201,8 +201,12 @@ fn compared(columns: &[(Message, &Profile)]) -> Node {
 
 /// "1.13 ± 8 %": a multiplier and one standard deviation.
 fn factor(mean: f64, width: f64) -> Message {
-    let (mean, width) = (significant(mean, 3), show_percent(width.exp_m1()));
-    verbatim(format!("{mean} ± {width}"))
+    Message::joined(" ", [verbatim(significant(mean, 3)), deviation(width)])
+}
+
+/// "± 8 %": one standard deviation of a logarithm.
+fn deviation(width: f64) -> Message {
+    verbatim(format!("± {}", show_percent(width.exp_m1())))
 }
 
 /// The measured step of a Run that has been edited since.

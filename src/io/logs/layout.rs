@@ -1,0 +1,220 @@
+//! The run that a text log states: by its program's own arguments, by lines that name a setting, by what it counts; the rest is
+//! the page's.
+
+use super::collect::Heard;
+use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};
+use super::reading::Reading;
+use crate::core::message::{Message, verbatim};
+use crate::core::run::{Based, Run, Scenario, Value};
+use crate::core::t;
+use crate::core::units::{group, significant};
+
+/// Memory of a device that differs more from that of the Run's GPU is of another GPU.
+const SAME_DEVICE: f64 = 0.12;
+/// A batch that is computed from rates is this near to a whole number.
+const WHOLE: f64 = 0.01;
+
+impl Reading {
+    /// The run that the log states.
+    pub(super) fn layout(&mut self, heard: &Heard, present: &Run) {
+        match heard.dump.run(present) {
+            Some(Ok(meaning)) => {
+                self.run = Self::new(Message::default(), &meaning.run).run;
+                let used = meaning.used.into_iter();
+                self.used
+                    .extend(used.map(|(entry, what)| (verbatim(entry), what)));
+                self.assumed.extend(meaning.assumed);
+                self.run.tokens_total = present.tokens_total;
+                self.assumed.push(t!(
+                    "GPU and links, as on this page: {gpu}",
+                    gpu = self.run.gpu.title()
+                ));
+            }
+            Some(Err(issues)) => {
+                let messages = issues.into_iter().map(|issue| issue.message);
+                self.notes.extend(
+                    messages.map(|message| t!("its arguments cannot be taken: {message}", message)),
+                );
+            }
+            None => {}
+        }
+        if heard.dump.run(present).is_none() {
+            self.software(heard);
+        }
+        self.settings(heard);
+        if let Some(batch) = heard
+            .series_of(Quantity::GlobalBatch)
+            .and_then(|(_, series)| series.last())
+        {
+            self.batch(heard, batch);
+        } else {
+            self.counted_batch(heard);
+        }
+        // A layout that the log does not state, or not all of it, has to work.
+        if self.run != *present && Scenario::new(&self.run).is_err() {
+            let kept = Self::new(Message::default(), present).run;
+            if Scenario::new(&kept).is_ok() {
+                self.notes.push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
+                self.run = kept;
+            }
+        }
+        if heard.dump.run(present).is_none() {
+            self.assumed.push(t!(
+                "what it does not state of model, cluster and layout is as on this page"
+            ));
+        }
+        self.device(heard);
+    }
+
+    /// The software of a program whose logs do not state it, unless the page's Run has one of that program.
+    fn software(&mut self, heard: &Heard) {
+        let (id, own): (&'static str, &[&str]) = match heard.program() {
+            Some(Program::MegatronLm | Program::MegatronBridge) => ("megatron-2025", &["megatron"]),
+            Some(Program::Torchtitan) => ("torchtitan", &["torchtitan"]),
+            Some(Program::AutoModel) => ("fsdp2", &["fsdp2"]),
+            Some(Program::DeepSpeed) => ("deepspeed", &["deepspeed"]),
+            Some(Program::HfTrainer) => ("hf-trainer", &["hf-", "fsdp2", "deepspeed"]),
+            Some(Program::MaxText) => ("maxtext", &["maxtext"]),
+            Some(Program::Composer) => ("composer-2023", &["composer"]),
+            _ => return,
+        };
+        let now = self.run.stack.base.unwrap_or_default();
+        if !own.iter().any(|own| now.starts_with(own)) {
+            self.run.stack = Based::preset(id);
+            let label = self.run.stack.preset_row().choice.label;
+            self.assumed.push(t!(
+                "software: {label}; attention, overlap and fusion follow it",
+                label
+            ));
+        }
+    }
+
+    /// Settings that lines state.
+    fn settings(&mut self, heard: &Heard) {
+        let said = |key: &str| {
+            let found = heard.settings.iter().find(|(known, _)| *known == key);
+            found.map(|(_, value)| *value)
+        };
+        let mut all = heard.settings.clone();
+        let run = &self.run;
+        let degrees = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
+        let [tp, pp, cp] = degrees.map(|(key, page)| said(key).unwrap_or(page as f64));
+        let shards = said(SHARDS).map(|shards| shards * said(REPLICAS).unwrap_or(1.0));
+        let ranks = shards.or_else(|| {
+            let (batch, micro) = (said("global_batch")?, said("micro_batch")?);
+            Some(batch / micro / said(ACCUMULATION)?).filter(|ranks| ranks.fract() == 0.0)
+        });
+        let nodes = said(NODES[1]).map(|devices| devices * said(NODES[0]).unwrap_or(1.0));
+        let gpus = ranks.map(|ranks| ranks * tp * pp * cp).or(nodes);
+        if let (Some(gpus), None) = (gpus, said("gpus")) {
+            all.push(("gpus", gpus));
+        }
+        if let Some(shards) = shards {
+            let zero = match (shards > 1.0, pp > 1.0) {
+                (false, _) => 0u64,
+                (true, true) => 2,
+                (true, false) => 3,
+            };
+            self.assumed.push(t!(
+                "ZeRO {zero}: what torchtitan does unless it is told otherwise",
+                zero
+            ));
+            all.push(("zero", zero as f64));
+        }
+        // A pipeline divides the batch of a rank further.
+        if let (Some(batch), true) = (said(LOCAL_BATCH), pp < 2.0) {
+            all.push(("micro_batch", batch));
+        }
+        for (key, value) in all {
+            if self.run.assign(key, &Value::Number(value)).is_ok() {
+                let count = group(&format!("{value:.0}"));
+                self.used.push((verbatim(key), verbatim(count)));
+            }
+        }
+    }
+
+    /// The batch of a log that does not print it: by the samples that it counts, or by their rate.
+    fn counted_batch(&mut self, heard: &Heard) {
+        let grown = heard
+            .series_of(Quantity::Consumed)
+            .and_then(|(_, series)| series.growth())
+            .map(|batch| (batch, t!("sequences per step, by those that it consumed")));
+        let of_rate = || {
+            let (program, rate) = heard.series_of(Quantity::CurrentSamplesPerSecond)?;
+            let (own, seconds) = heard.series_of(Quantity::Seconds)?;
+            let batch = rate.rates()?.median * seconds.durations()?.median;
+            let words = t!("sequences per step, by its sequences per second");
+            (own == program).then_some((batch, words))
+        };
+        let Some((batch, words)) = grown.or_else(of_rate) else {
+            return;
+        };
+        let whole = batch.round();
+        let is_whole = (batch / whole - 1.0).abs() < WHOLE;
+        let value = Value::Number(whole);
+        if is_whole && self.run.assign("global_batch", &value).is_ok() {
+            self.used
+                .push((verbatim(format!("global batch size {whole:.0}")), words));
+        }
+    }
+
+    /// The batch of a line: sequences, or tokens where the line's own rates say so.
+    fn batch(&mut self, heard: &Heard, batch: f64) {
+        let of = |quantity| {
+            heard
+                .series_of(quantity)
+                .and_then(|(_, series)| Some(series.rates()?.median))
+        };
+        let seconds = heard
+            .series_of(Quantity::Seconds)
+            .and_then(|(_, series)| Some(series.durations()?.median));
+        let tokens = of(Quantity::TokensPerSecond)
+            .zip(seconds)
+            .map(|(rate, seconds)| rate * seconds);
+        let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
+        let sequences = if is_tokens {
+            batch / self.run.seq_len as f64
+        } else {
+            batch
+        };
+        if self
+            .run
+            .assign("global_batch", &Value::Number(sequences.round()))
+            .is_ok()
+        {
+            let meaning = if is_tokens {
+                t!(
+                    "tokens per step: {sequences} sequences",
+                    sequences = significant(sequences, 4)
+                )
+            } else {
+                t!("sequences per step")
+            };
+            self.used
+                .push((verbatim(format!("global batch size {batch:.0}")), meaning));
+        }
+    }
+
+    /// Says so where the device has other memory than the Run's GPU.
+    fn device(&mut self, heard: &Heard) {
+        let total = heard
+            .series_of(Quantity::DeviceMemory)
+            .and_then(|(_, series)| series.last());
+        let own = self
+            .run
+            .gpu
+            .resolve()
+            .map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
+        if let (Some(total), Ok((usable, memory))) = (total, own) {
+            let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;
+            if !near(usable) && !near(memory) {
+                let (shown, memory) = (significant(total, 4), significant(memory, 4));
+                self.notes.push(t!(
+                    "the device has {shown} GiB, the run's GPU {memory}: another GPU",
+                    shown,
+                    memory
+                ));
+            }
+        }
+    }
+}
