@@ -298,6 +298,11 @@ mod tests {
         assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
         let question = Question::new(&of, 21, &traffic, MemoryUnit::Gib);
         let html = question.tables().to_html();
+        // What arrives in the second module, and back, is what was sent.
+        let bytes = postcard::to_allocvec(&question).unwrap();
+        assert!(postcard::from_bytes::<Question>(&bytes).unwrap() == question);
+        let bytes = postcard::to_allocvec(&question.tables()).unwrap();
+        assert!(postcard::from_bytes::<Node>(&bytes).unwrap() == question.tables());
         assert!(html.contains("rank_order=tp-cp-ep-pp-dp"), "{html}");
     }
 
