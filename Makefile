@@ -44,7 +44,7 @@ check: # what needs no browser and no page
 	@echo "test: formatting and lints"
 	@cargo fmt --all --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
-	@cargo clippy --locked --quiet $(WASM) --features ui,importer --lib --bins -- -D warnings
+	@cargo clippy --locked --quiet $(WASM) --features ui,api --lib --bins -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"

@@ -3,23 +3,19 @@
 //! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `log`, `export`, `calibrate`. The npm package's `shardscope` command
 //! (tools/npm) answers the same.
 
-use serde::Serialize;
 use shardscope::core::issue::Issue;
 use shardscope::core::report::Refusal;
-use shardscope::io::request::{Verb, answer, calibrated, export, import, log};
+use shardscope::io::request::{Answer, Verb, answer};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
-    let verb = Verb::named(&name);
-    if verb.is_none() && !["import", "export", "log", "calibrate"].contains(&&*name) {
+    let Some(verb) = Verb::named(&name) else {
         let names = Verb::ALL.map(|(name, _)| name).join("|");
-        eprintln!(
-            "usage: headless {names}|import|export|log|calibrate, one request a line on standard input"
-        );
+        eprintln!("usage: headless {names}, one request a line on standard input");
         return ExitCode::from(2);
-    }
+    };
     let mut out = stdout().lock();
     for line in stdin().lock().lines() {
         let Ok(line) = line else {
@@ -28,13 +24,7 @@ fn main() -> ExitCode {
         if line.trim().is_empty() {
             continue;
         }
-        let reply = match verb {
-            Some(verb) => reply(answer(verb, &line)),
-            None if name == "log" => reply(log(&line)),
-            None if name == "calibrate" => reply(calibrated(&line)),
-            None if name == "export" => reply(export(&line)),
-            None => reply(import(&line)),
-        };
+        let reply = reply(answer(verb, &line));
         // Whoever wrote the line may wait for its answer before the next one.
         if writeln!(out, "{reply}").and_then(|()| out.flush()).is_err() {
             return ExitCode::FAILURE;
@@ -43,7 +33,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn reply(answer: Result<impl Serialize, Vec<Issue>>) -> String {
+fn reply(answer: Result<Answer, Vec<Issue>>) -> String {
     let text = match answer {
         Ok(answer) => serde_json::to_string(&answer),
         Err(errors) => serde_json::to_string(&Refusal { errors }),

@@ -45,6 +45,11 @@ const SPACES: &[&str] = &[
     r#"{"run":{"gpus":16,"global_batch":32,"zero2_reduce":"step"},"space":{"zero":[1,2],"recompute":"none",
         "schedule":["1f1b","interleaved-1f1b"],"micro_batch":1}}"#,
     r#"{"run":{"gpus":256,"global_batch":256,"model":"deepseek-v3","zero":1,"tp":1,"pp":8},"pin":["tp","zero","pp"]}"#,
+    r#"{"run":{"gpus":4,"global_batch":16,"gpu":"a100-sxm-80gb","host_memory_gib":512},"also":true,
+        "space":{"schedule":["1f1b","interleaved-overlap"],"recompute":"none","virtual_stages":2,"micro_batch":1}}"#,
+    r#"{"run":{"gpus":16,"global_batch":64,"seq_len":16384,"gpu":"a100-sxm-80gb","gpus_per_node":2},
+        "space":{"tp":[1,2],"zero":[0,1],"micro_batch":[1,2],"sequence_parallel":true,"recompute":["none","full"],
+        "schedule":["dualpipe","1f1b-overlap","gpipe","dualpipev","chimera","zb-v","pipedream"]}}"#,
 ];
 
 /// A dense model near 20 thousand layouts, every field free but one.

@@ -298,7 +298,7 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let live = (step.live)(&Dials::new(step, &[]));
+        let live = (step.live)(&Dials::new(step.sliders, &[]));
         for node in [
             learn::head(id),
             learn::words(&live),

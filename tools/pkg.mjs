@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // Writes the JavaScript package into the folder pkg beside the page: after every trunk build, by a hook in Trunk.toml.
 //
-// For browsers it is the page's own modules under addresses that no hash changes. What `npm pack` takes of the folder works
-// without the page: package.json, the guide, and in node/ the command and copies of the modules, which no page loads.
+// For browsers it is the second module, without the page, under an address that no hash changes. What `npm pack` takes of
+// the folder: package.json, the guide, and in node/ the command and a copy of the module, which no page loads.
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 
@@ -14,42 +14,31 @@ const source = (path) => new URL(`../${path}`, import.meta.url);
 const page = readdirSync(dist).find((name) => /^shardscope-page-[0-9a-f]+\.js$/.test(name));
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 const pageCode = readFileSync(`${dist}/${page}`, 'utf8');
-const namedPage = (file) => pageCode.replace("'shardscope-page_bg.wasm'", `'${file}'`);
-writeFileSync(`${dist}/${page}`, namedPage(pageWasm));
+writeFileSync(`${dist}/${page}`, pageCode.replace("'shardscope-page_bg.wasm'", `'${pageWasm}'`));
 
 // Trunk gives no hash to the second module.
-const bytes = readFileSync(`${dist}/shardscope-import_bg.wasm`);
-const importer = `shardscope-import-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.js`;
-const importerWasm = importer.replace(/\.js$/, '_bg.wasm');
-const importerCode = readFileSync(`${dist}/shardscope-import.js`, 'utf8');
-const namedImporter = (file) => importerCode.replace("'shardscope-import_bg.wasm'", `'${file}'`);
-renameSync(`${dist}/shardscope-import_bg.wasm`, `${dist}/${importerWasm}`);
-renameSync(`${dist}/shardscope-import.js`, `${dist}/${importer}`);
-writeFileSync(`${dist}/${importer}`, namedImporter(importerWasm));
+const bytes = readFileSync(`${dist}/shardscope-api_bg.wasm`);
+const api = `shardscope-api-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.js`;
+const apiWasm = api.replace(/\.js$/, '_bg.wasm');
+const apiCode = readFileSync(`${dist}/shardscope-api.js`, 'utf8');
+const namedApi = (file) => apiCode.replace("'shardscope-api_bg.wasm'", `'${file}'`);
+renameSync(`${dist}/shardscope-api_bg.wasm`, `${dist}/${apiWasm}`);
+renameSync(`${dist}/shardscope-api.js`, `${dist}/${api}`);
+writeFileSync(`${dist}/${api}`, namedApi(apiWasm));
 
 mkdirSync(`${pkg}/node`, { recursive: true });
 // What the page asks of the second module.
-writeFileSync(`${dist}/lazy/importer.js`, `import init, { readImport, readPiece } from '../${importer}';
+writeFileSync(`${dist}/lazy/api.js`, `import init, { answerPage, readPiece } from '../${api}';
 export const ask = async (question, piece) => {
   await init();
-  return piece ? readPiece(question, piece) : readImport(question);
+  return piece ? readPiece(question, piece) : answerPage(question);
 };
 `);
-writeFileSync(`${pkg}/shardscope.js`, `import start, { answerLine as calculatorLine } from '../${page}';
-import startImporter, { calibrateLine, exportLine, importLine, logLine } from '../${importer}';
-export * from '../${page}';
-export { calibrate, exportRun, importText, readLog } from '../${importer}';
-const ofImporter = { import: importLine, export: exportLine, log: logLine, calibrate: calibrateLine };
-export const answerLine = (verb, line) => (ofImporter[verb] ?? ((text) => calculatorLine(verb, text)))(line);
-/** Loads both modules; what is given is the first one's. */
-export default async (...given) => (await Promise.all([start(...given), startImporter()]))[0];
-`);
+writeFileSync(`${pkg}/shardscope.js`, `export { default } from '../${api}';\nexport * from '../${api}';\n`);
 copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
 
-writeFileSync(`${pkg}/node/calculator.js`, namedPage('calculator.wasm'));
-copyFileSync(`${dist}/${pageWasm}`, `${pkg}/node/calculator.wasm`);
-writeFileSync(`${pkg}/node/importer.js`, namedImporter('importer.wasm'));
-copyFileSync(`${dist}/${importerWasm}`, `${pkg}/node/importer.wasm`);
+writeFileSync(`${pkg}/node/calculator.js`, namedApi('calculator.wasm'));
+copyFileSync(`${dist}/${apiWasm}`, `${pkg}/node/calculator.wasm`);
 for (const file of ['command.js', 'index.js']) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
 copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
 copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);

@@ -41,7 +41,7 @@ function lazy(code, needs = '') {
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const wasm = page.replace(/\.js$/, '_bg.wasm');
 
-const importer = named(/^shardscope-import-[0-9a-f]+\.js$/);
+const api = named(/^shardscope-api-[0-9a-f]+\.js$/);
 
 /** What wasm-bindgen wrote, as a function of `wasmFile`, which gives the WebAssembly. In a blob, which the page's worker is made
  * of, a module has no address. */
@@ -52,15 +52,11 @@ const calculator = (name) => lazy(
 const makePage = calculator(page);
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
-    .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
-    .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
-    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = importer;`);
+    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = api;`);
   return `'${name}': async ${lazy(code)},`;
 });
-
-const makeShortcuts = lazy(read('lazy/shortcuts.js').replace("import('./save.js')", "modules['lazy/save.js']()"));
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -75,7 +71,6 @@ globalThis.fetch = async (name) => (document.getElementById(name) ? new Response
 const modules = {
 ${modules.join('\n')}
 };
-modules['lazy/shortcuts.js'] = ${makeShortcuts};
 const makePage = ${makePage};
 // From disk, browsers start no worker that is a module.
 globalThis.Worker = class extends globalThis.Worker {
@@ -85,12 +80,12 @@ globalThis.Worker = class extends globalThis.Worker {
   }
 };
 const page = makePage(() => unpack(file('page.wasm')));
-const importer = (${calculator(importer)})(() => unpack(file('importer.wasm')));
+const api = (${calculator(api)})(() => unpack(file('api.wasm')));
+if (parent !== self) (await modules['lazy/embed_protocol.js']()).begin(page.answerHost);
+addEventListener('save-picture', async ({ target, detail }) => (await modules['lazy/save.js']()).save(target, detail));
 const wasm = await page.default();
-await page.mount(async (...given) => (await modules['lazy/importer.js']()).ask(...given));
+await page.mount(async (...given) => (await modules['lazy/api.js']()).ask(...given));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-modules['lazy/shortcuts.js']();
-if (parent !== self) modules['lazy/embed_protocol.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
@@ -99,7 +94,7 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 
 const blocks = [
   ['page.wasm', packed(wasm)],
-  ['importer.wasm', packed(importer.replace(/\.js$/, '_bg.wasm'))],
+  ['api.wasm', packed(api.replace(/\.js$/, '_bg.wasm'))],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
@@ -125,7 +120,6 @@ let html = read('index.html')
   .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>\n?/, '')
   .replace(/<script type="module">[\s\S]*?<\/script>\n?/g, '')
   .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
-  .replace(/<!-- In someone's page[^>]*-->\n?/, '')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
 html = swap(html, /<link rel="stylesheet"[^>]*>/, `<style>${style}</style>`);

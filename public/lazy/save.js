@@ -1,5 +1,5 @@
 // Saves a picture of a panel as SVG or PNG: the <svg> nearest to the pressed button, or one that the calculator drew for
-// the purpose. Loaded at the first press.
+// the purpose. Loaded at the first press: in Rust it would be part of every visit.
 
 /** Properties that a file cannot leave to the page's style sheet. */
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'font-size',

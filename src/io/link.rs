@@ -208,7 +208,7 @@ fn version_notice(version: &str) -> Option<Issue> {
 }
 
 /// What stands behind `#`, or behind `?`; text without either is taken whole.
-fn fragment(text: &str) -> &str {
+pub(crate) fn fragment(text: &str) -> &str {
     let text = text.trim();
     match text.split_once('#') {
         Some((_, fragment)) => fragment,

@@ -5,6 +5,7 @@ pub mod asked;
 pub mod config;
 pub mod dialect;
 pub mod export;
+pub mod frame;
 pub mod import;
 pub mod json;
 pub mod link;

@@ -11,7 +11,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use serde::Serialize;
 
-/// What can be asked of the calculator; `import`, `export`, `log` and `calibrate` are verbs as well.
+/// What can be asked of the calculator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
@@ -20,14 +20,26 @@ pub enum Verb {
     Schedule,
     /// A Run, and which fields are searched: the best layouts.
     Plan,
+    /// `{"text": ..., "run": ...}`: what the text of another program means, over the Run.
+    Import,
+    /// `{"run": ..., "format": ...}`: the Run as a text of another program.
+    Export,
+    /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
+    Log,
+    /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
+    Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
+        ("import", Self::Import),
+        ("export", Self::Export),
+        ("calibrate", Self::Calibrate),
+        ("log", Self::Log),
     ];
 
     /// The verb called `name`.
@@ -48,6 +60,14 @@ pub enum Answer {
     Schedule(Box<Reply>),
     /// To [`Verb::Plan`].
     Plan(Box<Plan>),
+    /// To [`Verb::Import`].
+    Imported(Box<Imported>),
+    /// To [`Verb::Export`].
+    Exported(Exported),
+    /// To [`Verb::Log`].
+    Measured(Box<Measured>),
+    /// To [`Verb::Calibrate`].
+    Calibrated(Box<Calibration>),
 }
 
 /// What was measured of a run, as plain data.
@@ -131,47 +151,20 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         )),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
+        Verb::Import => {
+            let (run, text) = run_and_text(&request, "text")?;
+            Answer::Imported(Box::new(import::read(text, &run)?.into()))
+        }
+        Verb::Export => {
+            let (run, format) = run_and_text(&request, "format")?;
+            Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
+        }
+        Verb::Log => {
+            let (run, text) = run_and_text(&request, "text")?;
+            Answer::Measured(Box::new(logs::read(text, &run)?.into()))
+        }
+        Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
     })
-}
-
-/// Answers a line of the verb `import`, `{"text": ..., "run": ...}`: what the text of another program means, over `run`. Apart
-/// from [`answer`] because the page's module does not hold the readers.
-///
-/// # Errors
-/// What is wrong with the request, or why the text cannot be read.
-pub fn import(line: &str) -> Result<Imported, Vec<Issue>> {
-    let request = json::read(line.trim())?;
-    let (run, text) = run_and_text(&request, "text")?;
-    Ok(import::read(text, &run)?.into())
-}
-
-/// Answers a line of the verb `export`, `{"run": ..., "format": ...}`: the Run as a text of another program.
-///
-/// # Errors
-/// What is wrong with the request, or why the Run makes no sense.
-pub fn export(line: &str) -> Result<Exported, Vec<Issue>> {
-    let request = json::read(line.trim())?;
-    let (run, format) = run_and_text(&request, "format")?;
-    Ok(export::export(&run, format, &Stamp::default())?.into())
-}
-
-/// Answers a line of the verb `log`, `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a
-/// run. It takes the readers of settings as well.
-///
-/// # Errors
-/// What is wrong with the request, or why the text cannot be read.
-pub fn log(line: &str) -> Result<Measured, Vec<Issue>> {
-    let request = json::read(line.trim())?;
-    let (run, text) = run_and_text(&request, "text")?;
-    Ok(logs::read(text, &run)?.into())
-}
-
-/// Answers a line of the verb `calibrate`, `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
-///
-/// # Errors
-/// What is wrong with the request, or with one of its runs.
-pub fn calibrated(line: &str) -> Result<Calibration, Vec<Issue>> {
-    calibrate::calibrate(&json::read(line.trim())?)
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

@@ -4,6 +4,7 @@ use crate::view::panel::Panel;
 use crate::web::i18n::say;
 use crate::web::panel::shown;
 use crate::web::render::patched;
+use crate::web::shortcuts::drawer_closes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -11,9 +12,13 @@ use leptos::prelude::*;
 #[component]
 pub(crate) fn About() -> impl IntoView {
     let state = expect_context::<State>();
+    let close = move |_| {
+        state.drawer.set(false);
+        drawer_closes();
+    };
     let content = shown(state, move || Some(Panel::About(state.figure.get())));
     view! {
-        <button class="close-sheet" aria-label=say("Close") on:click=move |_| state.drawer.set(false)>"✕"</button>
+        <button class="close-sheet" aria-label=say("Close") on:click=close>"✕"</button>
         <small class="muted">{say("About this number")}</small>
         <div use:patched=content></div>
     }

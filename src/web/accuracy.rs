@@ -1,27 +1,21 @@
 //! The published runs that the calculator is tested against, fetched and computed when they are nearly seen.
 //!
-//! The tables are static files beside the page; the worker computes their rows.
+//! The tables are static files beside the page; the second module computes their rows, a few at a time, and shows them.
 
-use crate::core::accuracy::{Bench, FILES, read};
+use crate::core::accuracy::FILES;
 use crate::core::message::Message;
 use crate::core::t;
+use crate::io::asked::Asked;
 use crate::view::node::markup::Node;
-use crate::view::panels::accuracy::{Yours, panel};
+use crate::view::panels::accuracy::{Answer, Question};
+use crate::web::ask::asked;
 use crate::web::browser;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
-use crate::web::worker::{Job, Progress, Reply, request};
-use js_sys::Promise;
+use crate::web::worker::next_turn;
 use leptos::prelude::*;
-use std::cell::RefCell;
-use std::rc::Rc;
-use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::JsFuture;
-
-/// Rows between two messages of progress.
-const SLICE: usize = 16;
 
 /// Pixels below the window at which the panel begins.
 const NEAR: f64 = 600.0;
@@ -31,7 +25,7 @@ const NEAR: f64 = 600.0;
 pub(crate) fn AccuracyPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let words = RwSignal::new(Message::default());
-    let bench = RwSignal::new_local(None::<Rc<Bench>>);
+    let (near, all) = (RwSignal::new(Node::none()), RwSignal::new(Node::none()));
     let begun = RwSignal::new(false);
     let begin = move || {
         if begun.get_untracked() {
@@ -42,7 +36,7 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
             match computed(words).await {
                 Some(computed) => {
                     words.set(Message::default());
-                    bench.set(Some(computed));
+                    all.set(computed);
                     state.runs.ask(state);
                 }
                 None => begun.set(false),
@@ -65,18 +59,32 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     };
     let handle = window_event_listener_untyped("scroll", move |_| look());
     on_cleanup(move || handle.remove());
-    let content = Signal::derive(move || {
-        let evaluation = state.evaluation();
-        bench.with(|bench| match (bench, evaluation) {
-            (Some(bench), Some(evaluation)) => state.runs.fit.with(|fit| {
-                let yours = fit.as_ref().map(|(runs, fit)| Yours {
-                    runs,
-                    standings: &fit.fit.standings,
-                });
-                panel(bench, &evaluation, yours.unwrap_or_default())
-            }),
-            _ => Node::none(),
-        })
+    effect(move || {
+        let Some(evaluation) = state.evaluation() else {
+            return;
+        };
+        if all.with(|all| *all == Node::none()) {
+            return;
+        }
+        let (runs, standings) = state.runs.fit.get().unzip();
+        let question = Question::Near {
+            run: Box::new(evaluation.scenario.run.clone()),
+            runs: runs.unwrap_or_default(),
+            standings: standings.map_or_else(Vec::new, |fit| fit.fit.standings),
+        };
+        // Gone when the effect runs again.
+        let latest = StoredValue::new(());
+        leptos::task::spawn_local(async move {
+            if let Some(Answer::Shown(shown)) = answered(question).await
+                && !latest.is_disposed()
+            {
+                near.set(shown);
+            }
+        });
+    });
+    let content = view_of(move || match near.get() {
+        near if near == Node::none() => near,
+        near => Node::from_iter([near, all.get()]),
     });
     view! {
         <section id="accuracy" node_ref=frame aria-labelledby="accuracy-title">
@@ -96,9 +104,14 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     }
 }
 
+/// The second module's answer.
+async fn answered(question: Question) -> Option<Answer> {
+    asked(&Asked::Accuracy(question)).await
+}
+
 /// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<Message>) -> Option<Rc<Bench>> {
-    let bench = Rc::new(RefCell::new(Bench::default()));
+async fn computed(words: RwSignal<Message>) -> Option<Node> {
+    let mut tables = Vec::new();
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
             words.set(t!(
@@ -107,43 +120,21 @@ async fn computed(words: RwSignal<Message>) -> Option<Rc<Bench>> {
             ));
             return None;
         };
-        bench.borrow_mut().add(read(file, &csv));
-        let job = Job::Accuracy {
-            file: (*file).to_owned(),
-            csv,
-        };
-        if !table(job, Rc::clone(&bench), words).await {
-            words.set(t!(
-                "The part of the calculator that computes them could not be loaded."
-            ));
-            return None;
-        }
+        tables.push(((*file).to_owned(), csv));
     }
-    Some(Rc::new(bench.take()))
-}
-
-/// Records the rows of one table; false where the worker ended.
-async fn table(job: Job, bench: Rc<RefCell<Bench>>, words: RwSignal<Message>) -> bool {
-    let mut job = Some(job);
-    let end = Promise::new(&mut |resolve, _| {
-        let (Some(job), bench) = (job.take(), Rc::clone(&bench)) else {
-            return;
-        };
-        request(job, move |progress| match progress {
-            Progress::Reply(Reply::Predicted(prediction)) => {
-                let mut bench = bench.borrow_mut();
-                bench.record(prediction);
-                if bench.done().is_multiple_of(SLICE) {
-                    words.set(t!("{count} runs computed…", count = bench.done()));
-                }
+    let mut question = Question::Tables(tables);
+    loop {
+        match answered(question).await {
+            Some(Answer::Computed(count)) => words.set(t!("{count} runs computed…", count)),
+            Some(Answer::Shown(all)) => return Some(all),
+            None => {
+                words.set(t!(
+                    "The part of the calculator that computes them could not be loaded."
+                ));
+                return None;
             }
-            Progress::Reply(_) => {}
-            Progress::Done | Progress::Failed => {
-                let done = matches!(progress, Progress::Done);
-                let _ = resolve.call1(&JsValue::UNDEFINED, &done.into());
-            }
-        });
-    });
-    let done = JsFuture::from(end).await;
-    done.is_ok_and(|done| done.as_bool() == Some(true))
+        }
+        question = Question::Compute;
+        next_turn().await;
+    }
 }

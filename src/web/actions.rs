@@ -9,7 +9,7 @@ use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::i18n::translated;
 use crate::web::state::State;
-use crate::web::{browser, dialog, history};
+use crate::web::{browser, history, modal, shortcuts};
 use js_sys::{Object, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,7 +18,10 @@ use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
 /// Carries out `action`. The plan and the timeline carry out their own.
 pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     match action {
-        Action::Explain(figure) => state.ask(figure),
+        Action::Explain(figure) => {
+            state.ask(figure);
+            shortcuts::drawer_opens(event);
+        }
         Action::Focus(key) => {
             // The form shows the field that is edited, wherever it is folded away.
             state.tab.set("inputs");
@@ -38,13 +41,13 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Load(run) => {
             history::load(state, (*run).clone());
-            dialog::close();
+            modal::close();
         }
-        Action::Open(page) => dialog::open(state, page),
+        Action::Open(page) => modal::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
             state.second.set(Some((*run).clone()));
-            dialog::close();
+            modal::close();
         }
         Action::Compare(Compare::Swap(run, second)) => {
             state.run.set((*run).clone());

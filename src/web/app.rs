@@ -11,21 +11,22 @@ use crate::view::panels::{published, words};
 use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
+use crate::web::actions::dispatch;
+use crate::web::ask::use_module;
 use crate::web::cluster::cluster;
 use crate::web::compare::{compare, compare_panel};
-use crate::web::dialog::{self, dialog};
+use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::form::Form;
 use crate::web::gallery::gallery;
 use crate::web::history::history;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, say, translated};
-use crate::web::import::use_importer;
 use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
-use crate::web::render::{nodes, patched};
+use crate::web::render::{Dispatch, nodes, patched};
 use crate::web::runs::measured_offer;
 use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
@@ -34,7 +35,7 @@ use crate::web::state::State;
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::timeline::look::Look;
-use crate::web::{browser, i18n, link_sync};
+use crate::web::{browser, i18n, link_sync, modal, shortcuts};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -45,12 +46,12 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator, in the language that the document names. `importer` loads the second module and
+/// Replaces the skeleton by the calculator, in the language that the document names. `second` loads the second module and
 /// asks it: bytes in, a promise of bytes out.
 #[wasm_bindgen]
-pub async fn mount(importer: js_sys::Function) {
+pub async fn mount(second: js_sys::Function) {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
-    use_importer(importer);
+    use_module(second);
     i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
@@ -62,8 +63,10 @@ pub async fn mount(importer: js_sys::Function) {
 fn App() -> impl IntoView {
     let state = State::from_address();
     provide_context(state);
+    provide_context(Dispatch(dispatch));
     provide_context(Look::new(state));
     link_sync::keep(state);
+    shortcuts::listen(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
         let wanted = state.lang.get().and_then(|lang| Language::named(&lang));
@@ -207,7 +210,7 @@ fn page(state: State) -> impl IntoView {
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
                 {tab_button("compare", "Compare")}
-                <button on:click=move |_| dialog::open(state, Dialog::Runs)>{say("My runs")}</button>
+                <button on:click=move |_| modal::open(state, Dialog::Runs)>{say("My runs")}</button>
                 <button on:click=move |_| open_share()>{say("Share")}</button>
             </nav>
             <ShareDialog/>

@@ -170,3 +170,9 @@ pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 's
         callback.forget();
     }
 }
+
+/// The file that was chosen in an input.
+pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
+    let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
+    input.files()?.get(0)
+}

@@ -5,14 +5,15 @@ use crate::io::export::Order;
 use crate::io::link;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
+use crate::web::browser::{self, chosen};
 use crate::web::html::{effect, flag, view_once};
 use crate::web::i18n::say;
 use crate::web::import::meaning;
+use crate::web::modal::{close, open};
 use crate::web::render::patched;
 use crate::web::state::State;
-use crate::web::{browser, dialog_page, runs};
+use crate::web::{dialog_page, runs};
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 /// What the dialog shows of the Run as it is; what it showed last while it is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
@@ -78,31 +79,6 @@ pub fn dialog(state: State) -> AnyView {
         </dialog>
     }
     .into_any()
-}
-
-fn element() -> Option<web_sys::HtmlDialogElement> {
-    browser::by_id("dialog").and_then(|element| element.dyn_into().ok())
-}
-
-/// Opens the dialog on `page`, or turns to it.
-pub fn open(state: State, page: Dialog) {
-    state.dialog.set(Some(page));
-    if let Some(dialog) = element().filter(|dialog| !dialog.open()) {
-        let _ = dialog.show_modal();
-    }
-}
-
-/// Closes the dialog.
-pub fn close() {
-    if let Some(dialog) = element() {
-        dialog.close();
-    }
-}
-
-/// The file that was chosen in an input.
-pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
-    let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
-    input.files()?.get(0)
 }
 
 /// Puts the file's text into `typed`.

@@ -1,9 +1,10 @@
 //! One panel, or one step of a lesson, embedded in another page: no inputs, what is wrong in words, the way to the whole
 //! calculator.
 //!
-//! Its height, and what the page around it asks, are `public/lazy/embed_protocol.js`'s business: it sets the address, which the Run
-//! follows.
+//! What the page around it asks is answered here ([`frame`]); `public/lazy/embed_protocol.js` carries the messages, sets the
+//! address, which the Run follows, and says how high the page is.
 
+use crate::io::frame;
 use crate::io::link::{View, encode_with};
 use crate::view::panels::issues::framed;
 use crate::view::panels::words;
@@ -22,6 +23,14 @@ use crate::web::state::State;
 use crate::web::strip::{Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// The answer to a message of the page around the frame at `address`, both as JSON: see [`frame`].
+#[wasm_bindgen(js_name = answerHost)]
+#[must_use]
+pub fn answer_host(message: &str, address: &str) -> String {
+    serde_json::to_string(&frame::answer(message, address)).unwrap_or_default()
+}
 
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {

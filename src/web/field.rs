@@ -2,13 +2,10 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
-use crate::core::pipeline::schedule;
 use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{
-    Choice, GpuParts, ModelParts, OneOf, PrecisionParts, Run, StackParts, Value,
-};
+use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
@@ -17,7 +14,7 @@ use crate::web::browser;
 use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
-use crate::web::state::State;
+use crate::web::state::{State, fixed_chunks};
 use leptos::prelude::*;
 
 /// What is being typed into a field, while it is.
@@ -33,7 +30,7 @@ struct Draft {
 /// The row of `field`.
 pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Memo::new(move |_| shown_text(state, field));
+    let now = Memo::new(move |_| state.text_of(field));
     let typed = move || {
         let now = now.get();
         draft.get().filter(|draft| draft.after == now)
@@ -151,34 +148,10 @@ pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }
 
-/// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
-pub(crate) fn shown_text(state: State, field: &Field) -> String {
-    state.run.with(|run| {
-        let fixed = fixed_chunks(run).filter(|_| field.key == "virtual_stages");
-        if let Some((count, _)) = fixed {
-            return count.to_string();
-        }
-        field
-            .text(run)
-            .or_else(|| field.text(&run.resolved()))
-            .map_or_else(String::new, |text| without_zeros(&text))
-    })
-}
-
-/// 1e12 for 1000000000000; other texts as they are.
-fn without_zeros(text: &str) -> String {
-    let digits = text.trim_end_matches('0');
-    let zeros = text.len() - digits.len();
-    if zeros < 6 || digits.is_empty() || !digits.bytes().all(|one| one.is_ascii_digit()) {
-        return text.to_owned();
-    }
-    format!("{digits}e{zeros}")
-}
-
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Memo::new(move |_| shown_text(state, field));
+    let now = Memo::new(move |_| state.text_of(field));
     let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
@@ -240,7 +213,7 @@ fn text_input(
     let typed = move |event| {
         let text = event_target_value(&event);
         let error = commit(state, field, &text).err();
-        let after = untrack(|| shown_text(state, field));
+        let after = untrack(|| state.text_of(field));
         let unread = error.clone().map(|error| (field, after.clone(), error));
         state.unread.set(unread);
         state.edited.set(field.key);
@@ -386,13 +359,6 @@ fn choose_schedule(state: State, id: &str) {
     });
     state.told.set(told);
     state.run.set(next);
-}
-
-/// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
-fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
-    let row = schedule(run.schedule.id())?;
-    let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
-    Some((u64::from(chunks), row.name))
 }
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {

@@ -9,51 +9,13 @@ use crate::view::panel::Panel;
 use crate::web::browser;
 use crate::web::panel::fold;
 use crate::web::render::nodes;
-use crate::web::state::State;
+use crate::web::state::{History, State};
 use leptos::prelude::*;
 
-/// Where the tab keeps them.
-const KEPT: &str = "shardscope.undo";
 /// Steps that can be undone; earlier ones are forgotten.
 const MOST: usize = 100;
 /// What is typed within this time of each other is one step, milliseconds.
 const APART: f64 = 500.0;
-
-/// Earlier Runs, later Runs, and the one between them.
-#[derive(Clone, Copy)]
-pub struct History {
-    now: StoredValue<String>,
-    /// When it last changed.
-    at: StoredValue<f64>,
-    past: RwSignal<Vec<String>>,
-    future: RwSignal<Vec<String>>,
-}
-
-impl History {
-    /// Begins with `run`.
-    pub fn new(run: &Run) -> Self {
-        let now = link::encode(run);
-        // Of this tab before a reload, unless another link was opened.
-        let kept = browser::of_tab(KEPT).unwrap_or_default();
-        let past = match kept.rsplit_once('\n') {
-            Some((past, last)) if last == now => past.lines().map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
-        Self {
-            now: StoredValue::new(now),
-            at: StoredValue::new(0.0),
-            past: RwSignal::new(past),
-            future: RwSignal::new(Vec::new()),
-        }
-    }
-
-    /// Writes down what can be undone, for a reload.
-    fn keep(self) {
-        let now = self.now.get_value();
-        let past = self.past.with_untracked(|past| past.join("\n"));
-        browser::keep_of_tab(KEPT, &format!("{past}\n{now}"));
-    }
-}
 
 /// Shows `run` in place of the page's own, as an entry of the browser's history.
 pub(crate) fn load(state: State, run: Run) {

@@ -5,7 +5,7 @@ use crate::view::gallery::Look;
 use crate::web::browser;
 use crate::web::history;
 use crate::web::state::{State, gallery_of, gpu_of, theme_of, view_of};
-use crate::web::{dialog, dialog_page};
+use crate::web::{dialog_page, modal};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub fn keep(state: State) {
             let asked = read.view.page.as_deref();
             let opened = state.view.with_value(|view| view.page.clone());
             if let Some(page) = asked.filter(|page| opened.as_deref() != Some(page)) {
-                dialog::open(state, dialog_page::named(page));
+                modal::open(state, dialog_page::named(page));
                 state
                     .view
                     .update_value(|view| view.page.clone_from(&read.view.page));

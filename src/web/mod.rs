@@ -1,7 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(feature = "ui")]
-pub(crate) mod api;
+#[cfg(feature = "api")]
+mod api;
 pub mod dialog_page;
 pub mod worker;
 
@@ -11,8 +11,12 @@ mod about;
 mod accuracy;
 #[cfg(feature = "ui")]
 mod actions;
+#[cfg(feature = "api")]
+mod answer;
 #[cfg(feature = "ui")]
 mod app;
+#[cfg(feature = "ui")]
+mod ask;
 #[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
@@ -27,8 +31,6 @@ mod dialog;
 mod embed;
 #[cfg(feature = "ui")]
 mod evaluated;
-#[cfg(feature = "ui")]
-mod export;
 #[cfg(feature = "ui")]
 mod field;
 #[cfg(feature = "ui")]
@@ -45,8 +47,6 @@ mod html;
 mod i18n;
 #[cfg(feature = "ui")]
 mod import;
-#[cfg(feature = "importer")]
-mod importer;
 #[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
@@ -54,10 +54,12 @@ mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;
 #[cfg(feature = "ui")]
+mod modal;
+#[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
-#[cfg(any(feature = "ui", feature = "importer"))]
+#[cfg(feature = "api")]
 mod plain;
 #[cfg(feature = "ui")]
 mod plan;
@@ -69,6 +71,8 @@ mod runs;
 mod sentence;
 #[cfg(feature = "ui")]
 mod share;
+#[cfg(feature = "ui")]
+mod shortcuts;
 #[cfg(feature = "ui")]
 mod start;
 #[cfg(feature = "ui")]

@@ -4,7 +4,6 @@
 use crate::core::message::Catalogue;
 use crate::view::node::markup::{Action, Node};
 use crate::view::node::patch::{Document, action_at, patch};
-use crate::web::actions::dispatch;
 use crate::web::html::view_of;
 use crate::web::i18n::{self, Language};
 use crate::web::state::State;
@@ -15,7 +14,11 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Element;
 
-/// Shows `view` in an element: `<div use:patched=view>`. What is pressed in it is carried out by [`dispatch`].
+/// What carries out the actions of all views; a context of the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Dispatch(pub fn(State, Action, &web_sys::MouseEvent));
+
+/// Shows `view` in an element: `<div use:patched=view>`. What is pressed in it is carried out by [`Dispatch`].
 #[allow(clippy::needless_pass_by_value)] // leptos calls it with what it holds
 pub(crate) fn patched(element: Element, view: Signal<Node>) {
     follow(&element, view, &|_| false);
@@ -24,7 +27,7 @@ pub(crate) fn patched(element: Element, view: Signal<Node>) {
 /// A handler of actions that only one panel can carry out: true where it did.
 pub(crate) type Handler = std::sync::Arc<dyn Fn(&Action) -> bool + Send + Sync>;
 
-/// The same, where `handler` comes before [`dispatch`].
+/// The same, where `handler` comes before [`Dispatch`].
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
     follow(&element, view, &move |action| handler(action));
@@ -41,7 +44,7 @@ fn follow(
     view: Signal<Node>,
     handler: &(impl Fn(&Action) -> bool + Clone + 'static),
 ) {
-    let Some(state) = use_context::<State>() else {
+    let (Some(state), Some(Dispatch(dispatch))) = (use_context::<State>(), use_context()) else {
         return;
     };
     let mounted = StoredValue::new_local(Vec::new());

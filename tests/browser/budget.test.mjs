@@ -9,8 +9,8 @@ import { settled } from './tour.mjs';
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 
 /** Files of a first visit without the offline copy: document, style, guard, icon, the module's JavaScript and
- * WebAssembly; then the keyboard shortcuts. */
-const MAX_REQUESTS = 10;
+ * WebAssembly, the worker. */
+const MAX_REQUESTS = 9;
 /** Sum of all shifts until the panels have arrived: their space is reserved. Chromium calls 0.1 good. */
 const MAX_SHIFT = 0.01;
 

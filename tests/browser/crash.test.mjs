@@ -58,7 +58,7 @@ test('without its optional files the page works', async () => {
 
 test('a reader of imports that does not arrive is said, and asked for again', async () => {
   const { page } = await site.open(LINK);
-  const missing = [/shardscope-import-\w+\.wasm$/, (route) => route.abort()];
+  const missing = [/shardscope-api-\w+\.wasm$/, (route) => route.abort()];
   await page.route(...missing);
   await page.getByRole('button', { name: 'Import' }).first().click();
   const text = page.locator('#dialog textarea');

@@ -415,3 +415,24 @@ fn objects_and_the_vocabulary_of_a_dump_are_read() {
     assert_eq!((precision.moment1, precision.moment2), (2.0, 2.0));
     assert_eq!(read.run.attention_kernel(), AttentionKernel::Cudnn);
 }
+
+/// nanotron prints three digits and no length: 852,000 tokens a second of 1.23 s are 1024 sequences of 1024 tokens.
+#[test]
+fn rounded_counts_of_nanotron_are_whole_ones() {
+    let log = "[default0]:07/03/2024 23:22:15 [INFO|DP=0|PP=0|TP=0|ip-26-0-161-142]: iteration: 9 / 20 | consumed_tokens: 9.44M | elapsed_time_per_iteration_ms: 1.23K | tokens_per_sec: 852K | tokens_per_sec_per_gpu: 13.3K | global_batch_size: 1.02K | lm_loss: 9.5 | lr: 9.53e-05 | model_tflops_per_gpu: 121 | grad_norm: 18.3 |";
+    let read = reading(log);
+    assert_eq!((read.run.global_batch, read.run.seq_len), (1024, 1024));
+    assert!(near(read.step.unwrap().seconds, 1.23));
+    assert!(read.notes.is_empty(), "{:?}", read.notes);
+}
+
+/// transformers under tqdm: its own summary names the program, its bar tells the step.
+#[test]
+fn a_trainer_with_a_bar_is_a_trainer() {
+    let log = "{'eval_loss': 1.1, 'eval_runtime': 12.3, 'eval_steps_per_second': 10.0, 'epoch': 1.0}\n\
+        {'train_runtime': 812.3, 'train_samples_per_second': 64.0, 'train_steps_per_second': 0.4, 'train_loss': 1.0, 'epoch': 1.0}\n\
+        100%|██████████| 400/400 [13:32<00:00,  2.03s/it]\n";
+    let read = reading(log);
+    assert!(read.program.to_string().contains("Hugging Face"));
+    assert!(near(read.step.unwrap().seconds, 2.03));
+}

@@ -6,7 +6,6 @@ use crate::memory::detailed::steady;
 use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
 use crate::sort::sort_by;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A row with the calculator's prediction.
@@ -34,7 +33,7 @@ impl Fact {
 }
 
 /// The calculator's prediction of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// Seconds or GiB.
     pub value: f64,

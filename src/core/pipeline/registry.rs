@@ -4,7 +4,8 @@
 //! Fields of a [`Spec`] are named as the contract names them; those of `schedule_options` without that prefix.
 
 use super::durations::Durations;
-use super::order::Order;
+use super::order::{Order, Placement};
+use super::row::Row;
 use crate::issue::Issue;
 use crate::run::Variant;
 
@@ -49,6 +50,10 @@ pub struct Schedule {
     pub virtual_stages: Option<u32>,
     /// Global stages.
     pub stages: Stages,
+    /// Which rank has which stage.
+    pub placement: Placement,
+    /// Copies of its share of the weights that a rank holds, of p and the rank.
+    pub(crate) copies: fn(u32, u32) -> u32,
     /// The backward is cut into B and W.
     pub splits_backward: bool,
     /// The order depends on the durations.
@@ -125,6 +130,15 @@ impl Spec {
             memory_limit: None,
             splits: 2,
             order: None,
+        }
+    }
+    /// The order whose ranks run `ranks`.
+    #[must_use]
+    pub(crate) fn order(&self, ranks: impl IntoIterator<Item: Into<Row>>) -> Order {
+        let (row, p) = (self.schedule, self.pp);
+        Order {
+            weight_copies: (0..p).map(|rank| (row.copies)(p, rank)).collect(),
+            ..Order::new(ranks, self.stages(), row.placement, self.microbatches)
         }
     }
     /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.

@@ -4,6 +4,7 @@ use super::families::{
     chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
     zb_v, zb_v_auto, zero_bubble,
 };
+use super::order::Placement;
 use super::registry::{Make, Schedule, Spec, Stages};
 use crate::issue::Issue;
 
@@ -18,6 +19,8 @@ const ROW: Schedule = Schedule {
     options: &[],
     virtual_stages: Some(1),
     stages: Stages::Ranks,
+    placement: Placement::Loop,
+    copies: |_, _| 1,
     splits_backward: false,
     uses_durations: false,
     endless: false,
@@ -75,14 +78,16 @@ pub static SCHEDULES: &[Schedule] = &[
         id: "pipedream",
         name: "PipeDream",
         endless: true,
-        make: Make::Always(flush::pipedream),
+        copies: flush::stashed,
+        make: Make::Always(flush::one_f_one_b),
         ..ROW
     },
     Schedule {
         id: "pipedream-2bw",
         name: "PipeDream-2BW",
         endless: true,
-        make: Make::Always(flush::pipedream_2bw),
+        copies: |_, _| 2,
+        make: Make::Always(flush::one_f_one_b),
         warn: flush::warn_2bw,
         ..ROW
     },
@@ -90,6 +95,8 @@ pub static SCHEDULES: &[Schedule] = &[
         id: "chimera",
         name: "Chimera",
         options: &["variant"],
+        placement: Placement::Bidirectional,
+        copies: |_, _| 2,
         make: Make::Sometimes(chimera::chimera, |_| false),
         warn: chimera::warn,
         ..ROW
@@ -100,6 +107,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["waves"],
         virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
+        placement: Placement::Snake,
         make: Make::Always(hanayo::hanayo),
         warn: slots::notice_units,
         ..ROW
@@ -143,6 +151,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "ZB-V",
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
+        placement: Placement::Snake,
         splits_backward: true,
         fill: Some(|p| p.saturating_mul(2)),
         make: Make::Always(zb_v::zb_v),
@@ -154,6 +163,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["memory_limit"],
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
+        placement: Placement::Snake,
         splits_backward: true,
         uses_durations: true,
         make: Make::Timed(zb_v_auto::zb_v_auto),
@@ -164,6 +174,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "V-Half",
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
+        placement: Placement::Snake,
         splits_backward: true,
         make: Make::Always(controllable::v_half),
         ..ROW
@@ -173,6 +184,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "V-Min",
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
+        placement: Placement::Snake,
         splits_backward: true,
         make: Make::Always(controllable::v_min),
         ..ROW
@@ -181,6 +193,8 @@ pub static SCHEDULES: &[Schedule] = &[
         id: "dualpipe",
         name: "DualPipe",
         virtual_stages: Some(2),
+        placement: Placement::Bidirectional,
+        copies: |_, _| 2,
         splits_backward: true,
         make: Make::Sometimes(dualpipe::dualpipe, |_| false),
         warn: dualpipe::warn,
@@ -191,6 +205,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "DualPipeV",
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
+        placement: Placement::Snake,
         splits_backward: true,
         make: Make::Sometimes(dualpipe::dualpipev, |_| false),
         warn: dualpipe::warn,
@@ -231,6 +246,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["order"],
         virtual_stages: None,
         stages: Stages::Order,
+        placement: Placement::Given,
         make: Make::Given(custom::build),
         ..ROW
     },

@@ -4,7 +4,7 @@
 //! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
 //! evaluations.
 
-use super::evaluate::Draft;
+use super::draft::Draft;
 use super::step::{ends, step};
 use crate::memory::RankLoad;
 use crate::pipeline::Stats;

@@ -1,11 +1,12 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
 use super::confidence::narrow;
+use super::draft::{Draft, Timed};
+use super::evaluation::Evaluation;
 use super::loads::loads;
 use super::mend::mend;
-use super::passes::{Pass, durations};
 use super::reduction::often_reduced;
-use super::schedule::{in_run, spec};
+use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
 use super::warnings::{host_memory, much_bubble};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
@@ -14,79 +15,10 @@ use crate::memory::verdict::{Need, chance};
 use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
-use crate::pipeline::{self, Built, Durations, Order, Spans, Spec, Stats, Timeline};
-use crate::run::{Kinds, OneOf, Run, Scenario};
-use crate::time::Clock;
+use crate::pipeline::{self, Durations, Order, Spec, Stats};
+use crate::run::{OneOf, Run, Scenario};
 use crate::units::Seconds;
-use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
-
-/// A Run understood, simulated and measured.
-#[derive(Clone, Debug)]
-pub struct Evaluation {
-    /// What the Run means.
-    pub scenario: Scenario,
-    /// What every rank does, in order.
-    pub order: Order,
-    /// How long each global stage takes; as all times here scaled to the measured step, where the Run has one.
-    pub durations: Durations,
-    /// What the schedule makes each rank hold.
-    pub loads: Vec<RankLoad>,
-    /// The rank that works longest, whose communication the overlap rows are.
-    pub busiest: usize,
-    /// When each rank starts and ends, and how long it works between.
-    pub spans: Spans,
-    /// The figures.
-    pub report: Report,
-    timeline: OnceLock<Timeline>,
-    warnings: OnceLock<Vec<Issue>>,
-}
-
-impl Evaluation {
-    /// The warnings of the report with the fixes that work: tried when they are first asked for, since no figure needs it.
-    #[must_use]
-    pub fn warnings(&self) -> &[Issue] {
-        let mended = || {
-            let built = spec(&self.scenario).ok();
-            mend(
-                &self.scenario.run,
-                built.as_ref(),
-                self.report.warnings.clone(),
-            )
-        };
-        self.warnings.get_or_init(mended)
-    }
-    /// When every rank does what: made when it is first asked for, since no figure needs it.
-    #[must_use]
-    pub fn timeline(&self) -> &Timeline {
-        let made = || pipeline::simulate(&self.order, &self.durations).unwrap_or_default();
-        self.timeline.get_or_init(made)
-    }
-    /// Whether the timeline is there already.
-    #[must_use]
-    pub fn has_timeline(&self) -> bool {
-        self.timeline.get().is_some()
-    }
-    /// Takes the timeline of the same Run that another thread has simulated, as its [`Timeline::times`].
-    pub fn keep_timeline(&self, times: &[f64]) {
-        // One that is there already is the same.
-        let _ = self.timeline.set(Timeline::of_times(&self.order, times));
-    }
-    /// Which of its chunks `stage` is to `rank`, from 0.
-    #[must_use]
-    pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
-        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
-        let position = held.iter().position(|other| *other == stage as usize);
-        position.unwrap_or(0)
-    }
-}
-
-/// A Run's pipeline, ordered and simulated: numbers alone, so that another thread can compute it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Timed {
-    order: Order,
-    spans: Spans,
-}
 
 /// Understands, simulates and measures `run`.
 ///
@@ -118,43 +50,7 @@ pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>>
     Ok(draft.finish(timed))
 }
 
-/// A Run understood, before its pipeline is simulated.
-pub(super) struct Draft {
-    pub scenario: Scenario,
-    spec: Spec,
-    pub clock: Clock,
-    pub kinds: Kinds,
-    pub passes: Vec<Pass>,
-    durations: Durations,
-}
-
 impl Draft {
-    pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
-        let scenario = Scenario::new(run)?;
-        let spec = spec(&scenario).map_err(|issue| vec![issue])?;
-        let clock = Clock::new(&scenario);
-        let kinds = Kinds::new(&scenario);
-        let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
-        let durations = durations(&scenario, &passes, &spec);
-        Ok(Self {
-            scenario,
-            spec,
-            clock,
-            kinds,
-            passes,
-            durations,
-        })
-    }
-
-    pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
-        let in_field = |issue| in_run(issue, &self.scenario);
-        let Built { order, .. } =
-            pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
-        let spans = pipeline::time(&order, &self.durations)
-            .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
-        Ok(Timed { order, spans })
-    }
-
     fn finish(self, timed: Timed) -> Evaluation {
         let Timed { order, spans } = timed;
         let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);

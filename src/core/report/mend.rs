@@ -3,7 +3,7 @@
 //! A check that finds a fault sees one field of the Run and proposes values that may mend it; whether a value divides the GPUs,
 //! suits the schedule and keeps the batch whole is known only here, where the whole Run is.
 
-use super::evaluate::Draft;
+use super::draft::Draft;
 use super::schedule::{in_run, spec};
 use crate::issue::{Fix, Issue, Severity};
 use crate::pipeline::spec::op_count;

@@ -4,7 +4,9 @@
 //! as numbers.
 
 mod confidence;
+mod draft;
 mod evaluate;
+mod evaluation;
 mod explain;
 pub mod fit;
 mod loads;
@@ -27,7 +29,9 @@ mod warnings;
 
 pub use confidence::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
-pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
+pub use draft::Timed;
+pub use evaluate::{evaluate, evaluate_timed, time};
+pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;

@@ -1,6 +1,7 @@
 //! Every schedule under one Run: what each takes and holds. For the gallery and for a second schedule on the same axis.
 
-use super::evaluate::{Evaluation, evaluate};
+use super::evaluate::evaluate;
+use super::evaluation::Evaluation;
 use super::schedule::spec;
 use super::variant::Variant;
 use crate::memory::Verdict;

@@ -1,6 +1,7 @@
 //! The step of a Run: what each rank sends and waits for, and what ends the step.
 
-use super::evaluate::{Draft, Evaluation};
+use super::draft::Draft;
+use super::evaluation::Evaluation;
 use super::offload::{OffloadStep, offload_step};
 use super::passes::Pass;
 use crate::memory::RankLoad;

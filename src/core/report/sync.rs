@@ -5,7 +5,7 @@
 //! most, as if no rank had a bubble after its last op. The picture includes those bubbles. Where the charged rank is one
 //! that ends the step, both say the same.
 
-use super::evaluate::Evaluation;
+use super::evaluation::Evaluation;
 use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
 use crate::traffic::{Beside, CONTENTION, Held, step_messages};
 use crate::units::Seconds;

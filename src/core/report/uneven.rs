@@ -1,7 +1,8 @@
 //! Layers split so that no stage works longer than it must: the even split, that of NVIDIA's note, the Run's own and the
 //! best there is, side by side.
 
-use super::evaluate::{Evaluation, evaluate};
+use super::evaluate::evaluate;
+use super::evaluation::Evaluation;
 use super::passes::layer_seconds;
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;

@@ -5,13 +5,13 @@
 //! counts them.
 
 use super::facts::{Facts, RankFacts};
-use super::orders::Profile;
+use super::orders::{Profile, Sort, Sorts};
 use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::steady::slowest_cycle;
 use crate::run::{Kinds, Method, Scenario, Schedule};
-use crate::time::{Clock, loader_floor, step_end, with_loader};
+use crate::time::{Rates, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
 use crate::units::Seconds;
 
@@ -170,44 +170,53 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
         })
 }
 
+/// The least step time of layouts whose stages take at least `times`, seconds: some rank has the mean of the work.
+#[must_use]
+pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime]) -> f64 {
+    let all = kinds.of.iter().map(|kind| &times[*kind]);
+    let work: f64 = all.map(|time| time.forward + time.backward()).sum();
+    let busy = scenario.usual_microbatches() * work / scenario.layout.pp as f64;
+    with_loader(Seconds(busy), loader_floor(scenario)).0 * (1.0 - ROUNDING)
+}
+
 /// A layout with what it shares with others.
 pub struct Layout<'a> {
     /// Its scenario.
     pub scenario: &'a Scenario,
-    /// The times of its kernels.
-    pub clock: &'a Clock,
     /// Its kinds of stages.
     pub kinds: &'a Kinds,
+    /// Its sorts of ranks.
+    pub sorts: &'a Sorts,
     /// Its schedule.
     pub profile: &'a Profile,
     /// What each sort of its ranks holds.
     pub owned: &'a [Owned],
-    /// Memory of each kind of its stages.
-    pub bytes: &'a [ChunkBytes],
 }
 
 impl Layout<'_> {
     /// The least step time on `path`, seconds.
     #[must_use]
-    pub fn time(&self, path: &Path) -> f64 {
+    pub fn time(&self, path: &Path, rates: &Rates) -> f64 {
         let (scenario, facts) = (self.scenario, &self.profile.facts);
         let run = &scenario.run;
         let makespan = path.makespan(facts, run.schedule, &Microbatches::of(scenario));
         let (mut exposed, mut end) = (0.0f64, 0.0f64);
-        for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
-            let (one, last) = self.parameters(path, &facts.ranks[sort.sample], owned.elements);
+        for (sort, owned) in self.sorts.list.iter().zip(self.owned) {
+            let (one, last) = self.parameters(path, rates, sort, owned.trained);
             exposed = exposed.max(one);
             end = end.max(last);
         }
-        let busy = Seconds(makespan + exposed + end);
+        // What the host does of the update is not counted.
+        let offloaded = scenario.offload.map_or(0.0, |offload| offload.states());
+        let busy = Seconds(makespan + exposed + end * (1.0 - offloaded));
         with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)
     }
 
     /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
-    fn parameters(&self, path: &Path, rank: &RankFacts, held: Held) -> (f64, f64) {
+    fn parameters(&self, path: &Path, rates: &Rates, sort: &Sort, held: Held) -> (f64, f64) {
         let (scenario, zero) = (self.scenario, self.scenario.zero);
         let (mut forward, mut backward) = (0.0, 0.0);
-        for stage in &rank.stages {
+        for stage in &sort.stages {
             forward += path.stage(*stage).forward;
             backward += path.stage(*stage).backward();
         }
@@ -219,20 +228,21 @@ impl Layout<'_> {
         } else {
             held.dense + held.experts
         };
-        let end = step_end(scenario, self.clock.rates(), updated, kept);
+        let end = step_end(scenario, rates, updated, kept);
         (sync.exposed().0, end.0)
     }
 
-    /// Memory of its fullest rank at least, bytes; none where that is more than there is.
+    /// Memory of its fullest rank at least, bytes, where chunks of each kind of stage take `bytes`; none where that is more
+    /// than there is.
     #[must_use]
-    pub(crate) fn peak(&self) -> Option<f64> {
+    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Option<f64> {
         if self.scenario.run.memory_method != Method::Detailed {
-            return self.estimated_peak();
+            return self.estimated_peak(bytes);
         }
-        let sorts = self.profile.sorts.iter().zip(self.owned);
-        let needed = sorts.map(|(sort, owned)| {
-            let alive = self.heaviest(&sort.kinds, &sort.alive);
-            let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
+        let sorts = self.sorts.list.iter().zip(&self.profile.alive);
+        let needed = sorts.zip(self.owned).map(|((sort, alive), owned)| {
+            let alive = heaviest(bytes, &sort.kinds, alive);
+            let chunks = sort.kinds.iter().map(|kind| bytes[*kind]);
             let chunks = chunks.zip(alive.iter().copied());
             detailed::needed(self.scenario, owned.bytes, chunks).0
         });
@@ -241,13 +251,13 @@ impl Layout<'_> {
     }
 
     /// The same by a method that is not made of these parts.
-    fn estimated_peak(&self) -> Option<f64> {
+    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Option<f64> {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {
             let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
             RankLoad {
                 stages: rank.stages.clone(),
-                in_flight: self.heaviest(&kinds, &rank.alive).to_vec(),
+                in_flight: heaviest(bytes, &kinds, &rank.alive).to_vec(),
                 weight_versions: rank.versions,
             }
         };
@@ -256,34 +266,28 @@ impl Layout<'_> {
         let peak = estimate.peak().1;
         (estimate.verdict() != Verdict::Oom && peak <= estimate.capacity).then_some(peak.0)
     }
+}
 
-    /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.
-    fn heaviest<'b>(&self, kinds: &[usize], alive: &'b [Vec<f64>]) -> &'b [f64] {
-        if let [only] = alive {
-            return only;
-        }
-        let weight = |alive: &[f64]| -> f64 {
-            let held = alive.iter().zip(kinds);
-            held.map(|(count, kind)| {
-                let chunk = &self.bytes[*kind];
-                let head = if chunk.last { self.head() } else { 0.0 };
-                count * (chunk.layers + head)
-            })
-            .sum()
-        };
-        let mut most: (f64, &[f64]) = (-1.0, &[]);
-        for alive in alive {
-            let weight = weight(alive);
-            if weight > most.0 {
-                most = (weight, alive);
-            }
-        }
-        most.1
+/// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.
+fn heaviest<'a>(bytes: &[ChunkBytes], kinds: &[usize], alive: &'a [Vec<f64>]) -> &'a [f64] {
+    if let [only] = alive {
+        return only;
     }
-
-    /// What the head keeps of a micro-batch.
-    fn head(&self) -> f64 {
-        let last = self.scenario.stage_layers.len().saturating_sub(1);
-        detailed::heads(self.scenario, last).map_or(0.0, |head| head.held + head.inputs)
+    let weight = |alive: &[f64]| -> f64 {
+        let held = alive.iter().zip(kinds);
+        held.map(|(count, kind)| {
+            let chunk = &bytes[*kind];
+            let head = chunk.head.map_or(0.0, |head| head.held + head.inputs);
+            count * (chunk.layers + head)
+        })
+        .sum()
+    };
+    let mut most: (f64, &[f64]) = (-1.0, &[]);
+    for alive in alive {
+        let weight = weight(alive);
+        if weight > most.0 {
+            most = (weight, alive);
+        }
     }
+    most.1
 }

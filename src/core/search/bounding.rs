@@ -1,25 +1,69 @@
-//! The first pass of a search: what every layout of a space takes at least, block by block.
+//! What every layout of a space takes at least. First its memory, and the time that the mean rank computes and waits: block
+//! by block. A bound by its schedule and its parameters costs much more, and is asked of the few that may win.
 
-use super::bound::{Layout, Path, states_run_out};
+use super::bound::{Layout, Path, even_time, states_run_out};
 use super::orders::Orders;
-use super::ranking::{Place, Promise};
+use super::promise::{Place, Promise};
 use super::space::{Block, Member, Space};
 use super::stages::{Stages, Weights};
 use crate::memory::detailed::ChunkBytes;
 use crate::run::{Recompute, Scenario};
 
-/// The pass under way.
+/// Units of work of a block whose layouts are timed.
+const TIMED: u64 = 20;
+
+/// What the layouts of one way to train share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bounding {
+struct Shared {
     orders: Orders,
     weights: Weights,
+}
+
+/// The block looked at last, of which the next one may have a part.
+#[derive(Clone, Debug, Default)]
+struct Last {
     stages: Option<Stages>,
-    last: Option<(Block, Scenario)>,
-    variant: usize,
+    scenario: Option<(Block, Scenario)>,
+}
+
+impl Last {
+    /// The scenario of the first layout of a block and its stages; none where it cannot be.
+    fn open(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
+        let scenario = self.scenario(space, block, first)?;
+        self.stages = self.stages.take().filter(|stages| stages.serve(block));
+        Some(scenario)
+    }
+
+    /// The scenario of a block, made from that of the block before where they differ in recomputation only.
+    fn scenario(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
+        let recompute = &space.axes.recompute[block.recompute];
+        if let Some((before, mut scenario)) = self.scenario.take() {
+            let alike = Block {
+                recompute: block.recompute,
+                ..before
+            };
+            let checked = matches!(recompute, Recompute::Layers(_) | Recompute::Modules(_));
+            if alike == *block && !checked {
+                scenario.run.recompute.clone_from(recompute);
+                return Some(scenario);
+            }
+        }
+        Scenario::new(&space.run(block, first)).ok()
+    }
+}
+
+/// The bounds as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounding {
+    /// By way to train.
+    shared: Vec<Shared>,
+    weighed: Last,
+    timed: Last,
     next: usize,
+    next_timed: usize,
     /// Layouts looked at.
     pub evaluated: u64,
-    /// Those that memory does not rule out.
+    /// Those that memory does not rule out, in the order of the space.
     pub promises: Vec<Promise>,
 }
 
@@ -36,104 +80,159 @@ impl Bounding {
         self.next >= space.blocks.len()
     }
 
-    /// Bounds the layouts of the next block; returns the units of work that this took.
+    /// Weighs the layouts of the next block; returns the units of work that this took.
     pub fn step(&mut self, space: &Space) -> u64 {
         let index = self.next;
         self.next += 1;
-        let block = space.blocks[index];
-        if self.variant != block.variant {
-            // Nothing of another way to train is alike.
-            (self.orders, self.weights) = (Orders::default(), Weights::default());
-            (self.stages, self.last) = (None, None);
-            self.variant = block.variant;
-        }
-        let members = space.members(&block);
+        let block = &space.blocks[index];
+        let members = space.members(block);
         let Some(first) = members.first() else {
             return 1;
         };
-        let Some(mut scenario) = self.scenario(space, &block, *first) else {
+        let Some(mut scenario) = self.weighed.open(space, block, *first) else {
             return 2;
         };
-        if !self
-            .stages
-            .as_ref()
-            .is_some_and(|stages| stages.serve(&block))
-        {
-            self.stages = None;
-        }
-        let stages = self
-            .stages
-            .get_or_insert_with(|| Stages::new(&block, &scenario));
-        let clock = stages.clock.clone();
+        let Shared { orders, weights } = shared(&mut self.shared, block);
         let schedules = || space.schedules(block.pp);
-        let family = self.orders.family(&block, &scenario, schedules);
+        let family = orders.family(block, &scenario, schedules);
+        // ZeRO-3 keeps and recomputes differently.
         let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
-        let mut paths: Vec<([u64; 2], Path)> = Vec::new();
+        let mut bounds: [Option<f64>; 2] = [None, None];
         for (at, member) in members.iter().enumerate() {
             if !family.has(member.chunks) {
                 continue;
             }
             self.evaluated += 1;
             set(&mut scenario, *member);
-            let orders = &mut self.orders;
-            let mut profile = || orders.profile(&family, &scenario.run, member.chunks);
-            let Some(owned) = self.weights.of(&block, &scenario, &mut profile) else {
+            let sorts = || orders.sorts(&family, &scenario.run, member.chunks);
+            let Some(owned) = weights.of(block, &scenario, sorts) else {
                 continue;
             };
             if states_run_out(&scenario, &owned) {
                 continue;
             }
-            let Some(profile) = profile() else {
+            let (Some(profile), Some(sorts)) = (
+                orders.profile(&family, &scenario.run, member.chunks),
+                orders.sorts(&family, &scenario.run, member.chunks),
+            ) else {
                 continue;
             };
-            let mut layout = Layout {
+            let layout = Layout {
                 scenario: &scenario,
-                clock: &clock,
                 kinds: &family.kinds,
+                sorts,
                 profile,
                 owned: &owned,
-                bytes: &[],
             };
-            // ZeRO-3 keeps and recomputes differently.
-            layout.bytes = bytes[usize::from(member.zero == 3)]
-                .get_or_insert_with(|| stages.bytes(&block, &scenario, &family.kinds));
-            let Some(peak) = layout.peak() else {
+            let stages = &mut self.weighed.stages;
+            let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
+            let fsdp = usize::from(member.zero == 3);
+            let bytes =
+                bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
+            let Some(peak) = layout.peak(bytes) else {
+                continue;
+            };
+            let bound = bounds[fsdp].get_or_insert_with(|| {
+                let times = stages.plain(block, &scenario, &family.kinds);
+                even_time(&scenario, &family.kinds, &times)
+            });
+            self.promises.push(Promise {
+                bound: *bound,
+                timed: false,
+                peak,
+                place: Place::new(index, at),
+            });
+        }
+        self.weighed.scenario = Some((*block, scenario));
+        2 + members.len() as u64
+    }
+
+    /// The best bound of the layout at `place`, and the units of work that this took.
+    pub fn time(&mut self, space: &Space, place: Place) -> (f64, u64) {
+        let find = |promises: &[Promise]| {
+            let found = promises.binary_search_by_key(&place, |promise| promise.place);
+            found.map(|at| promises[at]).ok()
+        };
+        match find(&self.promises) {
+            Some(promise) if !promise.timed => {
+                self.time_block(space, place.block());
+                (find(&self.promises).map_or(0.0, |one| one.bound), TIMED)
+            }
+            known => (known.map_or(0.0, |one| one.bound), 1),
+        }
+    }
+
+    /// Times the layouts of the next block of which that is not done; none where all are.
+    pub fn time_next(&mut self, space: &Space) -> Option<u64> {
+        let rest = self.promises.get(self.next_timed..)?;
+        let at = rest.iter().position(|promise| !promise.timed);
+        let Some(at) = at else {
+            self.next_timed = self.promises.len();
+            return None;
+        };
+        self.next_timed += at;
+        self.time_block(space, self.promises[self.next_timed].place.block());
+        Some(TIMED)
+    }
+
+    fn time_block(&mut self, space: &Space, index: usize) {
+        let block = &space.blocks[index];
+        let members = space.members(block);
+        let start = self
+            .promises
+            .partition_point(|promise| promise.place.block() < index);
+        let own = self.promises[start..].iter_mut();
+        let own: Vec<&mut Promise> = own.take_while(|one| one.place.block() == index).collect();
+        let first = members.first();
+        let opened = first.and_then(|first| self.timed.open(space, block, *first));
+        let Some(mut scenario) = opened else {
+            return;
+        };
+        let Shared { orders, weights } = shared(&mut self.shared, block);
+        let family = orders.family(block, &scenario, || space.schedules(block.pp));
+        let stages = &mut self.timed.stages;
+        let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
+        let mut paths: Vec<([u64; 2], Path)> = Vec::new();
+        for promise in own {
+            promise.timed = true;
+            let member = members[promise.place.member()];
+            set(&mut scenario, member);
+            let (Some(profile), Some(sorts)) = (
+                orders.profile(&family, &scenario.run, member.chunks),
+                orders.sorts(&family, &scenario.run, member.chunks),
+            ) else {
+                continue;
+            };
+            let Some(owned) = weights.of(block, &scenario, || Some(sorts)) else {
                 continue;
             };
             // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
             let key = [member.zero.max(1), scenario.reductions()];
             let known = paths.iter().position(|(known, _)| *known == key);
             let known = known.unwrap_or_else(|| {
-                let times = stages.times(&block, &scenario, &family.kinds);
+                let times = stages.times(block, &scenario, &family.kinds);
                 paths.push((key, Path::new(&family.kinds, times)));
                 paths.len() - 1
             });
-            self.promises.push(Promise {
-                bound: layout.time(&paths[known].1),
-                peak,
-                place: Place::new(index, at),
-            });
-        }
-        self.last = Some((block, scenario));
-        2 + members.len() as u64
-    }
-
-    /// The scenario of a block, made from that of the block before where they differ in recomputation only.
-    fn scenario(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
-        let recompute = &space.axes.recompute[block.recompute];
-        if let Some((before, mut scenario)) = self.last.take() {
-            let alike = Block {
-                recompute: block.recompute,
-                ..before
+            let layout = Layout {
+                scenario: &scenario,
+                kinds: &family.kinds,
+                sorts,
+                profile,
+                owned: &owned,
             };
-            let checked = matches!(recompute, Recompute::Layers(_) | Recompute::Modules(_));
-            if alike == *block && !checked {
-                scenario.run.recompute.clone_from(recompute);
-                return Some(scenario);
-            }
+            promise.bound = layout.time(&paths[known].1, stages.clock.rates());
         }
-        Scenario::new(&space.run(block, first)).ok()
+        self.timed.scenario = Some((*block, scenario));
     }
+}
+
+/// What `block` shares.
+fn shared<'a>(all: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
+    if all.len() <= block.variant {
+        all.resize_with(block.variant + 1, Shared::default);
+    }
+    &mut all[block.variant]
 }
 
 /// Makes the block's scenario that of `member`.

@@ -3,7 +3,8 @@
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
 use super::bounding::Bounding;
-use super::ranking::{Found, Known, Place, Promise, Ranking};
+use super::promise::{Place, Promise};
+use super::ranking::{Found, Known, Ranking};
 use super::space::Space;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,8 @@ impl Search {
         self.bounding.is_over(&self.space)
     }
 
-    /// What every layout takes at least that memory does not rule out, in the order of the space.
+    /// What every layout takes at least that memory does not rule out, in the order of the space: the best bounds after
+    /// [`Search::time_all`].
     #[must_use]
     pub(crate) fn promises(&self) -> &[Promise] {
         &self.bounding.promises
@@ -140,7 +142,19 @@ impl Search {
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.
     pub(crate) fn rank_more(&mut self, ranking: &mut Ranking) -> u64 {
-        ranking.step(&self.space, &mut self.known)
+        ranking.step(&self.space, &mut self.bounding, &mut self.known)
+    }
+
+    /// Works for about `budget` units on the best bounds of all layouts; true when they are known.
+    pub(crate) fn time_all(&mut self, budget: u64) -> bool {
+        let mut left = budget;
+        while left > 0 {
+            let Some(work) = self.bounding.time_next(&self.space) else {
+                return true;
+            };
+            left = left.saturating_sub(work);
+        }
+        false
     }
 
     /// Bounding is taken for most of the work; then the bound climbs towards the time of the last row.
@@ -171,7 +185,8 @@ impl Search {
             self.queued = self.bounding.promises.len();
             self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
             if !self.bounding.is_over(&self.space) {
-                work += self.ranking.step(&self.space, &mut self.known);
+                let (bounding, known) = (&mut self.bounding, &mut self.known);
+                work += self.ranking.step(&self.space, bounding, known);
             }
         }
         work
@@ -182,6 +197,7 @@ impl Search {
             self.done = true;
             return 1;
         }
-        self.ranking.step(&self.space, &mut self.known)
+        self.ranking
+            .step(&self.space, &mut self.bounding, &mut self.known)
     }
 }

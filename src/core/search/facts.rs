@@ -117,6 +117,9 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         ..
     } = walk;
     let splits = f64::from(order.splits);
+    // The copies of a rank that runs both directions are stages that it holds besides: no versions of one.
+    let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
+    let chunks = u32::try_from(stages.len()).unwrap_or(u32::MAX).max(1);
     RankFacts {
         // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
         alive: if timed {
@@ -140,7 +143,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         last: last.filter(|_| !timed),
         stages,
         work,
-        versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
+        versions: u64::from((copies * order.chunks_per_rank()).div_ceil(chunks).max(1)),
     }
 }
 

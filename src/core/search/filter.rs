@@ -175,8 +175,8 @@ mod tests {
         filter.toggle(Axis::Zero, 3);
         filter.toggle_max_tp(2);
         let kept = space.blocks.iter().flat_map(|block| {
-            let members = space.members(block).into_iter();
-            members.map(move |member| (block, member))
+            let members = space.members(block).iter();
+            members.map(move |member| (block, *member))
         });
         let mut shown = 0;
         for (block, member) in kept {

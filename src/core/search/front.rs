@@ -5,7 +5,8 @@
 //! no more memory. The others stay at their bounds: the least memory and the least step time that they can have.
 
 use super::engine::Search;
-use super::ranking::{Found, Promise};
+use super::promise::Promise;
+use super::ranking::Found;
 use crate::memory::Verdict;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -175,6 +176,7 @@ mod tests {
         let mut request = Request::new(&run, &["schedule", "recompute"], 5).unwrap();
         let search = &mut request.search;
         search.finish();
+        while !search.time_all(50) {}
         let mut front = Front::new(search.promises(), false);
         while !front.step(search, 50) {}
         let found = front.layouts();
@@ -182,7 +184,7 @@ mod tests {
         let mut all = Vec::new();
         for block in &space.blocks {
             for member in space.members(block) {
-                let report = report(&space.run(block, member));
+                let report = report(&space.run(block, *member));
                 let report = report.ok().filter(|report| fits(&report.memory));
                 all.extend(report.map(|report| {
                     let figures = Figures::from(&report);

@@ -5,7 +5,8 @@
 use super::axes::{Axes, Split};
 use super::engine::Search;
 use super::filter::{Axis, Filter};
-use super::ranking::{Found, Promise, Ranking};
+use super::promise::Promise;
+use super::ranking::{Found, Ranking};
 use super::request::Request;
 use crate::message::{Message, verbatim};
 use crate::run::presets::MODELS;
@@ -295,7 +296,7 @@ impl Map {
         let mut any = vec![false; self.found.cells.len()];
         let mut next = search.promises().iter().peekable();
         for (at, block) in space.blocks.iter().enumerate() {
-            for (index, member) in space.members(block).into_iter().enumerate() {
+            for (index, &member) in space.members(block).iter().enumerate() {
                 let place = |values: &[u64], axis: Axis| {
                     let own = axis.of(space, block, member);
                     values.iter().position(|value| *value == own)

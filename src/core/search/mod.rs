@@ -15,6 +15,7 @@ pub mod filter;
 pub mod front;
 pub mod map;
 pub mod orders;
+mod promise;
 mod rank;
 mod ranking;
 pub mod recipe;
@@ -27,8 +28,9 @@ mod why;
 
 pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
+pub use promise::{Place, Promise};
 pub use rank::{Plan, Row, TIE, recommended, ties};
-pub use ranking::{Figures, Found, Place, Promise, fits};
+pub use ranking::{Figures, Found, fits};
 pub use request::{Request, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};
 pub use why::{differences, why};

@@ -4,7 +4,7 @@
 use super::axes::{Chunks, Split};
 use super::facts::{Facts, enter};
 use super::space::Block;
-use crate::pipeline::{self, Durations, Spec};
+use crate::pipeline::{self, Durations, Placement, Spec};
 use crate::run::{Kinds, OneOf, Run, Scenario};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -18,10 +18,43 @@ const ROUNDS: u64 = 2;
 pub struct Sort {
     /// One of them.
     pub sample: usize,
-    /// Kind of each stage that it holds.
+    /// Global stages that it holds.
+    pub stages: Vec<usize>,
+    /// Versions of their weights.
+    pub versions: u64,
+    /// Kind of each of its stages.
     pub kinds: Vec<usize>,
-    /// What is alive at once on one of them, in micro-batches of each stage, where no other instant exceeds it.
-    pub alive: Vec<Vec<f64>>,
+}
+
+/// The sorts of the ranks of a schedule over the stages of a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sorts {
+    /// Each of them.
+    pub list: Vec<Sort>,
+    /// That of each rank.
+    of: Vec<usize>,
+}
+
+impl Sorts {
+    /// The sorts among ranks with these stages and versions.
+    fn new(ranks: impl Iterator<Item = (Vec<usize>, u64)>, kinds: &Kinds) -> Self {
+        let mut sorts = Self::default();
+        for (sample, (stages, versions)) in ranks.enumerate() {
+            let own: Vec<usize> = stages.iter().map(|stage| kinds.of[*stage]).collect();
+            let same = |sort: &Sort| sort.kinds == own && sort.versions == versions;
+            let known = sorts.list.iter().position(same);
+            sorts.of.push(known.unwrap_or(sorts.list.len()));
+            if known.is_none() {
+                sorts.list.push(Sort {
+                    sample,
+                    stages,
+                    versions,
+                    kinds: own,
+                });
+            }
+        }
+        sorts
+    }
 }
 
 /// A schedule over the stages of a block.
@@ -29,31 +62,28 @@ pub struct Sort {
 pub struct Profile {
     /// Its order.
     pub facts: Rc<Facts>,
-    /// Its sorts of ranks.
-    pub sorts: Vec<Sort>,
+    /// What is alive at once on a rank of each sort, in micro-batches of each stage, where no other instant exceeds it.
+    pub alive: Vec<Vec<Vec<f64>>>,
 }
 
 impl Profile {
-    fn new(facts: Rc<Facts>, kinds: &Kinds) -> Self {
-        let mut sorts: Vec<Sort> = Vec::new();
-        for (sample, rank) in facts.ranks.iter().enumerate() {
-            let own: Vec<usize> = rank.stages.iter().map(|stage| kinds.of[*stage]).collect();
-            let versions = |sort: &Sort| facts.ranks[sort.sample].versions;
-            let same = |sort: &&mut Sort| sort.kinds == own && versions(sort) == rank.versions;
-            if let Some(sort) = sorts.iter_mut().find(same) {
-                for alive in &rank.alive {
-                    enter(&mut sort.alive, alive);
-                }
-            } else {
-                sorts.push(Sort {
-                    sample,
-                    kinds: own,
-                    alive: rank.alive.clone(),
-                });
+    fn new(facts: Rc<Facts>, sorts: &Sorts) -> Self {
+        let mut alive = vec![Vec::new(); sorts.list.len()];
+        for (rank, sort) in facts.ranks.iter().zip(&sorts.of) {
+            for one in &rank.alive {
+                enter(&mut alive[*sort], one);
             }
         }
-        Self { facts, sorts }
+        Self { facts, alive }
     }
+}
+
+/// A schedule that has an order. It is built when it is first asked for: most layouts run out of memory before.
+#[derive(Clone, Debug)]
+struct Ordered {
+    chunks: Chunks,
+    sorts: OnceCell<Sorts>,
+    profile: OnceCell<Profile>,
 }
 
 /// Blocks whose pipelines have the same stages and micro-batches.
@@ -63,19 +93,18 @@ pub struct Family {
     pub kinds: Kinds,
     pp: u64,
     microbatches: u64,
-    /// The schedules that have an order, profiled when they are first asked for: most layouts run out of memory before.
-    profiles: Vec<(Chunks, OnceCell<Profile>)>,
+    /// The schedules that have an order.
+    schedules: Vec<Ordered>,
 }
 
 impl Family {
     /// Whether a schedule has an order.
     #[must_use]
     pub fn has(&self, chunks: Chunks) -> bool {
-        self.cell(chunks).is_some()
+        self.of(chunks).is_some()
     }
-    fn cell(&self, chunks: Chunks) -> Option<&OnceCell<Profile>> {
-        let found = self.profiles.iter().find(|(known, _)| *known == chunks);
-        found.map(|(_, profile)| profile)
+    fn of(&self, chunks: Chunks) -> Option<&Ordered> {
+        self.schedules.iter().find(|one| one.chunks == chunks)
     }
 }
 
@@ -114,29 +143,58 @@ impl Orders {
                     Err(_) => false,
                 })
         });
+        let ordered = |chunks| Ordered {
+            chunks,
+            sorts: OnceCell::new(),
+            profile: OnceCell::new(),
+        };
         let made = Rc::new(Family {
             kinds: Kinds::new(scenario),
             pp,
             microbatches,
-            profiles: own.into_iter().map(|one| (one, OnceCell::new())).collect(),
+            schedules: own.into_iter().map(ordered).collect(),
         });
         self.known.insert(key, Rc::clone(&made));
         made
     }
 
-    /// The profile of a schedule in `family`, whose layouts share `run`; none where it has no order.
+    /// The sorts of ranks of a schedule in `family`, whose layouts share `run`; none where it has no order.
+    pub fn sorts<'a>(
+        &mut self,
+        family: &'a Family,
+        run: &Run,
+        chunks: Chunks,
+    ) -> Option<&'a Sorts> {
+        let one = family.of(chunks)?;
+        if one.sorts.get().is_none() {
+            let spec = spec(run, chunks, family.pp, family.microbatches)?;
+            let made = if let Some(ranks) = held(&spec) {
+                Sorts::new(ranks, &family.kinds)
+            } else {
+                let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
+                let ranks = facts.ranks.iter();
+                let ranks = ranks.map(|rank| (rank.stages.clone(), rank.versions));
+                Sorts::new(ranks, &family.kinds)
+            };
+            return Some(one.sorts.get_or_init(|| made));
+        }
+        one.sorts.get()
+    }
+
+    /// The profile of a schedule in `family`; none where it has no order.
     pub fn profile<'a>(
         &mut self,
         family: &'a Family,
         run: &Run,
         chunks: Chunks,
     ) -> Option<&'a Profile> {
-        let cell = family.cell(chunks)?;
-        if cell.get().is_none() {
+        let one = family.of(chunks)?;
+        if one.profile.get().is_none() {
             let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
-            return Some(cell.get_or_init(|| Profile::new(facts, &family.kinds)));
+            let made = Profile::new(facts, self.sorts(family, run, chunks)?);
+            return Some(one.profile.get_or_init(|| made));
         }
-        cell.get()
+        one.profile.get()
     }
 
     /// The facts of an order; none where there is none.
@@ -179,6 +237,19 @@ impl Orders {
         let two = self.facts(run, chunks, pp, few + pp)?;
         one.stretched(&two, (rounds - ROUNDS) as f64)
     }
+}
+
+/// Stages of each rank and versions of their weights, where the schedule tells without its order: two directions share few
+/// micro-batches as it happens.
+fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
+    let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
+    matches!(row.placement, Placement::Loop | Placement::Snake).then(|| {
+        (0..p).map(move |rank| {
+            let stage = |chunk| row.placement.stage(rank, chunk, p) as usize;
+            let stages = (0..chunks).map(stage).collect();
+            (stages, u64::from((row.copies)(p, rank)))
+        })
+    })
 }
 
 /// What is asked of a schedule.
@@ -257,6 +328,31 @@ mod tests {
             }
         }
         assert!(shorter > 100, "{shorter}");
+    }
+
+    /// Of every schedule: what rank holds which stages, and how often, against its order.
+    #[test]
+    fn what_a_rank_holds_is_known_before_the_order() {
+        let run = Run::default();
+        for (schedule, _) in Schedule::ALL {
+            let each = schedule.fixed_chunks(&run.schedule_options).unwrap_or(3);
+            let chunks = Chunks {
+                schedule: *schedule,
+                virtual_stages: each,
+                each,
+            };
+            for m in [4, 8, 20] {
+                let known = spec(&run, chunks, 4, m);
+                let (Some(held), Some(facts)) =
+                    (known.as_ref().and_then(held), facts(&run, chunks, 4, m))
+                else {
+                    continue;
+                };
+                let ranks = facts.ranks.into_iter();
+                let ranks = ranks.map(|rank| (rank.stages, rank.versions));
+                assert!(held.eq(ranks), "{schedule:?} {m}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Exact: a layout is left unreported only where its bound is slower than the last of those already
 //! reported. Several rankings over parts of a space share what was reported.
 
+use super::bounding::Bounding;
+use super::promise::{Place, Promise};
 use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Memory, Peak, Report, report};
@@ -17,60 +19,6 @@ use std::rc::Rc;
 const REPORT: u64 = 100;
 /// Ops of a report that make a unit.
 const OPS: u64 = 20;
-
-/// Where a layout stands in its space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    block: u32,
-    member: u32,
-}
-
-impl Place {
-    /// The `member`-th layout of the `block`-th block.
-    #[must_use]
-    pub fn new(block: usize, member: usize) -> Self {
-        let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-        Self {
-            block: small(block),
-            member: small(member),
-        }
-    }
-    /// Index of the block.
-    #[must_use]
-    pub fn block(self) -> usize {
-        self.block as usize
-    }
-    /// Index among the layouts of the block.
-    #[must_use]
-    pub fn member(self) -> usize {
-        self.member as usize
-    }
-}
-
-/// A layout that may win, smallest bound first, then first in its space.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promise {
-    /// The least step time, seconds.
-    pub bound: f64,
-    /// Memory of the fullest GPU at least, bytes.
-    pub peak: f64,
-    /// Which layout.
-    pub place: Place,
-}
-
-impl Eq for Promise {}
-impl PartialOrd for Promise {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Promise {
-    /// Reversed: a heap gives its greatest.
-    fn cmp(&self, other: &Self) -> Ordering {
-        let time = other.bound.total_cmp(&self.bound);
-        time.then(other.place.cmp(&self.place))
-    }
-}
 
 /// What a search compares and shows of a layout's report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -279,11 +227,18 @@ impl Ranking {
         last.map(|found| found.figures.time_s.0)
     }
 
-    /// Reports the most promising layout; returns the units of work that this took.
-    pub fn step(&mut self, space: &Space, known: &mut Known) -> u64 {
-        let Some(promise) = self.queue.pop() else {
+    /// Looks closer at the most promising layout: at its best bound, then at its report. Returns the units of work that
+    /// this took.
+    pub fn step(&mut self, space: &Space, bounding: &mut Bounding, known: &mut Known) -> u64 {
+        let Some(mut promise) = self.queue.pop() else {
             return 1;
         };
+        if !promise.timed {
+            let (bound, work) = bounding.time(space, promise.place);
+            (promise.bound, promise.timed) = (bound, true);
+            self.queue.push(promise);
+            return work;
+        }
         let (outcome, work) = known.ask(space, promise.place);
         self.reported += 1;
         match outcome {

@@ -8,6 +8,7 @@ use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule, divides_by};
 use crate::sort::sort;
+use std::collections::BTreeMap;
 
 /// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ pub struct Block {
 impl Block {
     /// What the times of single layers depend on.
     #[must_use]
-    pub fn kernels(&self) -> [u64; 6] {
+    pub fn kernels(&self) -> [u64; 7] {
         [
+            self.variant as u64,
             self.tp,
             self.cp,
             u64::from(self.sequence_parallel),
@@ -60,6 +62,9 @@ pub struct Member {
     pub zero: u64,
 }
 
+/// What decides the members of a block: its run, pipeline, chunks and recomputation, and whether ranks share parameters.
+type MembersKey = (usize, u64, u64, usize, bool);
+
 /// Everything that is tried.
 #[derive(Clone, Debug)]
 pub struct Space {
@@ -71,6 +76,7 @@ pub struct Space {
     pub blocks: Vec<Block>,
     /// Other ways to train the base, whose layouts are tried too.
     others: Vec<Run>,
+    members: BTreeMap<MembersKey, Vec<Member>>,
     layers: u64,
     routed: bool,
 }
@@ -84,11 +90,13 @@ impl Space {
             axes,
             blocks: Vec::new(),
             others: Vec::new(),
+            members: BTreeMap::new(),
             layers: model.layers,
             routed: model.moe.is_some(),
         };
         let blocks = space.divide(model);
         space.blocks = blocks;
+        space.list_members();
         space
     }
 
@@ -100,6 +108,29 @@ impl Space {
                 .extend(own.iter().map(|block| Block { variant, ..*block }));
         }
         self.others = others;
+        self.list_members();
+    }
+
+    fn list_members(&mut self) {
+        for block in &self.blocks {
+            let key = self.members_key(block);
+            if !self.members.contains_key(&key) {
+                let list = self.members_of(block);
+                self.members.insert(key, list);
+            }
+        }
+    }
+
+    fn members_key(&self, block: &Block) -> MembersKey {
+        let sharers = self.base.gpus / (block.tp * block.pp).max(1);
+        let Block {
+            variant,
+            pp,
+            chunks,
+            recompute,
+            ..
+        } = *block;
+        (variant, pp, chunks, recompute, sharers > 1)
     }
 
     /// The run that `block` is a layout of.
@@ -254,11 +285,16 @@ impl Space {
             .collect()
     }
 
-    /// The layouts of `block`.
+    /// The layouts of `block`, one of [`Space::blocks`].
     #[must_use]
-    pub fn members(&self, block: &Block) -> Vec<Member> {
+    pub fn members(&self, block: &Block) -> &[Member] {
+        let known = self.members.get(&self.members_key(block));
+        known.map_or(&[], Vec::as_slice)
+    }
+
+    fn members_of(&self, block: &Block) -> Vec<Member> {
         let run = self.trained(block);
-        let sharers = run.gpus / (block.tp * block.pp).max(1);
+        let (.., shared) = self.members_key(block);
         let axes = &self.axes;
         // What leaves the GPU has to be sharded first.
         let least = run.offload.least_zero(run);
@@ -269,7 +305,7 @@ impl Space {
                 && zero < 3
                 && axes.recompute.contains(&Recompute::None);
             let alone = axes.zero.iter().find(|zero| **zero >= least);
-            zero >= least && (sharers > 1 || Some(&zero) == alone) && !idle
+            zero >= least && (shared || Some(&zero) == alone) && !idle
         };
         let schedules = self.schedules(block.pp).into_iter();
         schedules
@@ -306,8 +342,8 @@ impl Space {
     /// Every layout as a run, whether or not it works.
     pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
         self.blocks.iter().flat_map(move |block| {
-            let members = self.members(block).into_iter();
-            members.map(move |member| self.run(block, member))
+            let members = self.members(block).iter();
+            members.map(move |member| self.run(block, *member))
         })
     }
 }

@@ -1,16 +1,15 @@
 //! How long the stages of a block take: stages that hold the same are timed once.
 
 use super::axes::Split;
-use super::facts::RankFacts;
-use super::orders::{Profile, Sort};
+use super::orders::{Sort, Sorts};
 use super::space::Block;
 use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
 use crate::report::windows;
-use crate::run::{Alike, Kinds, Scenario};
+use crate::run::{Alike, Kinds, Recompute, Reduction, Scenario};
 use crate::time::Clock;
-use crate::traffic::{Held, stage_waits};
+use crate::traffic::{Held, StageWindows, layer_waits, shards};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -35,9 +34,11 @@ impl StageTime {
     }
 }
 
-/// What a stage's time depends on besides its kernels: recomputation, ZeRO (from 2 on with its ranks and reductions), the
-/// wire to the next stage, the kind.
-type TimeKey = (usize, u64, [u64; 2], Option<bool>, Alike);
+/// What a stage's time depends on besides its kernels, without what ZeRO moves: recomputation and whether it is that of
+/// FSDP, the wire to the next stage, the kind.
+type PlainKey = (usize, bool, Option<bool>, Alike);
+/// What the rest of it depends on: the stage of ZeRO with its ranks and reductions.
+type TimeKey = (PlainKey, [u64; 3]);
 /// What a chunk's bytes depend on besides its kernels: recomputation, ZeRO-3, whether there are neighbours, the kind.
 type BytesKey = (usize, bool, bool, Alike);
 
@@ -46,9 +47,10 @@ type BytesKey = (usize, bool, bool, Alike);
 pub struct Stages {
     /// The layers' times.
     pub clock: Clock,
-    kernels: [u64; 6],
+    kernels: [u64; 7],
     /// The pipeline size, where the groups inside a stage depend on it: the pipeline is not the last axis of the mesh.
     pp: Option<u64>,
+    plain: BTreeMap<PlainKey, (StageTime, StageWindows)>,
     times: BTreeMap<TimeKey, StageTime>,
     bytes: BTreeMap<BytesKey, ChunkBytes>,
 }
@@ -61,6 +63,7 @@ impl Stages {
             clock: Clock::new(scenario),
             kernels: block.kernels(),
             pp: (scenario.layout.rank_order != RankOrder::PpLast).then_some(block.pp),
+            plain: BTreeMap::new(),
             times: BTreeMap::new(),
             bytes: BTreeMap::new(),
         }
@@ -72,20 +75,46 @@ impl Stages {
         self.kernels == block.kernels() && self.pp.is_none_or(|pp| pp == block.pp)
     }
 
-    /// Seconds of each kind.
-    pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
-        let zero = scenario.zero.stage.max(1);
-        let ranks = if zero > 1 {
-            [block.pp, scenario.reductions()]
-        } else {
-            [0, 0]
-        };
-        let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
+    /// Seconds of each kind without what ZeRO moves within a micro-batch: at most those with it.
+    pub fn plain(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
-            let key = (block.recompute, zero, ranks, wire, *kind);
-            let known = self.times.entry(key);
-            *known.or_insert_with(|| stage_time(scenario, &self.clock, *stage))
+            let key = plain_key(block, scenario, *kind);
+            self.plain_of(key, scenario, *stage).0
+        })
+        .collect()
+    }
+
+    fn plain_of(
+        &mut self,
+        key: PlainKey,
+        scenario: &Scenario,
+        stage: usize,
+    ) -> (StageTime, StageWindows) {
+        let known = self.plain.entry(key);
+        *known.or_insert_with(|| plain_time(scenario, &self.clock, stage))
+    }
+
+    /// Seconds of each kind.
+    pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
+        if scenario.reduction() == Reduction::Step {
+            return self.plain(block, scenario, kinds);
+        }
+        let moved = [scenario.zero.stage, block.pp, scenario.reductions()];
+        let each = kinds.keys.iter().zip(&kinds.sample);
+        each.map(|(kind, stage)| {
+            let key = plain_key(block, scenario, *kind);
+            if let Some(known) = self.times.get(&(key, moved)) {
+                return *known;
+            }
+            let (mut time, windows) = self.plain_of(key, scenario, *stage);
+            let (weights, gradients) = shards(scenario, *stage, &windows);
+            for wait in [weights, gradients] {
+                time.forward += wait.forward.exposed().0;
+                time.backward_input += wait.backward.exposed().0;
+            }
+            self.times.insert((key, moved), time);
+            time
         })
         .collect()
     }
@@ -110,8 +139,8 @@ impl Stages {
 /// What the ranks of a sort hold whatever the micro-batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Owned {
-    /// Elements.
-    pub elements: Held,
+    /// Elements that are trained.
+    pub trained: Held,
     /// Bytes of states and what sharding gathers.
     pub bytes: f64,
 }
@@ -126,12 +155,12 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// What each sort of the profile holds that `profile` gives, where it is not known.
+    /// What each of the sorts holds that `sorts` gives, where it is not known.
     pub fn of<'a>(
         &mut self,
         block: &Block,
         scenario: &Scenario,
-        profile: impl FnOnce() -> Option<&'a Profile>,
+        sorts: impl FnOnce() -> Option<&'a Sorts>,
     ) -> Option<Rc<Vec<Owned>>> {
         // Stashed versions grow with the micro-batches up to the ranks.
         let several = scenario.layout.microbatches.min(block.pp.max(2));
@@ -153,35 +182,42 @@ impl Weights {
         if let Some(known) = self.known.get(&key) {
             return Some(Rc::clone(known));
         }
-        let profile = profile()?;
-        let owned = |sort: &Sort| owned(scenario, &profile.facts.ranks[sort.sample]);
-        let made = Rc::new(profile.sorts.iter().map(owned).collect());
+        let sorts = sorts()?.list.iter();
+        let made = Rc::new(sorts.map(|sort| owned(scenario, sort)).collect());
         self.known.insert(key, Rc::clone(&made));
         Some(made)
     }
 }
 
-fn owned(scenario: &Scenario, rank: &RankFacts) -> Owned {
+fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
     let load = RankLoad {
-        stages: rank.stages.clone(),
-        in_flight: vec![0.0; rank.stages.len()],
-        weight_versions: rank.versions,
+        stages: sort.stages.clone(),
+        in_flight: vec![0.0; sort.stages.len()],
+        weight_versions: sort.versions,
     };
     Owned {
-        elements: Held::of(scenario, &rank.stages),
+        trained: Held::trained(scenario, &sort.stages),
         bytes: lasting(scenario, &load),
     }
 }
 
-fn stage_time(scenario: &Scenario, clock: &Clock, stage: usize) -> StageTime {
+fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
+    let fsdp = scenario.run.zero == 3 && scenario.run.recompute == Recompute::Selective;
+    let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
+    (block.recompute, fsdp, wire, kind)
+}
+
+fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> (StageTime, StageWindows) {
     let compute = clock.stage(scenario, stage);
-    let waits = stage_waits(scenario, stage, &windows(&compute));
-    StageTime {
+    let windows = windows(&compute);
+    let waits = layer_waits(scenario, stage, &windows);
+    let time = StageTime {
         forward: (compute.forward + waits.forward()).0,
         backward_input: (compute.backward_input + waits.backward()).0,
         backward_weight: compute.backward_weight.0,
         send: waits.send.0,
-    }
+    };
+    (time, windows)
 }
 
 #[cfg(test)]
@@ -203,7 +239,7 @@ mod tests {
             let kinds = Kinds::new(&scenario);
             for (stage, kind) in kinds.of.iter().enumerate() {
                 let sample = kinds.sample[*kind];
-                let time = |stage| stage_time(&scenario, &clock, stage);
+                let time = |stage| plain_time(&scenario, &clock, stage);
                 assert_eq!(time(stage), time(sample));
             }
             assert!(kinds.sample.len() < 8);

@@ -30,6 +30,8 @@ pub(crate) use playbook::playbook_term;
 pub use playbook::{PlaybookRatio, playbook_ratio};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
+pub(crate) use shards::shards;
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
 pub(crate) use volume::{rank_key_width, tensor_pairs, widest_queries};
+pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

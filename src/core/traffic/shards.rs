@@ -13,16 +13,12 @@ use crate::units::{Bytes, Seconds};
 
 /// ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward one, a
 /// layer ahead of the compute.
-pub(super) fn shards(
-    scenario: &Scenario,
-    stage: usize,
-    windows: &StageWindows,
-    fabric: &Fabric,
-) -> (Wait, Wait) {
+pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) -> (Wait, Wait) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     if scenario.reduction() == Reduction::Step {
         return (Wait::default(), Wait::default());
     }
+    let fabric = Fabric::of(scenario);
     let groups = [
         layout.mesh().shard_group(zero.shard),
         layout.mesh().expert_shard_group(zero.expert_shard),
@@ -106,12 +102,7 @@ mod tests {
             ..Run::default()
         };
         let scenario = Scenario::new(&run).unwrap();
-        shards(
-            &scenario,
-            0,
-            &StageWindows::default(),
-            &Fabric::of(&scenario),
-        )
+        shards(&scenario, 0, &StageWindows::default())
     }
 
     /// Playbook: ZeRO-3 moves 3 P, two gatherings and a scattering; fp32 gradients count four bytes.
@@ -141,8 +132,7 @@ mod tests {
             };
             let scenario = Scenario::new(&run).unwrap();
             let m = scenario.layout.microbatches as f64;
-            let fabric = Fabric::of(&scenario);
-            let (_, gradients) = shards(&scenario, 1, &StageWindows::default(), &fabric);
+            let (_, gradients) = shards(&scenario, 1, &StageWindows::default());
             (gradients.bytes.0 * m, gradients.both().comm.0 * m)
         };
         // Stages 0 to 7 of four layers; g P (N - 1)/N with N = 8.

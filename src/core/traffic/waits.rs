@@ -70,21 +70,30 @@ fn repeated(recompute: &Recompute, layers: f64) -> f64 {
 /// The waits of one micro-batch on global stage `stage`.
 #[must_use]
 pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
+    let (zero3, gradients) = shards(scenario, stage, windows);
+    StageWaits {
+        zero3,
+        gradients,
+        ..layer_waits(scenario, stage, windows)
+    }
+}
+
+/// The same without what `ZeRO` moves.
+#[must_use]
+pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let fabric = Fabric::of(scenario);
     let traffic = microbatch_traffic(scenario, stage);
     let range = scenario.layers_of(stage);
     let layers = (range.end - range.start) as f64;
     let again = 1.0 + repeated(&scenario.run.recompute, layers);
-    let (zero3, gradients) = shards(scenario, stage, windows, &fabric);
     let mesh = scenario.layout.mesh();
     let hop = Bytes(traffic.pp.0 / 2.0);
     StageWaits {
         tp: tensor(scenario, stage, windows, &fabric, again, traffic),
         cp: context(scenario, stage, windows, &fabric, again, traffic),
         ep: experts(scenario, stage, windows, &fabric, again, traffic),
-        zero3,
-        gradients,
         send: fabric.send(mesh.link(Axis::Pp), hop),
+        ..StageWaits::default()
     }
 }
 

@@ -82,7 +82,9 @@ impl Heard {
             own.any(|(_, what, _)| what.is_step())
         };
         let all = self.programs.iter();
-        let most = all.max_by_key(|(program, lines)| (steps(**program), **lines));
+        // A progress bar is that of a program that says more of itself.
+        let is_own = |of: Program| of != Program::ProgressBar;
+        let most = all.max_by_key(|(of, lines)| (steps(**of), is_own(**of), **lines));
         most.map(|(program, _)| *program)
     }
 

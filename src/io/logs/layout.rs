@@ -7,12 +7,15 @@ use super::reading::Reading;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::{Based, Run, Scenario, Value};
 use crate::core::t;
-use crate::core::units::{group, significant};
+use crate::core::units::{group, significant, whole};
 
 /// Memory of a device that differs more from that of the Run's GPU is of another GPU.
 const SAME_DEVICE: f64 = 0.12;
 /// A batch that is computed from rates is this near to a whole number.
 const WHOLE: f64 = 0.01;
+
+/// What three digits of each of two figures leave open.
+const DIGITS: f64 = 0.01;
 
 impl Reading {
     /// The run that the log states.
@@ -172,6 +175,18 @@ impl Reading {
             .zip(seconds)
             .map(|(rate, seconds)| rate * seconds);
         let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
+        // nanotron prints three digits: "1.02K" are 1024 sequences.
+        let rounded = heard.program() == Some(Program::Nanotron);
+        let counted = |count: f64| if rounded { even(count) } else { count.round() };
+        let said = heard.settings.iter().any(|(key, _)| *key == "seq_len");
+        if let Some(tokens) = tokens.filter(|_| rounded && !is_tokens && !said) {
+            let length = even(tokens / batch);
+            if self.run.assign("seq_len", &Value::Number(length)).is_ok() {
+                let entry = verbatim(format!("{length:.0}"));
+                self.used
+                    .push((entry, t!("tokens of a sequence, by its tokens per second")));
+            }
+        }
         let sequences = if is_tokens {
             batch / self.run.seq_len as f64
         } else {
@@ -179,7 +194,7 @@ impl Reading {
         };
         if self
             .run
-            .assign("global_batch", &Value::Number(sequences.round()))
+            .assign("global_batch", &Value::Number(counted(sequences)))
             .is_ok()
         {
             let meaning = if is_tokens {
@@ -217,4 +232,11 @@ impl Reading {
             }
         }
     }
+}
+
+/// The count of most factors of two among those that are printed as `count` with three digits.
+fn even(count: f64) -> f64 {
+    let around = |share: f64| whole((count * share).round().max(1.0)).unwrap_or(1);
+    let all = around(1.0 - DIGITS)..=around(1.0 + DIGITS);
+    all.max_by_key(|count| count.trailing_zeros()).unwrap_or(1) as f64
 }

@@ -25,6 +25,28 @@ const USUAL_PITCH: f64 = 30.0;
 const MIN_CELL: f64 = 2.6;
 const FULL_CELL: f64 = 6.0;
 
+/// Most nodes and GPUs that are drawn one by one.
+const MAX_NODES: u64 = 64;
+const MAX_GPUS: u64 = 1600;
+/// Names on the left, pixels: wide and narrow.
+const GUTTERS: [f64; 2] = [92.0, 60.0];
+/// From this width on a picture is wide.
+const WIDE: f64 = 560.0;
+
+impl Scene {
+    /// The cluster of `mesh`, so many pixels wide.
+    #[must_use]
+    pub fn of(mesh: Mesh, width: f64) -> Self {
+        let width = width.clamp(240.0, 4000.0);
+        let gutter = GUTTERS[usize::from(width < WIDE)];
+        if mesh.ranks() <= MAX_GPUS && mesh.nodes() <= MAX_NODES {
+            gpus(mesh, width, gutter)
+        } else {
+            blocks(mesh, width, gutter)
+        }
+    }
+}
+
 /// GPUs side by side in a node: about twice as many as lines of them, a divisor where there is one.
 fn across(gpus: u64) -> u64 {
     let least = (1..=gpus)
@@ -40,7 +62,7 @@ fn floor(pixels: f64) -> u64 {
 }
 
 /// Every node with its GPUs.
-pub(super) fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let own = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
@@ -128,7 +150,7 @@ pub(super) fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
 }
 
 /// A cell for each block, or for several where they are many.
-pub(super) fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     const LINES: u64 = 24;
     let grid = Grid::of(mesh, largest_block(mesh));
     let room = width - gutter;

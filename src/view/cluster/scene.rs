@@ -2,20 +2,11 @@
 //! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
 
 use super::grid::Grid;
-use super::places::{blocks, gpus};
 use crate::core::cluster::Mesh;
 
 /// Most items of a picture: cells, frames, names and marks.
 #[cfg(test)]
 pub(crate) const MAX_ITEMS: usize = 4000;
-/// Most nodes and GPUs that are drawn one by one.
-const MAX_NODES: u64 = 64;
-const MAX_GPUS: u64 = 1600;
-
-/// Names on the left, pixels: wide and narrow.
-const GUTTERS: [f64; 2] = [92.0, 60.0];
-/// From this width on a picture is wide.
-const WIDE: f64 = 560.0;
 
 /// A rectangle, pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,17 +93,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The cluster of `mesh`, so many pixels wide.
-    #[must_use]
-    pub fn of(mesh: Mesh, width: f64) -> Self {
-        let width = width.clamp(240.0, 4000.0);
-        let gutter = GUTTERS[usize::from(width < WIDE)];
-        if mesh.ranks() <= MAX_GPUS && mesh.nodes() <= MAX_NODES {
-            gpus(mesh, width, gutter)
-        } else {
-            blocks(mesh, width, gutter)
-        }
-    }
     /// The cell that `rank` is drawn in.
     #[must_use]
     pub(crate) fn cell_of(&self, rank: u64) -> usize {

@@ -1,17 +1,16 @@
 //! A schedule of the gallery: its name, its picture on the common axis, its figures.
 
-use super::Gallery;
-use super::cards::tick;
 use super::sketch::{Axis, Sketch};
+use super::{GalleryAction, Look, MOST};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{idea, schedule};
-use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
+use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
 use crate::core::t;
-use crate::core::units::{Seconds, number, show_percent, show_seconds};
+use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, leaf, percent, raw, text};
+use crate::view::node::markup::{Action, el, leaf, percent, raw, text};
 use crate::view::panels::words::verdict;
 
 /// The zero-bubble papers' measure is shown from this difference on.
@@ -164,4 +163,50 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     ];
     let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
     lines.into_iter().collect()
+}
+
+/// What the gallery shows.
+pub struct Gallery<'a> {
+    /// The page's Run.
+    pub own: &'a Evaluation,
+    /// Its schedules, as far as they are known.
+    pub rows: &'a [ScheduleRow],
+    /// Their pictures, as far as they are drawn.
+    pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
+    /// The axis that all of them share.
+    pub axis: Axis,
+    /// What is looked at.
+    pub look: &'a Look,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// The letter of the `at`-th timeline that is compared.
+#[must_use]
+pub(crate) fn letter(at: usize) -> &'static str {
+    ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
+}
+
+/// The button that compares a schedule, with its letter where it is compared.
+pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node {
+    let ticked = gallery.look.ticked(&gallery.own.scenario.run);
+    let at = ticked.iter().position(|one| *one == variant);
+    let full = at.is_none() && ticked.len() >= MOST;
+    let attributes = [
+        ("class", "tick"),
+        ("aria-pressed", if at.is_some() { "true" } else { "false" }),
+        ("disabled", if full { "disabled" } else { "" }),
+    ];
+    let mark = leaf("i", "", verbatim(at.map_or("", letter)));
+    let name = leaf("b", "", verbatim(variant.name()));
+    let title = if full {
+        t!("Four are compared already")
+    } else {
+        t!("Compare whole steps")
+    };
+    let mut parts = vec![mark, name];
+    parts.extend_from_slice(inside);
+    el("button", &attributes, &parts)
+        .title(title)
+        .on(Action::Gallery(GalleryAction::Tick(variant)))
 }

@@ -1,39 +1,15 @@
 //! The gallery in text and small pictures: what fits, what trains with stale weights, what does not fit or cannot run.
 
-use super::card::card;
-use super::sketch::{Axis, Sketch};
-use super::{GalleryAction, Look, MOST};
+use super::card::{Gallery, card, tick};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::schedule;
-use crate::core::report::{Evaluation, ScheduleRow, Variant};
+use crate::core::report::{ScheduleRow, Variant};
 use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, number, show_percent};
+use crate::core::units::{Bytes, number, show_percent};
 use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, fold, leaf, scrolled, text};
+use crate::view::node::markup::{el, fold, leaf, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
-
-/// What the gallery shows.
-pub struct Gallery<'a> {
-    /// The page's Run.
-    pub own: &'a Evaluation,
-    /// Its schedules, as far as they are known.
-    pub rows: &'a [ScheduleRow],
-    /// Their pictures, as far as they are drawn.
-    pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
-    /// The axis that all of them share.
-    pub axis: Axis,
-    /// What is looked at.
-    pub look: &'a Look,
-    /// GiB or GB.
-    pub unit: MemoryUnit,
-}
-
-/// The letter of the `at`-th timeline that is compared.
-#[must_use]
-pub(crate) fn letter(at: usize) -> &'static str {
-    ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
-}
 
 /// Whether it runs within the GPU's memory.
 pub(super) fn fits(row: &ScheduleRow) -> bool {
@@ -93,30 +69,6 @@ pub fn cards(gallery: &Gallery) -> Node {
     Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
 }
 
-/// The button that compares a schedule, with its letter where it is compared.
-pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node {
-    let ticked = gallery.look.ticked(&gallery.own.scenario.run);
-    let at = ticked.iter().position(|one| *one == variant);
-    let full = at.is_none() && ticked.len() >= MOST;
-    let attributes = [
-        ("class", "tick"),
-        ("aria-pressed", if at.is_some() { "true" } else { "false" }),
-        ("disabled", if full { "disabled" } else { "" }),
-    ];
-    let mark = leaf("i", "", verbatim(at.map_or("", letter)));
-    let name = leaf("b", "", verbatim(variant.name()));
-    let title = if full {
-        t!("Four are compared already")
-    } else {
-        t!("Compare whole steps")
-    };
-    let mut parts = vec![mark, name];
-    parts.extend_from_slice(inside);
-    el("button", &attributes, &parts)
-        .title(title)
-        .on(Action::Gallery(GalleryAction::Tick(variant)))
-}
-
 /// A schedule without a picture, and why.
 fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let cell = |content: Node| el("td", &[], &[content]);
@@ -152,9 +104,12 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sketch::{Axis, Sketch};
+    use super::super::{GalleryAction, Look};
     use super::*;
     use crate::core::report::{evaluate, memory_limit, run_with};
     use crate::core::run::Run;
+    use crate::core::units::MemoryUnit;
     use crate::view::gallery::head;
 
     /// The gallery of `run` with all of its pictures.

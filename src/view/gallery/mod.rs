@@ -7,12 +7,14 @@ mod head;
 pub mod sketch;
 pub mod stack;
 
-pub(crate) use cards::letter;
-pub use cards::{Gallery, cards};
+pub use card::Gallery;
+pub(crate) use card::letter;
+pub use cards::cards;
 pub use head::head;
 
 use crate::core::report::{Variant, memory_limit};
 use crate::core::run::Run;
+pub use crate::view::node::action::GalleryAction;
 use crate::view::panels::schedules::Sort;
 
 /// Timelines that are compared at most.
@@ -29,15 +31,6 @@ pub struct Look {
     pub whole: bool,
     /// Activations a rank may hold of schedules that are laid out within a limit, in stage-micro-batches; none: the Run's.
     pub limit: Option<u64>,
-}
-
-/// What a press in the gallery does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GalleryAction {
-    /// Compares a schedule, or no longer.
-    Tick(Variant),
-    /// Shows whole steps, or only fill and drain.
-    Whole(bool),
 }
 
 impl Look {
@@ -97,18 +90,6 @@ impl Look {
                 }
                 self.ticked = Some(ticked);
             }
-        }
-    }
-}
-
-impl GalleryAction {
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> String {
-        match self {
-            Self::Tick(variant) => format!("tick {variant}"),
-            Self::Whole(true) => "whole".to_owned(),
-            Self::Whole(false) => "cut".to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whole timelines one below the other: what stands beside each, the axis below all, what one is against another.
 
 use super::GalleryAction;
-use super::cards::letter;
+use super::card::letter;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{ScheduleFigures, Variant};
 use crate::core::t;

@@ -1,6 +1,5 @@
 //! What can be changed in a step: its sliders, and where they stand.
 
-use super::Step;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use serde::{Deserialize, Serialize};
@@ -82,24 +81,24 @@ pub struct Dials {
 }
 
 impl Dials {
-    /// The sliders of `step` at `positions`; where one is missing or too large, its start or its last value.
+    /// `sliders` at `positions`; where one is missing or too large, its start or its last value.
     #[must_use]
-    pub fn new(step: &Step, positions: &[usize]) -> Self {
-        let each = step.sliders.iter().enumerate();
+    pub fn new(sliders: &'static [Slider], positions: &[usize]) -> Self {
+        let each = sliders.iter().enumerate();
         let positions = each.map(|(at, slider)| {
             let position = positions.get(at).copied().unwrap_or(slider.start);
             position.min(slider.values.len().saturating_sub(1))
         });
         Self {
-            sliders: step.sliders,
+            sliders,
             positions: positions.collect(),
         }
     }
-    /// The sliders of `step` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
+    /// `sliders` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
     /// is moved to its nearest value, or left out, with a notice.
     #[must_use]
-    pub fn linked(step: &Step, link: &str) -> (Self, Vec<Message>) {
-        let mut dials = Self::new(step, &[]);
+    pub fn linked(sliders: &'static [Slider], link: &str) -> (Self, Vec<Message>) {
+        let mut dials = Self::new(sliders, &[]);
         let mut notices = Vec::new();
         for pair in link.split(',').filter(|pair| !pair.is_empty()) {
             let (symbol, value) = pair.split_once('.').unwrap_or((pair, ""));

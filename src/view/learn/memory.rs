@@ -382,7 +382,7 @@ mod tests {
             assert!((ours / known - 1.0).abs() < 1e-12, "{ours} {known}");
         }
         let step = &LESSON.steps[3];
-        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
         assert!(
             note.contains("prints 147.4 TB") && note.contains("147.2 TB"),
             "{note}"
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn adam_keeps_three_numbers_per_weight() {
         let step = &LESSON.steps[0];
-        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
         assert!(
             note.starts_with("Of them 12 are the optimizer's, 3 numbers"),
             "{note}"

@@ -13,6 +13,7 @@ mod dials;
 mod id;
 mod lanes;
 mod layout;
+mod lesson;
 mod matrices;
 mod memory;
 mod overlap;
@@ -27,72 +28,9 @@ mod zero;
 
 pub use dials::{Dials, Scale, Slider};
 pub use id::StepId;
+pub use lesson::{Lesson, Live, Step};
 pub use page::{formula, head, picture, words};
 pub use question::{Page, Question};
-
-use crate::core::message::{Message, verbatim};
-use crate::core::source::Source;
-use crate::view::node::Node;
-
-/// A lesson.
-pub struct Lesson {
-    /// Its name.
-    pub title: &'static str,
-    /// What it is about.
-    pub about: &'static str,
-    /// Its steps, in order.
-    pub steps: &'static [Step],
-}
-
-/// A step of a lesson.
-pub struct Step {
-    /// The idea in some words.
-    pub title: &'static str,
-    /// What can be changed.
-    pub sliders: &'static [Slider],
-    /// Text, formula and picture for values of the sliders.
-    pub live: fn(&Dials) -> Live,
-    /// The source, and the place in it.
-    pub source: (&'static Source, &'static str),
-    /// Settings that show it on the Run of the page; empty: the Run as it is.
-    pub on_run: &'static [(&'static str, &'static str)],
-}
-
-/// What a step shows for some values of its sliders.
-#[derive(Clone, Debug, Default)]
-pub struct Live {
-    /// Why, then what, then the cost.
-    pub text: Vec<Message>,
-    /// The formula in symbols, and the same with values and what comes out.
-    pub formula: Option<[Message; 2]>,
-    /// A line below the formula: what the simulation or the full model says instead.
-    pub note: Message,
-    /// What the colours of the picture stand for.
-    pub legend: Node,
-    /// The picture.
-    pub picture: Node,
-    /// What the picture shows, as a table.
-    pub table: Node,
-}
-
-impl Live {
-    fn of(text: Vec<Message>) -> Self {
-        Self {
-            text,
-            ..Self::default()
-        }
-    }
-    /// With the formula in `symbols`, and the same with `values` and what comes out.
-    fn formula(self, symbols: &'static str, values: impl Into<Message>) -> Self {
-        Self {
-            formula: Some([verbatim(symbols), values.into()]),
-            ..self
-        }
-    }
-    fn note(self, note: Message) -> Self {
-        Self { note, ..self }
-    }
-}
 
 impl StepId {
     /// Its lesson.
@@ -121,6 +59,8 @@ pub(crate) static LESSONS: &[Lesson] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::message::Message;
+    use crate::view::node::Node;
 
     /// The figures of a step come from the calculator, so its templates hold none; names such as 1F1B do.
     const NAMES: [&str; 13] = [
@@ -153,7 +93,7 @@ mod tests {
                 positions(step, |_| 0),
                 positions(step, |slider| slider.values.len() - 1),
             ] {
-                let live = (step.live)(&Dials::new(step, &at));
+                let live = (step.live)(&Dials::new(step.sliders, &at));
                 let text: Vec<String> = live.text.iter().map(Message::to_string).collect();
                 let count = text
                     .iter()

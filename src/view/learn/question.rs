@@ -60,7 +60,7 @@ impl Question {
     pub fn page(&self) -> Page {
         let id = self.step;
         let step = id.step();
-        let (dials, notices) = Dials::linked(step, &self.sliders);
+        let (dials, notices) = Dials::linked(step.sliders, &self.sliders);
         let live = (step.live)(&dials);
         let quick = |run: &_| (!needs_worker(run)).then(|| evaluate(run).ok()).flatten();
         let notice = |message| line(&Issue::notice("view.sliders", message));

@@ -3,12 +3,11 @@
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
-use crate::core::report::Figure;
+use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::statics::{self, Static};
 use crate::core::units::MemoryUnit;
-use crate::view::gallery::GalleryAction;
 use crate::view::views::View;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -29,18 +28,18 @@ pub enum Action {
     Redo,
     /// Starts an order of one's own from the one that is drawn.
     StartOrder,
+    /// Makes a Run the page's own.
+    Load(Arc<Run>),
+    /// Opens a page of the dialog.
+    Open(Dialog),
+    /// Copies or saves what stands beside the button.
+    Save(Save),
     /// Explains a figure in the drawer.
     #[serde(skip)]
     Explain(Figure),
     /// Goes to the input of the field with this key.
     #[serde(skip)]
     Focus(Static),
-    /// Makes a Run the page's own.
-    #[serde(skip)]
-    Load(Arc<Run>),
-    /// Opens a page of the dialog.
-    #[serde(skip)]
-    Open(Dialog),
     /// Changes the second Run.
     #[serde(skip)]
     Compare(Compare),
@@ -62,30 +61,33 @@ pub enum Action {
     /// Draws the in-flight activations of this rank.
     #[serde(skip)]
     Rank(usize),
-    /// Copies or saves what stands beside the button.
-    #[serde(skip)]
-    Save(Save),
     /// Does something with the runs that were measured.
     #[serde(skip)]
     Measured(Measured),
 }
 
-/// A page of the dialog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A page of the dialog; those that the second module's views open come first, as in [`Action`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dialog {
-    /// Where a run or a model is brought in.
-    Import,
     /// The runs that were measured, and what they teach.
     Runs,
+    /// Where a run or a model is brought in.
+    #[serde(skip)]
+    Import,
     /// The run in the form with this id.
-    Export(&'static str),
+    #[serde(skip)]
+    Export(Static),
     /// The published runs.
+    #[serde(skip)]
     Published,
     /// The formulas behind all figures.
+    #[serde(skip)]
     Methods,
     /// The words of the field, or this one.
-    Glossary(Option<&'static str>),
+    #[serde(skip)]
+    Glossary(Option<Static>),
     /// A link asked for a page that does not exist.
+    #[serde(skip)]
     Unknown,
 }
 
@@ -156,7 +158,7 @@ pub enum TimelineAction {
 }
 
 /// What is saved, and how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Save {
     /// The text beside the button goes to the clipboard.
     Copy,
@@ -165,9 +167,11 @@ pub enum Save {
     /// A picture.
     Picture {
         /// Name of the file, without its end.
-        name: &'static str,
+        #[serde(deserialize_with = "statics::text")]
+        name: Static,
         /// What `io::export` draws it as; empty: the SVG that stands beside the button.
-        drawn: &'static str,
+        #[serde(deserialize_with = "statics::text")]
+        drawn: Static,
         /// Memory unit of a drawn picture.
         unit: MemoryUnit,
         /// As PNG; else as SVG.
@@ -285,6 +289,27 @@ impl Save {
             Self::Picture { name, png, .. } => {
                 format!("save {name}.{}", if *png { "png" } else { "svg" })
             }
+        }
+    }
+}
+
+/// What a press in the gallery does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GalleryAction {
+    /// Compares a schedule, or no longer.
+    Tick(Variant),
+    /// Shows whole steps, or only fill and drain.
+    Whole(bool),
+}
+
+impl GalleryAction {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Tick(variant) => format!("tick {variant}"),
+            Self::Whole(true) => "whole".to_owned(),
+            Self::Whole(false) => "cut".to_owned(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The picture with its head, and the pointer on it.
 
-use super::Map;
+use super::map::Map;
 use crate::core::message::Message;
 use crate::core::t;
 use crate::view::cluster::legend::legend;

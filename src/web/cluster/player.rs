@@ -1,6 +1,6 @@
 //! A step of the cluster, played or at an instant.
 
-use super::Map;
+use super::map::Map;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::node::Node;
 use crate::view::node::markup::leaf;

@@ -1,11 +1,11 @@
 //! The timelines of the schedules that are ticked, one below the other on one axis.
 
-use super::is_seen;
 use crate::io::export::{Picture, stacked};
 use crate::view::gallery::MOST;
 use crate::view::gallery::stack::{axis, below, beside, title};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::views::View;
 use crate::web::actions::offer_picture;
 use crate::web::browser;
 use crate::web::evaluated::evaluated;
@@ -146,4 +146,9 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
     if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
         offer_picture(&target, "schedules", png, Some(svg));
     }
+}
+
+/// Whether the gallery is shown.
+pub(super) fn is_seen(state: State) -> bool {
+    state.open.get() == View::Schedules || state.embed().is_some()
 }

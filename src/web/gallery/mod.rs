@@ -15,7 +15,7 @@ use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
-use compared::compared;
+use compared::{compared, is_seen};
 use leptos::prelude::*;
 
 /// What was asked of the worker: all schedules of this Run with this limit.
@@ -215,11 +215,6 @@ impl Page {
         });
         left
     }
-}
-
-/// Whether the gallery is shown.
-fn is_seen(state: State) -> bool {
-    state.open.get() == View::Schedules || state.embed().is_some()
 }
 
 /// How far from what is in sight the picture of `variant` stands, pixels.

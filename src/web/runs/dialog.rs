@@ -18,6 +18,7 @@ use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
+use crate::web::state::runs::{STORED, shortened};
 use leptos::prelude::*;
 
 /// The page; nothing while it is not open.
@@ -39,8 +40,8 @@ fn page(state: State) -> AnyView {
         share.map_or_else(String::new, |share| translated(t!("{share} read", share)))
     };
     let named = move |event| {
-        runs.name.set(super::shortened(&event_target_value(&event)));
-        browser::store(super::STORED, &runs.to_json());
+        runs.name.set(shortened(&event_target_value(&event)));
+        browser::store(STORED, &runs.to_json());
     };
     let counted = move |event| {
         runs.gpus.set(parse_count(&event_target_value(&event)));
@@ -58,7 +59,7 @@ fn page(state: State) -> AnyView {
             ></textarea>
             <p class="typed">
                 <input type="file" aria-label=say("Choose the file") on:change=move |event| {
-                    if let Some(file) = crate::web::dialog::chosen(&event) {
+                    if let Some(file) = browser::chosen(&event) {
                         runs.take_file(state, file);
                     }
                 }/>

@@ -5,9 +5,9 @@ mod reading;
 
 pub use dialog::dialog;
 
-use crate::core::calibrate::{Calibrated, Observation, Request as Question};
+use crate::core::calibrate::{Observation, Request as Question};
 use crate::core::report::evaluate;
-use crate::core::run::{LONGEST_NAME, Profile, Run, Scenario, Value};
+use crate::core::run::{Profile, Run, Scenario, Value};
 use crate::io::logs::asked::Answer;
 use crate::io::{json, link};
 use crate::view::node::action::{Dialog, Measured};
@@ -15,65 +15,12 @@ use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
 use crate::web::html::effect;
 use crate::web::state::State;
+use crate::web::state::runs::{Runs, STORED, Saved};
 use crate::web::worker::{Job, Progress, Reply, Request, request};
-use crate::web::{browser, dialog as page_dialog, i18n};
+use crate::web::{browser, i18n, modal};
 use leptos::prelude::*;
 
-/// Where the runs are kept in the browser's storage.
-const STORED: &str = "runs";
-
-/// The runs, and what is known of them.
-#[derive(Clone, Copy)]
-pub struct Runs {
-    /// Those that are kept.
-    pub kept: RwSignal<Vec<Observation>>,
-    /// What they teach, with those that could be fitted; none while that is computed.
-    pub fit: RwSignal<Option<(Vec<Observation>, Calibrated)>>,
-    /// They could not be fitted.
-    failed: RwSignal<bool>,
-    /// What the profile is called.
-    name: RwSignal<String>,
-    /// What the run to be kept is called; empty: by its number.
-    label: RwSignal<String>,
-    /// The GPUs that the next run may take; none: those of the largest run.
-    gpus: RwSignal<Option<u64>>,
-    /// The contents of the file that was read last.
-    read: RwSignal<Option<Answer>>,
-    /// The profile that was read last.
-    offered: RwSignal<Option<Profile>>,
-    /// The share of the file that is read, while it is.
-    progress: RwSignal<Option<f64>>,
-    /// The file that is read, by number: a later one ends it.
-    turn: StoredValue<u32>,
-    /// What was asked of the worker last.
-    asked: StoredValue<Option<(Question, Request)>>,
-    /// The measured step of the Run before an edit.
-    before: RwSignal<Option<Observation>>,
-}
-
 impl Runs {
-    /// Those of this browser's storage.
-    pub fn stored() -> Self {
-        let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
-        let Saved {
-            runs: kept, name, ..
-        } = stored.unwrap_or_default();
-        Self {
-            kept: RwSignal::new(kept),
-            fit: RwSignal::new(None),
-            failed: RwSignal::new(false),
-            name: RwSignal::new(name),
-            label: RwSignal::new(String::new()),
-            gpus: RwSignal::new(None),
-            read: RwSignal::new(None),
-            offered: RwSignal::new(None),
-            progress: RwSignal::new(None),
-            turn: StoredValue::new(0),
-            asked: StoredValue::new(None),
-            before: RwSignal::new(None),
-        }
-    }
-
     /// Does `command`.
     pub(crate) fn act(self, state: State, command: Measured) {
         match command {
@@ -89,7 +36,7 @@ impl Runs {
                 if let Some(observation) = self.before.try_update(Option::take).flatten() {
                     state.run.update(|run| run.measured_step_s = None);
                     self.keep(state, observation);
-                    page_dialog::open(state, Dialog::Runs);
+                    modal::open(state, Dialog::Runs);
                 }
             }
             Measured::LeaveStep => self.before.set(None),
@@ -185,18 +132,6 @@ impl Runs {
         self.asked.set_value(Some((question, request)));
     }
 
-    /// Runs and their name as JSON: a request of the verb `calibrate`.
-    fn to_json(self) -> String {
-        let list = self
-            .kept
-            .with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
-        let name = Value::Text(self.name.get_untracked());
-        json::pretty(&Value::Map(vec![
-            ("name".to_owned(), name),
-            ("runs".to_owned(), Value::List(list)),
-        ]))
-    }
-
     /// Adds the runs of a saved file, or offers the profile of a link or an export; false where `text` is neither.
     fn add(self, state: State, text: &str) -> bool {
         let Some(saved) = Saved::read(text) else {
@@ -244,49 +179,6 @@ fn use_profile(state: State, profile: Profile) {
         run.profile = profile;
         run.measured_step_s = None;
     });
-}
-
-/// As much of a name as a profile may have.
-fn shortened(name: &str) -> String {
-    let mut name = name.trim().to_owned();
-    while name.len() > LONGEST_NAME {
-        name.pop();
-    }
-    name
-}
-
-/// A saved file.
-#[derive(Default)]
-struct Saved {
-    runs: Vec<Observation>,
-    name: String,
-    /// Why some of its runs cannot be taken.
-    wrong: Vec<String>,
-}
-
-impl Saved {
-    /// Reads such a file; none where `text` is something else.
-    fn read(text: &str) -> Option<Self> {
-        let is_object = text.trim_start().starts_with('{');
-        let value = is_object.then(|| json::read(text).ok())??;
-        let Some(Value::List(list)) = value.get("runs") else {
-            return None;
-        };
-        let mut saved = Self::default();
-        if let Some(Value::Text(name)) = value.get("name") {
-            saved.name = shortened(name);
-        }
-        for (at, run) in list.iter().enumerate() {
-            match Observation::from_value(run) {
-                Ok(run) => saved.runs.push(run),
-                Err(issues) => saved.wrong.extend(issues.iter().map(|issue| {
-                    let message = untrack(|| i18n::translated(&issue.message));
-                    format!("runs.{at}.{}: {message}", issue.field)
-                })),
-            }
-        }
-        Some(saved)
-    }
 }
 
 /// Offers to keep the measured step of the Run that was there before an edit.

@@ -1,14 +1,14 @@
-//! A text or a file that is imported, read piece by piece by the importer's module; a later one ends it.
+//! A text or a file that is imported, read piece by piece by the second module; a later one ends it.
 
-use super::Runs;
 use crate::core::run::Run;
 use crate::io::link;
 use crate::io::logs::asked::{Answer, Piece, Wanted};
 use crate::io::logs::too_large;
 use crate::view::panels::runs::bare;
+use crate::web::ask::ask;
 use crate::web::i18n::{self, translated};
-use crate::web::import::ask_importer;
 use crate::web::state::State;
+use crate::web::state::runs::Runs;
 use crate::web::worker::job::{from_bytes, to_bytes};
 use js_sys::Uint8Array;
 use leptos::prelude::*;
@@ -150,6 +150,6 @@ fn wanted(state: State) -> Wanted {
 }
 
 async fn send(piece: &Piece, bytes: &Uint8Array) -> Option<Answer> {
-    let answer = ask_importer(&to_bytes(piece), Some(bytes)).await?;
+    let answer = ask(&to_bytes(piece), Some(bytes)).await?;
     from_bytes::<Option<Answer>>(&answer).flatten()
 }

@@ -8,11 +8,11 @@ pub mod job;
 mod page;
 #[cfg(feature = "ui")]
 mod serve;
-#[cfg(feature = "ui")]
+#[cfg(any(feature = "ui", feature = "api"))]
 mod turn;
 
 pub use job::{Job, Reply};
 #[cfg(feature = "ui")]
 pub use page::{Progress, Request, request};
-#[cfg(feature = "ui")]
+#[cfg(any(feature = "ui", feature = "api"))]
 pub(crate) use turn::next_turn;

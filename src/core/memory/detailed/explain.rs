@@ -2,11 +2,13 @@
 
 use super::activations::{Chunks, kept};
 use super::holding::{Holding, Kind, holdings};
+use super::items::{BY_YOUR_RUNS, heads_in_flight, workspaces};
 use super::logits::loss_kernel;
+use super::rank::rank_memory;
 use super::shapes::{book, tensor};
 use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, root_elements};
 use super::states::{quantised_linears, shards, states};
-use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient, workspaces};
+use super::{dummies, logits, transient};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::{Component, RankLoad, StageMemory};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};

@@ -11,8 +11,10 @@ mod explain;
 mod forward;
 mod frozen;
 mod holding;
+mod items;
 mod logits;
 mod moments;
+mod rank;
 mod shapes;
 mod sharding;
 mod states;
@@ -22,18 +24,20 @@ pub(crate) use activations::Chunks;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
+pub(crate) use items::offloaded_activation_bytes;
 pub use logits::LOSS_KERNELS;
+pub(crate) use rank::{rank_memory, ranks};
 pub use states::shards;
 pub(crate) use states::{base_weights, weights};
-use transient::Buffer;
 
-use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
+use super::estimate::{RankLoad, StageMemory};
 use super::method::MemoryMethod;
-use super::verdict::{Need, PROCESS, fragmentation, process};
+use super::verdict::{Need, fragmentation, process};
 use crate::explain::Term;
 use crate::issue::Issue;
 use crate::run::Scenario;
-use crate::units::{Bytes, GIB};
+use crate::units::Bytes;
+use items::resident;
 
 /// Every tensor that a rank holds, one by one.
 pub struct Detailed;
@@ -105,79 +109,6 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
     })
 }
 
-/// One rank, part by part.
-#[must_use]
-pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-    let chunks = Chunks::of(scenario);
-    let lasting = Lasting::of(scenario, &chunks, load);
-    memory_of(scenario, &chunks, &lasting, (rank, load))
-}
-
-/// All ranks, where what their `chunks` keep is known.
-pub(crate) fn ranks(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Vec<StageMemory> {
-    let mut known: Vec<(&RankLoad, Lasting)> = Vec::new();
-    let ranks = loads.iter().enumerate().map(|(rank, load)| {
-        let alike = |(other, _): &(&RankLoad, _)| chunks.are_alike(other, load);
-        let at = known.iter().position(alike).unwrap_or(known.len());
-        if at == known.len() {
-            known.push((load, Lasting::of(scenario, chunks, load)));
-        }
-        memory_of(scenario, chunks, &known[at].1, (rank, load))
-    });
-    ranks.collect()
-}
-
-/// What a rank holds whatever is in flight: the same on all ranks whose chunks are alike.
-#[derive(Default)]
-struct Lasting {
-    states: Vec<Item>,
-    buffers: Vec<Buffer>,
-}
-
-impl Lasting {
-    fn of(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Self {
-        if scenario.peaks_by_moment() {
-            return Self::default();
-        }
-        let parts = holdings(scenario, load);
-        Self {
-            states: state_items(scenario, load, &parts).collect(),
-            buffers: buffers(scenario, chunks, load, &parts),
-        }
-    }
-}
-
-/// One rank, where what it holds whatever is in flight is known.
-fn memory_of(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    lasting: &Lasting,
-    (rank, load): (usize, &RankLoad),
-) -> StageMemory {
-    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
-    let mut allocated = 0.0;
-    let add = |item: Item| {
-        allocated += item.bytes.0;
-        memory.add(item);
-    };
-    if scenario.peaks_by_moment() {
-        let items = moments::items(scenario, chunks, load);
-        items.into_iter().for_each(add);
-    } else {
-        let buffers = head_buffers(scenario, load).into_iter().flatten();
-        let buffers = buffers.chain(lasting.buffers.iter().copied());
-        let states = lasting.states.iter().copied();
-        states
-            .chain(activation_items(scenario, chunks, load))
-            .chain(buffers.map(Buffer::item))
-            .for_each(add);
-    }
-    for item in overhead_items(scenario, load, allocated) {
-        memory.add(item);
-    }
-    memory.summed()
-}
-
 /// What a chunk adds to the memory of its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkBytes {
@@ -187,10 +118,10 @@ pub struct ChunkBytes {
     pub momentary: f64,
     /// What recomputation brings back.
     pub recomputed: f64,
-    /// What sends and receives beside compute hold.
+    /// What sends and receives hold where they run beside compute.
     pub exchanged: f64,
-    /// It ends the model.
-    pub last: bool,
+    /// What the head holds of a micro-batch, where it ends the model.
+    pub head: Option<Heads>,
 }
 
 /// What global stage `stage` adds to the memory of its rank.
@@ -201,8 +132,8 @@ pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
         layers: kept.bytes() * resident(scenario, stage),
         momentary: transient::largest(scenario, &[stage]).1,
         recomputed: kept.recomputed,
-        exchanged: transient::double_buffers(scenario, &[stage]).unwrap_or(0.0),
-        last: holding::is_last(scenario, stage),
+        exchanged: transient::both_ways(scenario, &[stage]),
+        head: heads(scenario, stage),
     }
 }
 
@@ -251,183 +182,24 @@ pub fn needed(
     if scenario.peaks_by_moment() {
         return Bytes(fragmentation(scenario) * lasting) + process(scenario);
     }
-    let (mut kept, mut heads) = (0.0, 0.0);
+    let (mut kept, mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0, 0.0);
     let (mut momentary, mut recomputed, mut exchanged) = (0.0f64, 0.0f64, 0.0f64);
     for (chunk, alive) in chunks {
         kept += chunk.layers * alive;
-        heads += if chunk.last { alive } else { 0.0 };
+        if let Some(head) = chunk.head {
+            logits += alive * head.held;
+            peak += alive.min(1.0) * head.momentary;
+            inputs += alive * head.inputs;
+        }
         momentary = momentary.max(chunk.momentary);
         recomputed = recomputed.max(chunk.recomputed);
         exchanged = exchanged.max(chunk.exchanged);
     }
-    let (mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0);
-    if heads > 0.0 {
-        logits = heads * logits::held(scenario);
-        peak = heads.min(1.0) * logits::momentary(scenario);
-        inputs = heads * logits::inputs(scenario);
+    if !transient::exchanges_behind_compute(scenario.run.schedule) {
+        exchanged = 0.0;
     }
     let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
     Bytes(fragmentation(scenario) * blocks + logits + peak) + process(scenario)
-}
-
-fn state_items(
-    scenario: &Scenario,
-    load: &RankLoad,
-    parts: &[Holding],
-) -> impl Iterator<Item = Item> {
-    parts.iter().flat_map(|part| {
-        let states = states::states(scenario, part, load.weight_versions);
-        [
-            Item::held(Component::Weights, part.name, states.weights),
-            Item::held(Component::Gradients, part.name, states.gradients),
-            Item::held(Component::Optimizer, part.name, states.optimizer),
-        ]
-    })
-}
-
-fn activation_items(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    load: &RankLoad,
-) -> impl Iterator<Item = Item> {
-    let alive = load.stages.iter().zip(&load.in_flight);
-    alive.flat_map(|(stage, in_flight)| {
-        let here = resident(scenario, *stage);
-        let pieces = chunks.kept(*stage).pieces.iter();
-        pieces.map(move |piece| {
-            let bytes = piece.total() * in_flight * here;
-            Item::held(Component::Activations, piece.name, bytes)
-        })
-    })
-}
-
-/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
-#[must_use]
-pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let each = load.stages.iter().zip(&load.in_flight);
-    each.map(|(stage, in_flight)| {
-        let kept = activations::kept(scenario, *stage).bytes();
-        kept * (1.0 - resident(scenario, *stage)) * in_flight
-    })
-    .sum()
-}
-
-/// Share of the layers of `stage` whose activations are on the GPU: all, or the last two where they are offloaded.
-fn resident(scenario: &Scenario, stage: usize) -> f64 {
-    let leaves = |offload: crate::run::Offload| offload.activations.is_some();
-    if !scenario.offload.is_some_and(leaves) {
-        return 1.0;
-    }
-    let layers = holding::layers_of(scenario, stage);
-    (2.0 / (layers.end - layers.start).max(1) as f64).min(1.0)
-}
-
-/// Micro-batches of the last global stage that are alive on the rank.
-fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
-    load.stages
-        .iter()
-        .zip(&load.in_flight)
-        .filter(|(stage, _)| holding::is_last(scenario, **stage))
-        .map(|(_, in_flight)| in_flight)
-        .sum()
-}
-
-/// Logits and what the head reads, where the rank ends the model.
-fn head_buffers(scenario: &Scenario, load: &RankLoad) -> Option<[Buffer; 2]> {
-    let heads = heads_in_flight(scenario, load);
-    (heads > 0.0).then(|| {
-        [
-            Buffer::held("logits", heads * logits::held(scenario)),
-            Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
-        ]
-    })
-}
-
-/// Those that do not depend on what is in flight.
-fn buffers(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    load: &RankLoad,
-    holdings: &[Holding],
-) -> Vec<Buffer> {
-    let mut parts = Vec::with_capacity(16);
-    if scenario.software.dummy_wgrad {
-        parts.push(Buffer::held(
-            "dummy weight gradients",
-            dummies::bytes(scenario, load),
-        ));
-    }
-    parts.push(Buffer::held("library workspaces", workspaces(scenario)));
-    parts.extend(transient::transients(scenario, chunks, load));
-    parts.extend(sharding::buffers(scenario, load, holdings));
-    parts
-}
-
-/// What cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and 4
-/// before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
-/// Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
-fn workspaces(scenario: &Scenario) -> f64 {
-    let mib = if scenario.gpu.computes_in_fp8() {
-        64.0
-    } else {
-        12.0
-    };
-    mib * GIB / 1024.0
-}
-
-/// What a profile adds to the overhead.
-const BY_YOUR_RUNS: &str = "what your own runs took besides";
-
-fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
-    let heads = heads_in_flight(scenario, load);
-    let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
-        if share > 0.0 {
-            share * bytes(scenario)
-        } else {
-            0.0
-        }
-    };
-    let layout = &scenario.layout;
-    let by_moment = scenario.peaks_by_moment();
-    let part = |nature, name, bytes| Item {
-        nature,
-        ..Item::held(Component::Overhead, name, bytes)
-    };
-    let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
-    let unbroken = if by_moment { 0.0 } else { heads };
-    let blocks = allocated - of_heads(logits::held, unbroken) - workspaces(scenario);
-    [
-        part(
-            Nature::Process,
-            "CUDA context, libraries and communicators",
-            PROCESS.value.0 - workspaces(scenario),
-        ),
-        part(
-            Nature::Process,
-            "communicators of context parallelism",
-            communicator(layout.cp),
-        ),
-        part(
-            Nature::Process,
-            "communicators of expert parallelism",
-            communicator(layout.ep),
-        ),
-        part(
-            Nature::Process,
-            BY_YOUR_RUNS,
-            scenario.run.profile.overhead().0,
-        ),
-        part(
-            Nature::Held,
-            "logits at their peak",
-            of_heads(logits::momentary, unbroken.min(1.0)),
-        ),
-        part(
-            Nature::Fragmentation,
-            "fragmentation",
-            (fragmentation(scenario) - 1.0) * blocks,
-        ),
-    ]
 }
 
 #[cfg(test)]

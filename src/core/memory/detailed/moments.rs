@@ -10,10 +10,10 @@
 
 use super::activations::{Chunks, cut};
 use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
+use super::items::{activation_items, heads_in_flight, workspaces};
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
 use super::states::{shards, states, trained_bytes};
-use super::{activation_items, heads_in_flight, workspaces};
 use crate::memory::estimate::{Component, Item, Nature, RankLoad};
 use crate::model::{LayerKind, linears};
 use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};

@@ -83,7 +83,16 @@ pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
 /// What sends and receives beside compute hold, where the schedule has them.
 pub(crate) fn double_buffers(scenario: &Scenario, stages: &[usize]) -> Option<f64> {
     let beside = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
-    beside.then(|| 2.0 * boundary(scenario, stages))
+    beside.then(|| both_ways(scenario, stages))
+}
+
+/// A send and a receive, where there are neighbours.
+pub(super) fn both_ways(scenario: &Scenario, stages: &[usize]) -> f64 {
+    if scenario.layout.pp > 1 {
+        2.0 * boundary(scenario, stages)
+    } else {
+        0.0
+    }
 }
 
 /// What one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for each
@@ -97,7 +106,7 @@ fn boundary(scenario: &Scenario, stages: &[usize]) -> f64 {
 }
 
 /// Schedules that send and receive while they compute.
-fn exchanges_behind_compute(schedule: Schedule) -> bool {
+pub(super) fn exchanges_behind_compute(schedule: Schedule) -> bool {
     matches!(
         schedule,
         Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap

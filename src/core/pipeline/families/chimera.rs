@@ -6,7 +6,7 @@
 use super::slots::{Grid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::repeated;
 use crate::run::Variant;
@@ -31,14 +31,17 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
 }
 
 fn laid_out(spec: &Spec) -> Order {
-    let (d, m) = (spec.pp, spec.microbatches);
+    let m = spec.microbatches;
     match spec.variant {
         Variant::Concat => chimera_concat(spec),
-        Variant::ForwardDoubling => doubled(d, m),
+        Variant::ForwardDoubling => doubled(spec),
         Variant::BackwardHalving => Order {
             microbatches: m,
             splits: 2,
-            ..doubled(d, 2 * m)
+            ..doubled(&Spec {
+                microbatches: 2 * m,
+                ..spec.clone()
+            })
         },
     }
 }
@@ -56,7 +59,8 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
 }
 
 /// Units of 2 D, shifted by the 3 D slots that each worker works in a unit.
-fn doubled(d: u32, m: u32) -> Order {
+fn doubled(spec: &Spec) -> Order {
+    let (d, m) = (spec.pp, spec.microbatches);
     let mut grids: Vec<Grid> = (0..d).map(|_| Grid::default()).collect();
     for (j, unit) in (0u64..).zip(units(m, 2 * d)) {
         let start = 3 * u64::from(d) * j;
@@ -64,15 +68,7 @@ fn doubled(d: u32, m: u32) -> Order {
             grids[worker as usize].push(start + slot, op);
         }
     }
-    Order {
-        weight_copies: vec![2; d as usize],
-        ..Order::new(
-            grids.into_iter().map(Grid::by_slot),
-            d,
-            Placement::Bidirectional,
-            m,
-        )
-    }
+    spec.order(grids.into_iter().map(Grid::by_slot))
 }
 
 /// One direction of a unit: which micro-batches, in pairs, and how far each has come.

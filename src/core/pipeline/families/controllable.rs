@@ -8,7 +8,7 @@
 
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::repeated;
 use crate::sort::sort;
@@ -76,7 +76,7 @@ fn pulled(spec: &Spec, block: Block) -> Order {
     squeeze(&mut ranks);
     let p = spec.pp;
     let lists = (0..p).zip(&ranks).map(|(r, rank)| write(r, p, rank));
-    Order::new(lists, 2 * p, Placement::Snake, spec.microbatches)
+    spec.order(lists)
 }
 
 /// What each slot of a rank holds, W aside: the kind.

@@ -5,7 +5,7 @@
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
 use crate::pipeline::spec::{each_rank, runs};
@@ -180,11 +180,7 @@ pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
             [direction(out), direction(1 - out)],
         )
     });
-    let order = Order {
-        weight_copies: vec![2; p as usize],
-        ..Order::new(ranks, p, Placement::Bidirectional, m)
-    };
-    finish(spec, order)
+    finish(spec, spec.order(ranks))
 }
 
 /// The V of p ranks with 2p stages: out on stage r, back on stage 2p − 1 − r.
@@ -194,7 +190,7 @@ pub(crate) fn dualpipev(spec: &Spec) -> Result<Order, Issue> {
     let ranks = each_rank(p, |r| {
         rank(p, r, m, [Flow::new(r, 0), Flow::new(2 * p - 1 - r, 0)])
     });
-    finish(spec, Order::new(ranks, 2 * p, Placement::Snake, m))
+    finish(spec, spec.order(ranks))
 }
 
 /// The steps add up for n ≥ 2R − 1 micro-batches a flow.

@@ -5,7 +5,7 @@
 use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::each_rank;
 use crate::t;
@@ -27,7 +27,7 @@ fn order(spec: &Spec, lag: impl Fn(u32) -> u32, pairs: bool) -> Order {
         ];
         weave(Pattern::plain(m), &strands, pairs)
     };
-    Order::new(each_rank(spec.pp, row), spec.pp, Placement::Loop, m)
+    spec.order(each_rank(spec.pp, row))
 }
 
 /// Rank r: F0 BW0 F1 BW1 ...: one micro-batch in the pipeline at a time.
@@ -58,21 +58,12 @@ pub(crate) fn eager(spec: &Spec) -> Order {
     order(spec, |r| (p - 1 - r).saturating_mul(2), false)
 }
 
-/// A step's worth of the endless 1F1B, filled and drained: the order of 1F1B with p − r stashed versions of the weights
-/// on rank r.
+/// Stashed versions of the weights on rank r of `PipeDream`, whose step is one of the endless 1F1B, filled and drained.
+/// `PipeDream`-2BW stashes two: gradients of m ≥ p micro-batches are accumulated.
 ///
-/// Source: Narayanan et al. 2019 (PipeDream), weight stashing.
-pub(crate) fn pipedream(spec: &Spec) -> Order {
-    let mut order = one_f_one_b(spec);
-    order.weight_copies = (0..spec.pp).map(|r| spec.pp - r).collect();
-    order
-}
-
-/// As [`pipedream`] with two versions: gradients of m ≥ p micro-batches are accumulated.
-pub(crate) fn pipedream_2bw(spec: &Spec) -> Order {
-    let mut order = one_f_one_b(spec);
-    order.weight_copies = vec![2; spec.pp as usize];
-    order
+/// Source: Narayanan et al. 2019, weight stashing.
+pub(crate) fn stashed(p: u32, r: u32) -> u32 {
+    p - r
 }
 
 /// Warm-up 2(p − 1 − r) + 1, then pairs (F; BW), then BW.

@@ -49,7 +49,7 @@ fn merged(spec: &Spec) -> Order {
         slot += 1;
     }
     let ranks = ranks.into_iter().map(|rank| rank.items);
-    Order::new(ranks, stages, Placement::Snake, m)
+    spec.order(ranks)
 }
 
 /// What `rank` does of a unit of `p` micro-batches.

@@ -7,7 +7,7 @@
 use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
 use crate::pipeline::spec::{each_rank, runs};
@@ -61,13 +61,7 @@ impl Visits {
 }
 
 fn order(spec: &Spec, rank: impl Fn(u32) -> Row) -> Order {
-    let stages = spec.pp * spec.chunks();
-    Order::new(
-        each_rank(spec.pp, rank),
-        stages,
-        Placement::Loop,
-        spec.microbatches,
-    )
+    spec.order(each_rank(spec.pp, rank))
 }
 
 /// per · (p − 1 − r) + (v − 1) g + extra, at most m v.

@@ -4,7 +4,7 @@
 
 use super::weave::{Pattern, Strand, weave};
 use crate::pipeline::op::Op;
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::each_rank;
 
@@ -39,7 +39,7 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
     Order {
         splits: c,
         causal: true,
-        ..Order::new(ranks, p, Placement::Loop, spec.microbatches)
+        ..spec.order(ranks)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::each_rank;
 use crate::sort::sort_by;
@@ -60,10 +60,7 @@ pub(crate) fn chimera_concat(spec: &Spec) -> Order {
         }
         grid.by_slot()
     });
-    Order {
-        weight_copies: vec![2; d as usize],
-        ..Order::new(ranks, d, Placement::Bidirectional, m)
-    }
+    spec.order(ranks)
 }
 
 /// What lies outside the unit that the paper draws.

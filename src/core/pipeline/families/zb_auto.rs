@@ -6,7 +6,7 @@ use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::op_count;
 use std::collections::VecDeque;
@@ -325,7 +325,7 @@ impl<'a> Layout<'a> {
 
     fn order(self, spec: &Spec) -> Order {
         let ranks = self.ranks.into_iter().map(|rank| rank.laid.row());
-        Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
+        spec.order(ranks)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Rank r holds `lo` = stage r and `hi` = stage 2p − 1 − r.
 
 use crate::pipeline::op::{Item, Kind, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
 use crate::pipeline::spec::each_rank;
@@ -103,7 +103,7 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
         }
         rank.out
     });
-    Order::new(ranks, 2 * p, Placement::Snake, m)
+    spec.order(ranks)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::op_count;
 use crate::t;
@@ -366,7 +366,7 @@ impl<'a> Layout<'a> {
     }
     fn order(self, spec: &Spec) -> Order {
         let ranks = self.ranks.into_iter().map(|rank| rank.laid.row());
-        Order::new(ranks, 2 * spec.pp, Placement::Snake, spec.microbatches)
+        spec.order(ranks)
     }
 }
 

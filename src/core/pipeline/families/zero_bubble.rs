@@ -3,7 +3,7 @@
 use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::each_rank;
 use crate::t;
@@ -24,7 +24,7 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32
         ];
         weave(Pattern::plain(m), &strands, false)
     });
-    Order::new(ranks, p, Placement::Loop, m)
+    spec.order(ranks)
 }
 
 /// ZB-H1: weave(min(p − 1 − r, m)), backward group i = `B_i` and, from i = r on, `W_(i−r)`. 1F1B's memory on rank 0.

@@ -11,7 +11,8 @@ use super::engine::{Progress, Search};
 use super::filter::Filter;
 use super::front::{Front, Layouts};
 use super::map::{Cells, Map};
-use super::ranking::{Found, Promise, Ranking};
+use super::promise::Promise;
+use super::ranking::{Found, Ranking};
 use super::request::{Request, TOP};
 use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::issue::Issue;
@@ -260,6 +261,9 @@ impl PlanSession {
             return true;
         };
         let search = &mut request.search;
+        if self.front.is_none() && !search.time_all(budget) {
+            return false;
+        }
         let front = self.front.get_or_insert_with(|| {
             let filter = &query.filter;
             Front::new(&kept(search, filter), filter.fits)
@@ -335,14 +339,9 @@ fn kept(search: &Search, filter: &Filter) -> Vec<Promise> {
         return search.promises().to_vec();
     }
     let space = search.space();
-    let mut at = usize::MAX;
-    let mut members = Vec::new();
-    let mut keeps = |promise: &&Promise| {
+    let keeps = |promise: &&Promise| {
         let block = &space.blocks[promise.place.block()];
-        if promise.place.block() != at {
-            (at, members) = (promise.place.block(), space.members(block));
-        }
-        let member = members.get(promise.place.member());
+        let member = space.members(block).get(promise.place.member());
         member.is_some_and(|member| filter.keeps(space, block, *member))
     };
     let promises = search.promises().iter();

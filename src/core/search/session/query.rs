@@ -4,7 +4,7 @@ use crate::run::Run;
 use crate::search::answers::Question;
 use crate::search::filter::{Axis, Filter};
 use crate::search::map::Picture;
-use crate::search::ranking::Place;
+use crate::search::promise::Place;
 use crate::search::request::Request;
 use crate::search::sweep::Grown;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! Messages of activations: those of a tensor-parallel layer, and blocks of keys and values on a ring.
 
 use super::super::lanes::Lanes;
-use super::{Dials, Layer, Live, cut, index, seconds, three};
+use super::layer::{Layer, cut, index, seconds, three};
+use super::{Dials, Live};
 use crate::core::cluster::Axis;
 use crate::core::message::Message;
 use crate::core::t;
@@ -146,7 +147,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
 
 #[cfg(test)]
 mod tests {
-    use super::super::copies;
+    use super::super::layer::copies;
     use super::*;
     use crate::core::units::BytesPerSecond;
 

@@ -1,20 +1,13 @@
 //! Overlap: how long compute takes, how long messages take, and which of them can run at the same time.
 
 mod activations;
+mod layer;
 mod parameters;
 mod rates;
 
-use super::bars::run;
 use super::dials::{Dials, Slider, TENSOR, slider};
 use super::{Lesson, Live, Step};
-use crate::core::cluster::Group;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::windows;
-use crate::core::run::Scenario;
 use crate::core::source::{NCCL, PLAYBOOK, STAS};
-use crate::core::time::{Clock, ComputeTime};
-use crate::core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
-use crate::core::units::{BytesPerSecond, Seconds, show_seconds, significant};
 use activations::{ring, tensor};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};
@@ -51,72 +44,3 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: &[("overlap.dp", "1")] },
     ],
 };
-
-/// One layer on a rank, without what the first and the last stage do besides.
-struct Layer {
-    scenario: Scenario,
-    time: ComputeTime,
-    waits: StageWaits,
-}
-
-impl Layer {
-    fn of(settings: &str) -> Option<Self> {
-        let mut scenario = run(settings)?.scenario;
-        scenario.stage_layers = vec![0, 1, 0];
-        let time = Clock::new(&scenario).stage(&scenario, 1);
-        let waits = stage_waits(&scenario, 1, &windows(&time));
-        Some(Self {
-            scenario,
-            time,
-            waits,
-        })
-    }
-    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
-    fn wire(&self, group: Group) -> BytesPerSecond {
-        let gpu = &self.scenario.gpu;
-        let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
-        if group.nodes() == 1 || cards.0 > gpu.intra.0 {
-            gpu.intra
-        } else {
-            cards
-        }
-    }
-    /// FLOPs that the GPU computes while a byte travels: F / B of the formulas.
-    fn per_byte(&self, group: Group) -> f64 {
-        flops_per_byte(self.scenario.gpu.bf16, self.wire(group))
-    }
-    /// The playbook's ratio of the row `name` over a wire, in bytes.
-    fn ratio(&self, name: &str, wire: BytesPerSecond) -> f64 {
-        let ratio = playbook_ratio(&self.scenario, name, wire, 1.0, 1.0);
-        ratio.map_or(0.0, |ratio| ratio.corrected)
-    }
-    /// The data-parallel ranks.
-    fn copies(&self) -> Group {
-        let scenario = &self.scenario;
-        scenario.layout.mesh().shard_group(scenario.zero.shard)
-    }
-}
-
-/// Seconds as a person reads them.
-fn seconds(value: f64) -> String {
-    show_seconds(Seconds(value))
-}
-
-fn index(value: u64) -> Message {
-    verbatim(value.to_string())
-}
-
-fn three(value: f64) -> String {
-    significant(value, 3)
-}
-
-/// Llama 3.1 8B, one rank a copy.
-fn copies(s: u64, n: u64, more: &str) -> String {
-    format!("model=llama-3.1-8b&tp=1&pp=1&seq_len={s}&gpus={n}&global_batch={n}{more}")
-}
-
-/// Llama 3.1 70B, its matrices cut over `t` ranks and its sequence over `c`.
-fn cut(s: u64, t: u64, c: u64, more: &str) -> String {
-    let gpus = t * c;
-    format!("model=llama-3.1-70b&tp={t}&cp={c}&pp=1&seq_len={s}&gpus={gpus}&global_batch=1{more}")
-}

@@ -2,7 +2,8 @@
 
 use super::super::bars::{Bar, Scale, run};
 use super::super::lanes::Lanes;
-use super::{Dials, Layer, Live, copies, index, seconds, three};
+use super::layer::{Layer, copies, index, seconds, three};
+use super::{Dials, Live};
 use crate::core::message::Message;
 use crate::core::t;
 use crate::core::traffic::{CONTENTION, Held, step_messages};

@@ -2,7 +2,8 @@
 
 use super::super::bars::run;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Dials, Layer, Live, cut, index, seconds, three};
+use super::layer::{Layer, cut, index, seconds, three};
+use super::{Dials, Live};
 use crate::core::cluster::Group;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;

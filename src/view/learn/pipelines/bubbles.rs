@@ -2,7 +2,7 @@
 
 use super::super::pictures::Pipeline;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Dials, Live, share};
+use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{show_percent, significant};
@@ -103,6 +103,13 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             ideal = significant(ideal, 3)
         ))
         .plots(across, &[plot], &head, rows.collect())
+}
+
+pub(super) fn share(idle: u64, all: u64) -> String {
+    format!(
+        "{idle} / {all} = {}",
+        show_percent(idle as f64 / all as f64)
+    )
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
+use bubbles::share;
 
 const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1);
 const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
@@ -72,13 +73,6 @@ impl Live {
             ..self
         }
     }
-}
-
-fn share(idle: u64, all: u64) -> String {
-    format!(
-        "{idle} / {all} = {}",
-        show_percent(idle as f64 / all as f64)
-    )
 }
 
 fn naive(dials: &Dials) -> Live {
@@ -350,7 +344,7 @@ mod tests {
                 .map(|slider| slider.values.len() - 1)
                 .collect();
             for at in [vec![0; last.len()], last, Vec::new()] {
-                let live = (step.live)(&Dials::new(step, &at));
+                let live = (step.live)(&Dials::new(step.sliders, &at));
                 let note = live.note.to_string();
                 if let Some([_, values]) = live.formula.filter(|_| note.contains("idle")) {
                     let values = values.to_string();

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_notes_numbers_are_beside_the_picture() {
         let step = &LESSON.steps[11];
-        let note = (step.live)(&Dials::new(step, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
         for figure in ["gives 10/18", "was 1.448 times", "122.647 GB", "0.237 GB"] {
             assert!(note.contains(figure), "{note}");
         }

@@ -3,7 +3,7 @@
 mod masks;
 mod ring;
 
-use super::bars::{Bar, Scale, gib, run};
+use super::bars::{Bar, Scale, gib};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product};
 use super::{Lesson, Live, Step};
@@ -13,6 +13,7 @@ use crate::core::t;
 use crate::core::traffic::{SequenceCut, sequence_cuts};
 use crate::core::units::{Bytes, show_bytes, significant};
 use crate::view::charts::ink::Ink;
+use ring::{scenario, settings};
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 2);
 const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8], 1);
@@ -35,16 +36,6 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: &[] },
     ],
 };
-
-/// A Llama of 8 B over `tp` tensor-parallel and `cp` context-parallel ranks.
-fn settings(tp: u64, cp: u64, s: u64) -> String {
-    let gpus = tp * cp;
-    format!("model=llama-3.1-8b&gpus={gpus}&tp={tp}&cp={cp}&pp=1&global_batch=4&seq_len={s}")
-}
-
-fn scenario(cp: u64, s: u64) -> Option<Scenario> {
-    Some(run(&settings(1, cp, s))?.scenario)
-}
 
 fn gb(bytes: Bytes) -> String {
     format!("{} GB", significant(bytes.gb(), 3))
@@ -252,12 +243,13 @@ fn compared(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::learn::bars::run;
 
     /// Fudan lecture: 85.9 GB a block whole and 10.7 GB cut; 65.536 GB against 0.512 GB. Its ring, of all GPUs: 2097 GB; of
     /// one GPU `12 N d (P - 1)/P`, 48.8 GB.
     #[test]
     fn the_lectures_numbers_are_in_the_notes() {
-        let note = |step: &Step| (step.live)(&Dials::new(step, &[])).note.to_string();
+        let note = |step: &Step| (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
         let outside = note(&LESSON.steps[0]);
         assert!(outside.contains("85.9 GB whole, 10.7 GB cut"), "{outside}");
         let compared = note(&LESSON.steps[6]);

@@ -1,8 +1,8 @@
 //! Ring attention: where each block of keys and values is in every step.
 
-use super::scenario;
 use crate::core::cluster::{Axis, Link};
 use crate::core::message::{Message, verbatim};
+use crate::core::run::Scenario;
 use crate::core::t;
 use crate::core::traffic::{
     bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer,
@@ -10,6 +10,7 @@ use crate::core::traffic::{
 use crate::core::units::{Bytes, number, show_bandwidth, show_bytes};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
+use crate::view::learn::bars::run;
 use crate::view::learn::caption::{colours, data};
 use crate::view::learn::{Dials, Live};
 use std::f64::consts::TAU;
@@ -167,6 +168,16 @@ fn direction(turn: f64) -> usize {
     (0..8_u8)
         .find(|eighth| (f64::from(*eighth) - against).abs() < 0.5)
         .map_or(0, usize::from)
+}
+
+/// A Llama of 8 B over `tp` tensor-parallel and `cp` context-parallel ranks.
+pub(super) fn settings(tp: u64, cp: u64, s: u64) -> String {
+    let gpus = tp * cp;
+    format!("model=llama-3.1-8b&gpus={gpus}&tp={tp}&cp={cp}&pp=1&global_batch=4&seq_len={s}")
+}
+
+pub(super) fn scenario(cp: u64, s: u64) -> Option<Scenario> {
+    Some(run(&settings(1, cp, s))?.scenario)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! What the ranks of a layer exchange, with the whole sequence between its blocks or with parts of it.
 
 use super::passes::Piece;
-use super::{layer_bytes, scenario};
 use crate::core::message::Message;
+use crate::core::run::Scenario;
 use crate::core::t;
+use crate::core::traffic::microbatch_traffic;
 use crate::core::units::{Bytes, show_bytes, show_percent};
+use crate::view::learn::bars::run;
 use crate::view::learn::{Dials, Live};
 
 /// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
@@ -104,6 +106,20 @@ pub(super) fn between(dials: &Dials) -> Live {
     sent(Live::of(text), dials, "&sequence_parallel=true")
         .note(note)
         .layer(&pieces)
+}
+
+/// A Llama of 70 B on one group of `tp` ranks.
+pub(super) fn settings(tp: u64, s: u64, more: &str) -> String {
+    format!("model=llama-3.1-70b&gpus={tp}&tp={tp}&pp=1&global_batch=4&seq_len={s}{more}")
+}
+
+pub(super) fn scenario(tp: u64, s: u64, more: &str) -> Option<Scenario> {
+    Some(run(&settings(tp, s, more))?.scenario)
+}
+
+/// Bytes that a rank sends for one layer and micro-batch.
+pub(super) fn layer_bytes(scenario: &Scenario) -> f64 {
+    microbatch_traffic(scenario, 0).tp.0 / scenario.model.layers as f64
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod grids;
 mod layer;
 mod passes;
 
-use super::bars::{Bar, TIME, run};
+use super::bars::{Bar, TIME};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 use super::{Lesson, Live, Step};
@@ -13,8 +13,9 @@ use crate::core::message::verbatim;
 use crate::core::run::Scenario;
 use crate::core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
 use crate::core::t;
-use crate::core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, playbook_ratio};
+use crate::core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
 use crate::core::units::{Bytes, BytesPerSecond, number, show_bandwidth, show_bytes, show_percent};
+use layer::{layer_bytes, scenario, settings};
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 1);
 const WIDE: Slider = TENSOR.over(&[2, 4, 8, 16, 32], 2);
@@ -35,20 +36,6 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 2)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: &[] },
     ],
 };
-
-/// A Llama of 70 B on one group of `tp` ranks.
-fn settings(tp: u64, s: u64, more: &str) -> String {
-    format!("model=llama-3.1-70b&gpus={tp}&tp={tp}&pp=1&global_batch=4&seq_len={s}{more}")
-}
-
-fn scenario(tp: u64, s: u64, more: &str) -> Option<Scenario> {
-    Some(run(&settings(tp, s, more))?.scenario)
-}
-
-/// Bytes that a rank sends for one layer and micro-batch.
-fn layer_bytes(scenario: &Scenario) -> f64 {
-    microbatch_traffic(scenario, 0).tp.0 / scenario.model.layers as f64
-}
 
 /// A block that the first of the ranks has.
 fn first(own: bool) -> Part {
@@ -219,7 +206,7 @@ mod tests {
     #[test]
     fn the_playbooks_ratio_is_doubled() {
         let step = &LESSON.steps[4];
-        let live = (step.live)(&Dials::new(step, &[2, 2]));
+        let live = (step.live)(&Dials::new(step.sliders, &[2, 2]));
         let [_, values] = live.formula.unwrap();
         assert!(values.to_string().ends_with("= 1.88"), "{values}");
         assert!(

@@ -1,14 +1,17 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
+mod question;
 mod scatter;
 mod tables;
+
+pub use question::{Answer, Question};
 
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
 use crate::core::accuracy::{Bench, Fact, LEFT_OUT, nearest};
 use crate::core::calibrate::{Observation, Standing};
 use crate::core::message::verbatim;
-use crate::core::report::Evaluation;
+use crate::core::run::Scenario;
 use crate::core::t;
 use crate::core::time::range;
 use crate::core::units::show_percent;
@@ -26,10 +29,10 @@ pub struct Yours<'a> {
     pub standings: &'a [Standing],
 }
 
-/// The panel: the scatter, `yours`, the published runs most like `evaluation`'s, and everything else folded.
+/// A Run beside the published ones: the scatter, `yours`, and the published runs most like it.
 #[must_use]
-pub fn panel(bench: &Bench, evaluation: &Evaluation, yours: Yours) -> Node {
-    let like = nearest(bench, &evaluation.scenario.run, NEAREST);
+pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
+    let like = nearest(bench, &scenario.run, NEAREST);
     let own = standings(yours.runs, yours.standings);
     let head = if own == Node::none() {
         Node::none()
@@ -38,33 +41,32 @@ pub fn panel(bench: &Bench, evaluation: &Evaluation, yours: Yours) -> Node {
     };
     let open = leaf("button", "link", "Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
-    let parts = [head, own, likes(bench, evaluation, &like), open];
+    let parts = [head, own, likes(bench, scenario, &like), open];
     let beside = el("div", &[], &parts);
-    let all: Node = [
+    el(
+        "div",
+        &[("class", "two")],
+        &[picture(bench, false, &like, yours.standings), beside],
+    )
+}
+
+/// All published runs, folded.
+#[must_use]
+pub fn all(bench: &Bench) -> Node {
+    let parts = [
         summary(bench),
         picture(bench, true, &[], &[]),
         details(bench),
-    ]
-    .into_iter()
-    .collect();
-    [
-        el(
-            "div",
-            &[("class", "two")],
-            &[picture(bench, false, &like, yours.standings), beside],
-        ),
-        fold("All runs, by source", all),
-    ]
-    .into_iter()
-    .collect()
+    ];
+    fold("All runs, by source", parts.into_iter().collect::<Node>())
 }
 
 /// Runs that are shown as those most like the page's.
 const NEAREST: usize = 5;
 
 /// The published runs most like the page's, with what the calculator is off by on each, and how many are in the range.
-fn likes(bench: &Bench, evaluation: &Evaluation, like: &[Fact]) -> Node {
-    let range = range(&evaluation.scenario);
+fn likes(bench: &Bench, scenario: &Scenario, like: &[Fact]) -> Node {
+    let range = range(scenario);
     let held = |fact: &&Fact| (range.low..=range.high).contains(&(1.0 / fact.ratio()));
     let inside = like.iter().filter(held).count();
     let words = t!(
@@ -207,7 +209,7 @@ mod tests {
         let evaluation = evaluate(&own.unwrap().run).unwrap();
         let like = nearest(&bench, &evaluation.scenario.run, NEAREST);
         assert_eq!(bench.rows[like[0].row].run, evaluation.scenario.run);
-        let html = panel(&bench, &evaluation, Yours::default()).to_html();
+        let html = near(&bench, &evaluation.scenario, Yours::default()).to_html();
         let (first, second) = (html.find("tp 4 cp 1"), html.find("10 and 18 layers"));
         assert!(first.unwrap() < second.unwrap());
     }
@@ -225,8 +227,11 @@ mod tests {
             runs: &runs,
             standings: &fit.standings,
         };
-        let html = panel(&bench, &evaluation, yours).to_html();
-        assert!(html.contains("our first") && html.contains("-20"), "{html}");
+        let html = near(&bench, &evaluation.scenario, yours).to_html();
+        assert!(
+            html.contains("our first") && html.contains("−20.0 %"),
+            "{html}"
+        );
         assert_eq!(html.matches("class=\"s4\"").count(), 1);
     }
 

@@ -1,7 +1,7 @@
 //! Pinned layouts side by side: every figure of each, and its difference from the first.
 
+use super::controls::{View, button};
 use super::rows::{layout, schedule};
-use super::{View, button};
 use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
 use crate::core::search::session::PlanCommand;

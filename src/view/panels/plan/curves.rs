@@ -1,9 +1,9 @@
 //! How the cost grows: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
 //! batch, as small curves over a doubling axis; hover shows the layout, a table has the same figures.
 
+use super::controls::{View, buttons, fold};
 use super::pareto::label;
 use super::rows::layout;
-use super::{View, buttons, fold};
 use crate::core::message::Message;
 use crate::core::search::Found;
 use crate::core::search::session::{Fold, PlanCommand};

@@ -1,8 +1,8 @@
 //! The map: the best layout of every cell of two axes, by lightness of one hue and the number in it; an empty cell says
 //! why it is empty.
 
+use super::controls::{View, chips_of, fold};
 use super::rows::layout;
-use super::{View, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::search::filter::Axis;

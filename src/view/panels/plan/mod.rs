@@ -2,31 +2,21 @@
 //! compared, maps, curves, answers, and the playbook's walk. Every button has a [`PlanCommand`].
 
 mod compare;
+mod controls;
 mod curves;
 mod map;
 mod pareto;
 mod question;
 pub(crate) mod rows;
 
+pub use controls::View;
+
 use crate::core::message::Message;
-use crate::core::report::Evaluation;
-use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
+use crate::core::search::session::Fold;
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
-use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Action, Node, el, leaf, percent, text, toggled_fold};
-
-/// What the panel's parts are made from.
-pub struct View<'a> {
-    /// What is asked.
-    pub query: &'a PlanQuery,
-    /// What is known.
-    pub result: &'a PlanResult,
-    /// The page's run.
-    pub own: Option<&'a Evaluation>,
-    /// GiB or GB.
-    pub unit: MemoryUnit,
-}
+use crate::view::node::markup::{Node, el, leaf, percent, text};
+use controls::fold;
 
 /// The panel: how far the work is, and everything else.
 #[must_use]
@@ -115,45 +105,6 @@ fn body(view: &View, progress: Progress) -> Node {
     parts.into_iter().collect()
 }
 
-/// A button for a command.
-fn button(
-    class: &str,
-    command: PlanCommand,
-    pressed: Option<bool>,
-    label: impl Into<Message>,
-) -> Node {
-    let pressed = match pressed {
-        Some(true) => "true",
-        Some(false) => "false",
-        None => "",
-    };
-    let attributes = [("class", class), ("aria-pressed", pressed)];
-    el("button", &attributes, &[text(label)]).on(Action::Plan(command))
-}
-
-/// Buttons with their commands and labels.
-fn buttons(commands: &[(PlanCommand, &'static str)]) -> Node {
-    let buttons = commands
-        .iter()
-        .map(|(command, label)| button("", *command, None, *label));
-    buttons.collect()
-}
-
-/// A row of chips behind a name; each with its command and whether it is on.
-fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, Message)>) -> Node {
-    let chips = chips.map(|(command, on, label)| button("toggle-link", command, Some(on), label));
-    let inside: Node = std::iter::once(leaf("span", "muted", name))
-        .chain(chips)
-        .collect();
-    el("p", &[("class", "chips")], &[inside])
-}
-
-/// A fold whose state the query keeps, so that it survives a redraw of the panel.
-fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
-    let toggle = Action::Plan(PlanCommand::Toggle(fold));
-    toggled_fold(view.query.is_open(fold), toggle, summary, inside)
-}
-
 fn walk(view: &View) -> Node {
     let summary = "The playbook's recipe with this run's numbers";
     fold(view, Fold::Recipe, summary, || {
@@ -182,7 +133,10 @@ mod tests {
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
     use crate::core::search::session::{Asked, Order, PlanSession};
+    use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
     use crate::core::search::sweep::Grown;
+    use crate::core::units::MemoryUnit;
+    use crate::view::node::markup::Action;
 
     /// Both parts as HTML, and the Runs that their buttons load.
     fn shown(query: &PlanQuery, result: &PlanResult) -> (String, usize) {

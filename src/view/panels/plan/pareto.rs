@@ -1,7 +1,7 @@
 //! Memory against throughput of the searched layouts, and which of them no other beats in both.
 
+use super::controls::{View, fold};
 use super::rows::layout;
-use super::{View, fold};
 use crate::core::message::{Message, verbatim};
 use crate::core::search::Figures;
 use crate::core::search::front::Layouts;

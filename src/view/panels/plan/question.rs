@@ -1,6 +1,6 @@
 //! Questions with one answer: a button each, the last one's answer in a sentence, and a button to use it.
 
-use super::View;
+use super::controls::View;
 use super::rows::layout;
 use crate::core::message::Message;
 use crate::core::run::Run;
@@ -25,7 +25,11 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 pub(crate) fn buttons(view: &View) -> Node {
     let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
-    let buttons = el("p", &[("class", "chips ask")], &[super::buttons(&BUTTONS)]);
+    let buttons = el(
+        "p",
+        &[("class", "chips ask")],
+        &[super::controls::buttons(&BUTTONS)],
+    );
     [buttons, answer].into_iter().collect()
 }
 

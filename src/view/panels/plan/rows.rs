@@ -1,6 +1,6 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
-use super::{View, button, chips_of, fold};
+use super::controls::{View, button, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};

@@ -1,13 +1,19 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
+mod exports;
+mod history;
+mod planner;
+pub(crate) mod runs;
+
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::pipeline::packing::Spread;
+use crate::core::pipeline::schedule;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Evaluation, Figure};
-use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
+use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
 use crate::io::link;
 use crate::view::charts::palette::Theme;
@@ -16,12 +22,11 @@ use crate::view::node::action::Dialog;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
-use crate::web::export::Exports;
-use crate::web::field::shown_text;
-use crate::web::history::History;
-use crate::web::plan::Planner;
-use crate::web::runs::Runs;
+use exports::Exports;
+pub(crate) use history::History;
 use leptos::prelude::*;
+use planner::Planner;
+use runs::Runs;
 use std::sync::Arc;
 
 /// The variants of panels that were chosen.
@@ -164,11 +169,25 @@ impl State {
     /// What keeps what was typed last from being shown, first.
     pub fn fault(&self) -> Option<Issue> {
         match self.unread.get() {
-            Some((field, after, why)) if shown_text(*self, field) == after => {
+            Some((field, after, why)) if self.text_of(field) == after => {
                 Some(Issue::error(field.key, why))
             }
             _ => self.shown.with(|shown| shown.errors.first().cloned()),
         }
+    }
+
+    /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
+    pub(crate) fn text_of(&self, field: &Field) -> String {
+        self.run.with(|run| {
+            let fixed = fixed_chunks(run).filter(|_| field.key == "virtual_stages");
+            if let Some((count, _)) = fixed {
+                return count.to_string();
+            }
+            field
+                .text(run)
+                .or_else(|| field.text(&run.resolved()))
+                .map_or_else(String::new, |text| without_zeros(&text))
+        })
     }
 
     /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
@@ -267,6 +286,23 @@ impl State {
     pub fn embed(&self) -> Option<String> {
         self.view.with_value(|view| view.embed.clone())
     }
+}
+
+/// 1e12 for 1000000000000; other texts as they are.
+fn without_zeros(text: &str) -> String {
+    let digits = text.trim_end_matches('0');
+    let zeros = text.len() - digits.len();
+    if zeros < 6 || digits.is_empty() || !digits.bytes().all(|one| one.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    format!("{digits}e{zeros}")
+}
+
+/// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
+pub(crate) fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
+    let row = schedule(run.schedule.id())?;
+    let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
+    Some((u64::from(chunks), row.name))
 }
 
 /// The theme that a link asks for, else the visitor's own.

@@ -2,7 +2,7 @@
 
 use crate::io::asked::Asked;
 use crate::io::export::Order;
-use crate::web::import::asked;
+use crate::web::ask::asked;
 use leptos::prelude::*;
 
 /// Texts that are kept.

@@ -1,0 +1,54 @@
+//! A Run understood, and its pipeline ordered and simulated as numbers alone.
+
+use super::passes::{Pass, durations};
+use super::schedule::{in_run, spec};
+use crate::issue::Issue;
+use crate::pipeline::{self, Built, Durations, Order, Spans, Spec};
+use crate::run::{Kinds, Run, Scenario};
+use crate::time::Clock;
+use serde::{Deserialize, Serialize};
+
+/// A Run's pipeline, ordered and simulated: numbers alone, so that another thread can compute it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timed {
+    pub(super) order: Order,
+    pub(super) spans: Spans,
+}
+
+/// A Run understood, before its pipeline is simulated.
+pub(super) struct Draft {
+    pub scenario: Scenario,
+    pub spec: Spec,
+    pub clock: Clock,
+    pub kinds: Kinds,
+    pub passes: Vec<Pass>,
+    pub durations: Durations,
+}
+
+impl Draft {
+    pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+        let scenario = Scenario::new(run)?;
+        let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+        let clock = Clock::new(&scenario);
+        let kinds = Kinds::new(&scenario);
+        let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
+        let durations = durations(&scenario, &passes, &spec);
+        Ok(Self {
+            scenario,
+            spec,
+            clock,
+            kinds,
+            passes,
+            durations,
+        })
+    }
+
+    pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
+        let in_field = |issue| in_run(issue, &self.scenario);
+        let Built { order, .. } =
+            pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
+        let spans = pipeline::time(&order, &self.durations)
+            .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
+        Ok(Timed { order, spans })
+    }
+}

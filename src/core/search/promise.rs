@@ -1,0 +1,60 @@
+//! A layout of a space by its place, and what it promises: the least time and the least memory that it can have.
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// Where a layout stands in its space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    block: u32,
+    member: u32,
+}
+
+impl Place {
+    /// The `member`-th layout of the `block`-th block.
+    #[must_use]
+    pub fn new(block: usize, member: usize) -> Self {
+        let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        Self {
+            block: small(block),
+            member: small(member),
+        }
+    }
+    /// Index of the block.
+    #[must_use]
+    pub fn block(self) -> usize {
+        self.block as usize
+    }
+    /// Index among the layouts of the block.
+    #[must_use]
+    pub fn member(self) -> usize {
+        self.member as usize
+    }
+}
+
+/// A layout that may win, smallest bound first, then first in its space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// The least step time, seconds.
+    pub bound: f64,
+    /// Whether that is the best bound there is.
+    pub timed: bool,
+    /// Memory of the fullest GPU at least, bytes.
+    pub peak: f64,
+    /// Which layout.
+    pub place: Place,
+}
+
+impl Eq for Promise {}
+impl PartialOrd for Promise {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Promise {
+    /// Reversed: a heap gives its greatest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let time = other.bound.total_cmp(&self.bound);
+        time.then(other.place.cmp(&self.place))
+    }
+}

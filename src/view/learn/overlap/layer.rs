@@ -1,0 +1,79 @@
+//! The layer whose compute and messages the lesson compares.
+
+use crate::core::cluster::Group;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::windows;
+use crate::core::run::Scenario;
+use crate::core::time::{Clock, ComputeTime};
+use crate::core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
+use crate::core::units::{BytesPerSecond, Seconds, show_seconds, significant};
+use crate::view::learn::bars::run;
+
+/// One layer on a rank, without what the first and the last stage do besides.
+pub(super) struct Layer {
+    pub scenario: Scenario,
+    pub time: ComputeTime,
+    pub waits: StageWaits,
+}
+
+impl Layer {
+    pub fn of(settings: &str) -> Option<Self> {
+        let mut scenario = run(settings)?.scenario;
+        scenario.stage_layers = vec![0, 1, 0];
+        let time = Clock::new(&scenario).stage(&scenario, 1);
+        let waits = stage_waits(&scenario, 1, &windows(&time));
+        Some(Self {
+            scenario,
+            time,
+            waits,
+        })
+    }
+    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
+    pub fn wire(&self, group: Group) -> BytesPerSecond {
+        let gpu = &self.scenario.gpu;
+        let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
+        if group.nodes() == 1 || cards.0 > gpu.intra.0 {
+            gpu.intra
+        } else {
+            cards
+        }
+    }
+    /// FLOPs that the GPU computes while a byte travels: F / B of the formulas.
+    pub fn per_byte(&self, group: Group) -> f64 {
+        flops_per_byte(self.scenario.gpu.bf16, self.wire(group))
+    }
+    /// The playbook's ratio of the row `name` over a wire, in bytes.
+    pub fn ratio(&self, name: &str, wire: BytesPerSecond) -> f64 {
+        let ratio = playbook_ratio(&self.scenario, name, wire, 1.0, 1.0);
+        ratio.map_or(0.0, |ratio| ratio.corrected)
+    }
+    /// The data-parallel ranks.
+    pub fn copies(&self) -> Group {
+        let scenario = &self.scenario;
+        scenario.layout.mesh().shard_group(scenario.zero.shard)
+    }
+}
+
+/// Seconds as a person reads them.
+pub(super) fn seconds(value: f64) -> String {
+    show_seconds(Seconds(value))
+}
+
+pub(super) fn index(value: u64) -> Message {
+    verbatim(value.to_string())
+}
+
+pub(super) fn three(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// Llama 3.1 8B, one rank a copy.
+pub(super) fn copies(s: u64, n: u64, more: &str) -> String {
+    format!("model=llama-3.1-8b&tp=1&pp=1&seq_len={s}&gpus={n}&global_batch={n}{more}")
+}
+
+/// Llama 3.1 70B, its matrices cut over `t` ranks and its sequence over `c`.
+pub(super) fn cut(s: u64, t: u64, c: u64, more: &str) -> String {
+    let gpus = t * c;
+    format!("model=llama-3.1-70b&tp={t}&cp={c}&pp=1&seq_len={s}&gpus={gpus}&global_batch=1{more}")
+}

@@ -1,0 +1,190 @@
+//! A piece of a view and its element.
+
+use super::action::Action;
+use crate::core::message::{Message, verbatim};
+use crate::core::statics::{self, Static};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A piece of a view. Parts are shared, so a tree is cheap to clone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Node {
+    /// An element with its children.
+    Element(Arc<Element>),
+    /// Text for people, in the language of the page where it is shown.
+    Text(Arc<Message>),
+    /// A sentence whose words of the field say what they mean, as [`glossary::marked`](super::glossary::marked) marks them.
+    Prose(Arc<Message>),
+    /// A picture of another writer, as well-formed SVG text.
+    Picture(Arc<str>),
+    /// Pieces one after the other, without an element around them.
+    List(Vec<Node>),
+}
+
+/// An element of a [`Node`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Element {
+    /// Its name: `div`.
+    #[serde(deserialize_with = "statics::text")]
+    pub tag: Static,
+    /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
+    #[serde(deserialize_with = "statics::pairs")]
+    pub attributes: Vec<(Static, Message)>,
+    /// What a press on it does.
+    pub action: Option<Action>,
+    /// What tells it from its siblings of the same tag, where they may come, go or move.
+    pub key: String,
+    /// What stands in it; no lists.
+    pub children: Vec<Node>,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl Node {
+    /// Nothing.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self::List(Vec::new())
+    }
+
+    /// An element that does `action` when it is pressed; anything else stays as it is. Its attribute `data-action` is
+    /// for style sheets and tests: the page never reads it.
+    #[must_use]
+    pub fn on(self, action: Action) -> Self {
+        self.with(|element| {
+            element
+                .attributes
+                .push(("data-action", verbatim(action.name())));
+            element.action = Some(action);
+        })
+    }
+
+    /// An element that keeps its identity under `key` when siblings come, go or move.
+    #[must_use]
+    pub(crate) fn keyed(self, key: &str) -> Self {
+        self.with(|element| key.clone_into(&mut element.key))
+    }
+
+    /// An element whose attribute `name` says `message`; an empty one is left out.
+    #[must_use]
+    pub fn say(self, name: &'static str, message: impl Into<Message>) -> Self {
+        let message = message.into();
+        if message.is_empty() {
+            return self;
+        }
+        self.with(|element| element.attributes.push((name, message)))
+    }
+
+    /// An element with a name for screen readers.
+    #[must_use]
+    pub fn label(self, message: impl Into<Message>) -> Self {
+        self.say("aria-label", message)
+    }
+
+    /// An element that shows `message` under the pointer.
+    #[must_use]
+    pub fn title(self, message: impl Into<Message>) -> Self {
+        self.say("title", message)
+    }
+
+    /// Calls `visit` with every template of the tree: texts and attributes.
+    pub fn templates(&self, visit: &mut impl FnMut(&'static str)) {
+        match self {
+            Self::Element(element) => {
+                for (_, message) in &element.attributes {
+                    message.templates(visit);
+                }
+                for child in &element.children {
+                    child.templates(visit);
+                }
+            }
+            Self::Text(message) | Self::Prose(message) => message.templates(visit),
+            Self::Picture(_) => {}
+            Self::List(pieces) => {
+                for piece in pieces {
+                    piece.templates(visit);
+                }
+            }
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Element)) -> Self {
+        if let Self::Element(element) = &mut self {
+            change(Arc::make_mut(element));
+        }
+        self
+    }
+
+    /// Appends this node to `out`, lists piece by piece.
+    pub(crate) fn flatten_into(&self, out: &mut Vec<Node>) {
+        match self {
+            Self::List(pieces) => pieces.iter().for_each(|piece| piece.flatten_into(out)),
+            piece => out.push(piece.clone()),
+        }
+    }
+
+    /// Every action of the tree, in the order of the document.
+    #[must_use]
+    pub fn actions(&self) -> Vec<&Action> {
+        let mut found = Vec::new();
+        self.collect_actions(&mut found);
+        found
+    }
+
+    fn collect_actions<'a>(&'a self, found: &mut Vec<&'a Action>) {
+        let children = match self {
+            Self::Element(element) => {
+                found.extend(&element.action);
+                &element.children
+            }
+            Self::List(pieces) => pieces,
+            Self::Text(_) | Self::Prose(_) | Self::Picture(_) => return,
+        };
+        for child in children {
+            child.collect_actions(found);
+        }
+    }
+}
+
+impl Element {
+    /// The value of an attribute.
+    #[must_use]
+    pub(crate) fn attribute(&self, name: &str) -> Option<&Message> {
+        let mut all = self.attributes.iter();
+        all.find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+}
+
+impl FromIterator<Node> for Node {
+    fn from_iter<I: IntoIterator<Item = Node>>(pieces: I) -> Self {
+        let mut all = Vec::new();
+        for piece in pieces {
+            match piece {
+                Self::List(mut inner) => all.append(&mut inner),
+                piece => all.push(piece),
+            }
+        }
+        Self::List(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::node::markup::{el, text};
+
+    #[test]
+    fn an_element_has_no_lists_among_its_children() {
+        let pieces = || [text("a"), Node::none(), text("b")];
+        let nested = Node::List(vec![Node::List(pieces().into()), Node::from_iter(pieces())]);
+        let Node::Element(element) = el("p", &[], &[nested, text("c")]) else {
+            panic!("el makes an element");
+        };
+        assert_eq!(element.children, ["a", "b", "a", "b", "c"].map(text));
+    }
+}

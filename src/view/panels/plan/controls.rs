@@ -1,0 +1,66 @@
+//! What the parts of the plan are made from, and its buttons, chips and folds.
+
+use crate::core::message::Message;
+use crate::core::report::Evaluation;
+use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
+use crate::core::units::MemoryUnit;
+use crate::view::node::markup::{Action, Node, el, leaf, text, toggled_fold};
+
+/// What the panel's parts are made from.
+pub struct View<'a> {
+    /// What is asked.
+    pub query: &'a PlanQuery,
+    /// What is known.
+    pub result: &'a PlanResult,
+    /// The page's run.
+    pub own: Option<&'a Evaluation>,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// A button for a command.
+pub(super) fn button(
+    class: &str,
+    command: PlanCommand,
+    pressed: Option<bool>,
+    label: impl Into<Message>,
+) -> Node {
+    let pressed = match pressed {
+        Some(true) => "true",
+        Some(false) => "false",
+        None => "",
+    };
+    let attributes = [("class", class), ("aria-pressed", pressed)];
+    el("button", &attributes, &[text(label)]).on(Action::Plan(command))
+}
+
+/// Buttons with their commands and labels.
+pub(super) fn buttons(commands: &[(PlanCommand, &'static str)]) -> Node {
+    let buttons = commands
+        .iter()
+        .map(|(command, label)| button("", *command, None, *label));
+    buttons.collect()
+}
+
+/// A row of chips behind a name; each with its command and whether it is on.
+pub(super) fn chips_of(
+    name: &'static str,
+    chips: impl Iterator<Item = (PlanCommand, bool, Message)>,
+) -> Node {
+    let chips = chips.map(|(command, on, label)| button("toggle-link", command, Some(on), label));
+    let inside: Node = std::iter::once(leaf("span", "muted", name))
+        .chain(chips)
+        .collect();
+    el("p", &[("class", "chips")], &[inside])
+}
+
+/// A fold whose state the query keeps, so that it survives a redraw of the panel.
+pub(super) fn fold(
+    view: &View,
+    fold: Fold,
+    summary: &'static str,
+    inside: impl FnOnce() -> Node,
+) -> Node {
+    let toggle = Action::Plan(PlanCommand::Toggle(fold));
+    toggled_fold(view.query.is_open(fold), toggle, summary, inside)
+}

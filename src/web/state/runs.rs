@@ -1,0 +1,120 @@
+//! The runs that a person measured, as this browser keeps them, and what is known of them.
+
+use crate::core::calibrate::{Calibrated, Observation, Request as Question};
+use crate::core::run::{LONGEST_NAME, Profile, Value};
+use crate::io::json;
+use crate::io::logs::asked::Answer;
+use crate::web::worker::Request;
+use crate::web::{browser, i18n};
+use leptos::prelude::*;
+
+/// Where the runs are kept in the browser's storage.
+pub(in crate::web) const STORED: &str = "runs";
+
+/// The runs, and what is known of them.
+#[derive(Clone, Copy)]
+pub struct Runs {
+    /// Those that are kept.
+    pub kept: RwSignal<Vec<Observation>>,
+    /// What they teach, with those that could be fitted; none while that is computed.
+    pub fit: RwSignal<Option<(Vec<Observation>, Calibrated)>>,
+    /// They could not be fitted.
+    pub(in crate::web) failed: RwSignal<bool>,
+    /// What the profile is called.
+    pub(in crate::web) name: RwSignal<String>,
+    /// What the run to be kept is called; empty: by its number.
+    pub(in crate::web) label: RwSignal<String>,
+    /// The GPUs that the next run may take; none: those of the largest run.
+    pub(in crate::web) gpus: RwSignal<Option<u64>>,
+    /// The contents of the file that was read last.
+    pub(in crate::web) read: RwSignal<Option<Answer>>,
+    /// The profile that was read last.
+    pub(in crate::web) offered: RwSignal<Option<Profile>>,
+    /// The share of the file that is read, while it is.
+    pub(in crate::web) progress: RwSignal<Option<f64>>,
+    /// The file that is read, by number: a later one ends it.
+    pub(in crate::web) turn: StoredValue<u32>,
+    /// What was asked of the worker last.
+    pub(in crate::web) asked: StoredValue<Option<(Question, Request)>>,
+    /// The measured step of the Run before an edit.
+    pub(in crate::web) before: RwSignal<Option<Observation>>,
+}
+
+impl Runs {
+    /// Those of this browser's storage.
+    pub fn stored() -> Self {
+        let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
+        let Saved {
+            runs: kept, name, ..
+        } = stored.unwrap_or_default();
+        Self {
+            kept: RwSignal::new(kept),
+            fit: RwSignal::new(None),
+            failed: RwSignal::new(false),
+            name: RwSignal::new(name),
+            label: RwSignal::new(String::new()),
+            gpus: RwSignal::new(None),
+            read: RwSignal::new(None),
+            offered: RwSignal::new(None),
+            progress: RwSignal::new(None),
+            turn: StoredValue::new(0),
+            asked: StoredValue::new(None),
+            before: RwSignal::new(None),
+        }
+    }
+
+    /// Runs and their name as JSON: a request of the verb `calibrate`.
+    pub(in crate::web) fn to_json(self) -> String {
+        let list = self
+            .kept
+            .with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
+        let name = Value::Text(self.name.get_untracked());
+        json::pretty(&Value::Map(vec![
+            ("name".to_owned(), name),
+            ("runs".to_owned(), Value::List(list)),
+        ]))
+    }
+}
+
+/// As much of a name as a profile may have.
+pub(in crate::web) fn shortened(name: &str) -> String {
+    let mut name = name.trim().to_owned();
+    while name.len() > LONGEST_NAME {
+        name.pop();
+    }
+    name
+}
+
+/// A saved file.
+#[derive(Default)]
+pub(in crate::web) struct Saved {
+    pub(in crate::web) runs: Vec<Observation>,
+    pub(in crate::web) name: String,
+    /// Why some of its runs cannot be taken.
+    pub(in crate::web) wrong: Vec<String>,
+}
+
+impl Saved {
+    /// Reads such a file; none where `text` is something else.
+    pub(in crate::web) fn read(text: &str) -> Option<Self> {
+        let is_object = text.trim_start().starts_with('{');
+        let value = is_object.then(|| json::read(text).ok())??;
+        let Some(Value::List(list)) = value.get("runs") else {
+            return None;
+        };
+        let mut saved = Self::default();
+        if let Some(Value::Text(name)) = value.get("name") {
+            saved.name = shortened(name);
+        }
+        for (at, run) in list.iter().enumerate() {
+            match Observation::from_value(run) {
+                Ok(run) => saved.runs.push(run),
+                Err(issues) => saved.wrong.extend(issues.iter().map(|issue| {
+                    let message = untrack(|| i18n::translated(&issue.message));
+                    format!("runs.{at}.{}: {message}", issue.field)
+                })),
+            }
+        }
+        Some(saved)
+    }
+}

@@ -1,0 +1,271 @@
+//! No file of the two packages imports, over any number of others, a file that imports it.
+//!
+//! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self` or a file of the same folder. A
+//! name that a module hands on counts as that of the file that defines it; unit tests do not count.
+
+#![allow(clippy::unwrap_used)] // a source that cannot be read fails the test
+
+#[path = "common/tokens.rs"]
+mod tokens;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use tokens::{rust_files, tokens};
+
+/// A path of names; of a file: its module's, `core::time::rates`.
+type Names = Vec<String>;
+
+/// What a file says of others.
+#[derive(Default)]
+struct File {
+    /// Names that its `use` items bring in, with the whole path of each, and whether they are handed on.
+    uses: Vec<(String, Names, bool)>,
+    /// Paths in its code.
+    paths: Vec<Names>,
+}
+
+/// All files by their modules.
+#[derive(Default)]
+struct Program(BTreeMap<Names, File>);
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let circle = Program::read().circle();
+    assert!(
+        circle.is_none(),
+        "{}",
+        circle.unwrap_or_default().join(" -> ")
+    );
+}
+
+#[test]
+fn circles_are_found_over_names_that_are_handed_on() {
+    let mut program = Program::default();
+    let files = [
+        (
+            "a",
+            "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}",
+        ),
+        ("a::b", "use super::c; pub struct Of; fn f() { c::g() }"),
+        (
+            "a::c",
+            "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }",
+        ),
+        ("d", "use crate::a::{b::{Of as Other}}; pub fn h() {}"),
+    ];
+    for (module, _) in files {
+        program.0.insert(path(module), File::default());
+    }
+    for (module, text) in files {
+        program.take(&path(module), text);
+    }
+    assert_eq!(program.circle().unwrap(), ["a::b", "a::c", "a::b"]);
+}
+
+fn path(text: &str) -> Names {
+    text.split("::").map(str::to_owned).collect()
+}
+
+impl Program {
+    fn read() -> Self {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        rust_files(&src, &mut files).unwrap();
+        let module = |file: &Path| {
+            let name = file.strip_prefix(&src).unwrap().with_extension("");
+            let names = name.iter().map(|name| name.to_str().unwrap().to_owned());
+            let mut names: Names = names.collect();
+            names.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
+            names
+        };
+        let mut program = Self::default();
+        for file in &files {
+            program.0.insert(module(file), File::default());
+        }
+        for file in &files {
+            program.take(&module(file), &fs::read_to_string(file).unwrap());
+        }
+        program
+    }
+
+    /// Reads the file of `module`.
+    fn take(&mut self, module: &Names, source: &str) {
+        let tokens = tokens(source);
+        let words: Vec<&str> = tokens.iter().map(|token| token.text).collect();
+        let tests = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
+        let end = words.windows(tests.len()).position(|part| part == tests);
+        let words = &words[..end.unwrap_or(words.len())];
+        let mut file = File::default();
+        let (mut at, mut public) = (0, false);
+        while at < words.len() {
+            match words[at] {
+                "pub" if words.get(at + 1) == Some(&"(") => {
+                    at += words[at..]
+                        .iter()
+                        .position(|word| *word == ")")
+                        .unwrap_or(0);
+                    public = true;
+                }
+                "pub" => public = true,
+                "use" => {
+                    let mut found = Vec::new();
+                    at = tree(words, at + 1, &[], &mut found);
+                    for (name, path) in found {
+                        if let Some(path) = self.whole(module, path) {
+                            file.uses.push((name, path, public));
+                        }
+                    }
+                    public = false;
+                }
+                _ => {
+                    public = false;
+                    let begins = at == 0 || words[at - 1] != "::";
+                    if begins && words.get(at + 1) == Some(&"::") {
+                        let mut names = vec![words[at].to_owned()];
+                        while words.get(at + 1) == Some(&"::") && at + 2 < words.len() {
+                            names.push(words[at + 2].to_owned());
+                            at += 2;
+                        }
+                        file.paths.extend(self.whole(module, names));
+                    }
+                }
+            }
+            at += 1;
+        }
+        self.0.insert(module.clone(), file);
+    }
+
+    /// A path of `module` from the root; none where it is another crate's.
+    fn whole(&self, module: &Names, mut path: Names) -> Option<Names> {
+        let mut base = module.clone();
+        match path[0].as_str() {
+            "crate" => base.truncate(usize::from(
+                module.first().is_some_and(|first| first == "core"),
+            )),
+            "self" => {}
+            "super" => {
+                while path.first().is_some_and(|name| name == "super") {
+                    base.pop();
+                    path.remove(0);
+                }
+                base.extend(path);
+                return Some(base);
+            }
+            own => {
+                base.push(own.to_owned());
+                if !self.0.contains_key(&base) {
+                    return None;
+                }
+            }
+        }
+        base.extend(path.into_iter().skip(1));
+        Some(base)
+    }
+
+    /// The module that defines what `path` names.
+    fn defines(&self, path: &[String], depth: usize) -> Option<&Names> {
+        let known = |length: &usize| self.0.contains_key(&path[..*length]);
+        let length = (1..=path.len()).rev().find(known)?;
+        let (module, file) = self.0.get_key_value(&path[..length])?;
+        let handed = path.get(length).and_then(|name| {
+            let mut uses = file.uses.iter();
+            uses.find(|(known, whole, _)| known == name && whole[..] != path[..])
+        });
+        match handed {
+            Some((_, whole, _)) if depth < 8 => {
+                let whole = [&whole[..], &path[length + 1..]].concat();
+                self.defines(&whole, depth + 1)
+            }
+            _ => Some(module),
+        }
+    }
+
+    /// The files that the one of `module` needs.
+    fn needs(&self, module: &Names) -> BTreeSet<&Names> {
+        let file = &self.0[module];
+        // A module that hands on what its own files define does not need it.
+        let uses = file.uses.iter();
+        let used = uses.filter(|(_, path, public)| !(*public && path.starts_with(module)));
+        let mut needed = BTreeSet::new();
+        needed.extend(used.filter_map(|(_, path, _)| self.defines(path, 0)));
+        needed.extend(file.paths.iter().filter_map(|path| self.defines(path, 0)));
+        needed.remove(module);
+        needed
+    }
+
+    /// Files that import each other, the first once more at the end.
+    fn circle(&self) -> Option<Vec<String>> {
+        let mut left: BTreeMap<&Names, BTreeSet<&Names>> = BTreeMap::new();
+        for module in self.0.keys() {
+            left.insert(module, self.needs(module));
+        }
+        // Files that need none of those left are in no circle.
+        loop {
+            let free: Vec<&Names> = left
+                .iter()
+                .filter(|(_, needs)| needs.iter().all(|need| !left.contains_key(need)))
+                .map(|(module, _)| *module)
+                .collect();
+            if free.is_empty() {
+                break;
+            }
+            for module in free {
+                left.remove(module);
+            }
+        }
+        let mut way = vec![*left.keys().next()?];
+        loop {
+            let next = left[way[way.len() - 1]]
+                .iter()
+                .find(|need| left.contains_key(*need))?;
+            let first = way.iter().position(|one| one == next);
+            way.push(next);
+            if let Some(first) = first {
+                return Some(
+                    way[first..]
+                        .iter()
+                        .map(|module| module.join("::"))
+                        .collect(),
+                );
+            }
+        }
+    }
+}
+
+/// Reads a `use` tree behind `before` from `at` on: names and paths; returns where it ends.
+fn tree(
+    words: &[&str],
+    mut at: usize,
+    before: &[String],
+    found: &mut Vec<(String, Names)>,
+) -> usize {
+    let mut path = before.to_vec();
+    loop {
+        match words.get(at).copied() {
+            Some("{") => loop {
+                at = tree(words, at + 1, &path, found);
+                if words.get(at) != Some(&",") {
+                    return at + 1;
+                }
+            },
+            Some("::") => {}
+            Some("as") => {
+                let name = words.get(at + 1).map_or("", |name| name);
+                found.push((name.to_owned(), path));
+                return at + 2;
+            }
+            Some("," | "}" | ";") => {
+                if path.len() > before.len() {
+                    path.pop_if(|last| last == "self");
+                    let name = path.last().cloned().unwrap_or_default();
+                    found.push((name, path));
+                }
+                return at;
+            }
+            Some(name) => path.push(name.to_owned()),
+            None => return at,
+        }
+        at += 1;
+    }
+}
