@@ -403,7 +403,9 @@ mod tests {
         let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
         assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
         let step = &LESSON.steps[2];
-        let note = (step.live)(&Dials::new(step, &[2, 0])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 0]))
+            .note
+            .to_string();
         let keys = show_bytes(Bytes(2.0 * (s * 4096) as f64 * 8.0 / 32.0));
         assert!(note.contains(&format!("Keys keep {keys} here")), "{note}");
     }
