@@ -10,7 +10,7 @@ customElements.define('shardscope-embed', class extends HTMLElement {
 
   constructor() {
     super();
-    Object.assign(this.#frame, { title: 'Shardscope', height: 400, style: 'display:block;border:0;width:100%' });
+    Object.assign(this.#frame, { title: 'Shardscope', height: 640, style: 'display:block;border:0;width:100%' });
     this.attachShadow({ mode: 'open' }).append(this.#frame);
   }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // helpers of a test
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
+use shardscope::core::cluster::GroupKind;
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
@@ -18,7 +19,7 @@ use shardscope::io::logs::{
 };
 use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::base::base;
-use shardscope::view::cluster::crossing::{crossings, reordered_table};
+use shardscope::view::cluster::crossing;
 use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
@@ -222,9 +223,13 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         legend(wires, Some(0.1), unit),
         leaf("p", "", cluster::busiest(&all)),
         leaf("p", "", cluster::summary(&scene, None)),
+        leaf(
+            "p",
+            "",
+            cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL),
+        ),
         selected(evaluation, 1, wires, unit),
-        crossings(evaluation, 1, wires, unit),
-        reordered_table(evaluation),
+        crossing::Question::new(evaluation, 1, &all, unit).tables(),
         node_table(&scene, 1),
         cluster::tools(evaluation, None, None),
     ]

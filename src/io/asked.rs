@@ -1,8 +1,9 @@
 //! Requests of the page to the second module, which is loaded on first use: it reads and writes other programs' settings,
-//! and holds the lessons and the published runs.
+//! and holds the lessons, the published runs and tables that are not seen first.
 
 use super::export::Order;
 use super::import::Question;
+use crate::view::cluster::crossing;
 use crate::view::learn;
 use crate::view::panels::accuracy;
 use serde::{Deserialize, Serialize};
@@ -18,4 +19,6 @@ pub enum Asked {
     Lesson(Box<learn::Question>),
     /// The published runs; the answer is an [`accuracy::Answer`].
     Accuracy(accuracy::Question),
+    /// Which groups leave their node; the answer is a [`crate::view::node::Node`].
+    Crossings(Box<crossing::Question>),
 }

@@ -24,6 +24,7 @@ pub fn answer_page(question: &[u8]) -> Vec<u8> {
         Some(Asked::Accuracy(question)) => {
             to_bytes(&BENCH.with_borrow_mut(|bench| question.answer(bench)))
         }
+        Some(Asked::Crossings(question)) => to_bytes(&question.tables()),
         None => Vec::new(),
     }
 }

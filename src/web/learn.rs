@@ -159,6 +159,8 @@ fn lesson(state: State) -> AnyView {
         }
         Node::from_iter([picture, save("lesson")])
     });
+    let table = open.part(|page| [&page.table]);
+    let overview = open.part(|page| [&page.overview]);
     view! {
         <main class="learn" id="learn" tabindex="-1">
             <div use:patched=lessons></div>
@@ -172,28 +174,40 @@ fn lesson(state: State) -> AnyView {
                         {open.sliders()}
                         <div use:patched=on_run></div>
                     </section>
-                    <section use:patched=picture></section>
+                    <section>
+                        <div use:patched=picture></div>
+                        <div use:patched=table></div>
+                    </section>
                 </div>
+                <div use:patched=overview></div>
             </div>
         </main>
     }
     .into_any()
 }
 
-/// The open step alone, in an embed: what can be moved first.
+/// The height of a frame from which on it shows the words without being asked, pixels.
+const TALL: f64 = 480.0;
+
+/// The open step alone, in an embed: what can be moved first. A low frame has the words in a fold, and nothing scrolls.
 pub fn framed(open: Open) -> AnyView {
+    let height = window().inner_height().ok();
+    let tall = height.and_then(|height| height.as_f64()) > Some(TALL);
     let title = open.part(|page| [&page.title, &page.notices]);
     let picture = open.part(|page| [&page.picture]);
-    let formula = open.part(|page| [&page.formula]);
-    let words = open.part(|page| [&page.words, &page.source]);
+    let words = open.part(|page| [&page.formula, &page.words]);
+    let table = open.part(|page| [&page.table, &page.source]);
     view! {
         <main class="lesson-frame">
             {open.waits()}
             <div use:patched=title></div>
             {open.sliders()}
             <div use:patched=picture></div>
-            <div use:patched=formula></div>
-            <div use:patched=words></div>
+            <details class="fold" open=tall>
+                <summary>{say("Explanation")}</summary>
+                <div use:patched=words></div>
+                <div use:patched=table></div>
+            </details>
         </main>
     }
     .into_any()

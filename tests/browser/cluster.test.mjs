@@ -19,7 +19,7 @@ test('a pressed GPU is selected in the picture, the memory bars, the timeline an
   await addressIs(page, '#v=1&view.open=cluster');
   await press(page, 21);
   await addressIs(page, '#v=1&view.open=cluster&view.gpu=21');
-  assert.match(await status(page), /^GPU 21: node 2, place 5 · TP 1 · DP 2 · PP 1$/);
+  assert.match(await status(page), /^GPU 21: node 2, place 5 · TP 1 · DP 2 · PP 1\. DP is on 4 of 8 rails\. PP stays on rail 5\.$/);
   assert.equal(await rank(page), 'rank 1');
   assert.equal(await page.locator('main.cluster .ranks [aria-pressed=true]').innerText(), 'rank 1');
   // The other view keeps it, and what is selected there is selected here.
@@ -91,7 +91,7 @@ for (const [gpus, sizes] of [[16_384, 'tp=8&pp=16&global_batch=2048'], [1_000_06
     await page.locator('.cluster-map').waitFor();
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.ok(await page.locator('.cluster-map *').count() < 4000);
-    assert.match(await status(page), /PP 15$/);
+    assert.match(await status(page), /PP 15\. DP stays on rail 7\. PP stays on rail 7\.$/);
     assert.deepEqual(problems, []);
   });
 }

@@ -89,6 +89,7 @@ test('a step of a lesson stands alone, and its sliders move its figures', async 
   const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}`, EMBED);
   assert.equal(await page.locator('h2').innerText(), 'Interleaving: smaller stages');
   assert.equal(await page.locator('nav, header.bar, .inputs, .page').count(), 0);
+  await page.getByText('Explanation').click();
   const bubble = () => page.locator('.lesson-formula .values').innerText();
   const before = await bubble();
   await page.locator('.slider', { hasText: 'stages per rank' }).locator('input').press('ArrowRight');
@@ -107,6 +108,27 @@ test('a low frame shows title, sliders and picture at once, where the link says 
   assert.ok(bottoms.length === 3 && Math.max(...bottoms) <= 400, `${bottoms}`);
   await page.evaluate(() => { location.hash = location.hash.replace('v.4', 'v.99'); });
   await page.locator('.lesson-frame .issue', { hasText: 'no 99' }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('no step of a lesson scrolls in a low frame, and its words are one press away', async () => {
+  const { page, problems } = await site.open('#v=1&view.embed=lesson&view.lesson=memory.1', EMBED);
+  const steps = Object.entries({ memory: 7, zero: 7, tensor: 7, sequence: 7, pipelines: 12, overlap: 7, layout: 7 });
+  const seen = [];
+  let title = '';
+  for (const step of steps.flatMap(([lesson, count]) => Array.from({ length: count }, (_, at) => `${lesson}.${at + 1}`))) {
+    await page.evaluate((id) => { location.hash = location.hash.replace(/view\.lesson=[a-z0-9.]+/, `view.lesson=${id}`); }, step);
+    // No two steps have one title.
+    const before = title;
+    title = await eventually(() => page.locator('.lesson-frame h2').innerText(), (now) => now !== before);
+    const [width, height] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]);
+    seen.push({ step, width, height });
+  }
+  assert.deepEqual(seen.filter(({ width, height }) => width > 600 || height > 400), []);
+  const words = page.locator('.lesson-frame .lesson-formula');
+  assert.equal(await words.isVisible(), false);
+  await page.getByText('Explanation').click();
+  await words.waitFor();
   assert.deepEqual(problems, []);
 });
 

@@ -121,3 +121,36 @@ test('view.embed=schedules shows the gallery alone', async () => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   assert.deepEqual(problems, []);
 });
+
+test('pictures that are not drawn yet are asked for again, nearest first, where one scrolls to', async () => {
+  const { page, problems } = await site.open();
+  await page.evaluate(() => {
+    globalThis.orders = [];
+    const { postMessage } = Worker.prototype;
+    globalThis.held = true;
+    Worker.prototype.postMessage = function send(message, ...rest) {
+      const job = message.length === 2 ? message[1] : [];
+      // Its place in `Job`: pictures of schedules.
+      if (job[0] === 3) {
+        globalThis.orders.push([...job]);
+        if (globalThis.held) return;
+      }
+      postMessage.call(this, message, ...rest);
+    };
+  });
+  await page.getByRole('button', { name: 'Schedules', exact: true }).click();
+  const orders = () => page.evaluate(() => globalThis.orders);
+  await eventually(orders, (seen) => seen.length > 0);
+  assert.equal(await page.locator('.sketch svg').count(), 0);
+  const asked = (await orders()).length;
+  await page.locator('.card').last().scrollIntoViewIfNeeded();
+  const seen = await eventually(orders, (all) => all.length > asked);
+  const [before, after] = [seen[asked - 1], seen.at(-1)];
+  // The same schedules in another order.
+  assert.notDeepEqual(after, before);
+  assert.deepEqual([...after].sort(), [...before].sort());
+  await page.evaluate(() => { globalThis.held = false; });
+  await page.locator('.card').first().scrollIntoViewIfNeeded();
+  await drawn(page);
+  assert.deepEqual(problems, []);
+});

@@ -2,9 +2,10 @@
 
 use super::mesh::{Axis, Mesh};
 use super::span::{Group, Span};
+use serde::{Deserialize, Serialize};
 
 /// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GroupKind {
     /// Tensor parallel.
     Tp,
@@ -79,16 +80,20 @@ impl Members {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
-    /// Whether each stands at the same place of its node: the traffic between nodes then stays on one rail.
+    /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their own: a
+    /// group on one rail sends over no other.
     #[must_use]
-    pub fn on_one_rail(self, per_node: u64) -> bool {
-        let mut places = self.sample(MAX_SAMPLE).map(|rank| rank % per_node);
-        places.all(|place| place == self.first % per_node)
+    pub fn rails(self, per_node: u64) -> Vec<bool> {
+        self.span.places(self.first % per_node, per_node)
+    }
+    /// On how many rails it is.
+    #[must_use]
+    pub fn rail_count(self, per_node: u64) -> usize {
+        let rails = self.rails(per_node);
+        rails.iter().filter(|used| **used).count()
     }
 }
 
-/// Members looked at where there may be any number of them.
-const MAX_SAMPLE: u64 = 4096;
 /// Ranks looked at where there may be any number of them.
 const MAX_RANKS: u64 = 1024;
 
@@ -158,6 +163,61 @@ impl Mesh {
             self.ranks()
         } else {
             self.span(Axis::Pp).offset(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mesh::RankOrder;
+    use super::*;
+
+    /// TP 2, DP 8, PP 4 on nodes of eight: a pipeline's ranks are two nodes apart, so at one place; data-parallel ranks are
+    /// at every second place. Numbering by hand: rank = tp + 2 dp + 16 pp.
+    #[test]
+    fn a_group_is_on_the_rails_of_its_places() {
+        let mesh = Mesh {
+            tp: 2,
+            cp: 1,
+            dp: 8,
+            pp: 4,
+            ep: 1,
+            etp: 1,
+            per_node: 8,
+            order: RankOrder::PpLast,
+        };
+        let rails = |mesh: Mesh, kind| -> Vec<usize> {
+            let rails = mesh.members(kind, 21).rails(mesh.per_node);
+            (0..rails.len()).filter(|rail| rails[*rail]).collect()
+        };
+        assert_eq!(rails(mesh, GroupKind::Tp), [4, 5]);
+        assert_eq!(rails(mesh, GroupKind::Dp), [1, 3, 5, 7]);
+        assert_eq!(rails(mesh, GroupKind::Pp), [5]);
+        // TP as wide as a node leaves each GPU one rail; a million ranks without TP are on all.
+        let wide = Mesh { tp: 8, ..mesh };
+        assert_eq!(rails(wide, GroupKind::Dp), [5]);
+        let long = Mesh {
+            tp: 1,
+            dp: 1 << 20,
+            ..mesh
+        };
+        assert_eq!(long.members(GroupKind::Dp, 0).rail_count(8), 8);
+        // What is counted is what enumeration finds, for every group of every rank.
+        for per_node in [4, 6, 8, 72] {
+            let mesh = Mesh {
+                per_node,
+                ep: 4,
+                cp: 3,
+                ..mesh
+            };
+            for (kind, rank) in GroupKind::ALL.into_iter().zip([0, 7, 50, 101, 150, 191]) {
+                let members = mesh.members(kind, rank);
+                let mut counted = vec![false; usize::try_from(per_node).unwrap()];
+                for member in members.sample(1 << 20) {
+                    counted[usize::try_from(member % per_node).unwrap()] = true;
+                }
+                assert_eq!(members.rails(per_node), counted, "{kind:?} {per_node}");
+            }
         }
     }
 }

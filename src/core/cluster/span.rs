@@ -1,7 +1,9 @@
 //! The ranks of one group: how far apart they stand, how many share a node, which wire joins them.
 
+use serde::{Deserialize, Serialize};
+
 /// Which wire a group talks over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Link {
     /// The scale-up link inside a node.
     Intra,
@@ -74,6 +76,23 @@ impl Span {
             size: self.size(),
             in_node: near(self.inner) * near(self.outer),
         }
+    }
+    /// Which places of a node of `per_node` GPUs its members have, on any node, where the first is at `first`; of long rows
+    /// the first members are looked at.
+    pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
+        const MAX_PLACES: u64 = 256;
+        let members = |row: Row| 0..row.0.min(per_node).min(MAX_PLACES);
+        let mut places = vec![false; usize::try_from(per_node).unwrap_or(0)];
+        for far in members(self.outer) {
+            for near in members(self.inner) {
+                let offset = far * (self.outer.1 % per_node) + near * (self.inner.1 % per_node);
+                let place = usize::try_from((first + offset) % per_node).unwrap_or(0);
+                if let Some(place) = places.get_mut(place) {
+                    *place = true;
+                }
+            }
+        }
+        places
     }
     /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
     pub(super) fn split(self, size: u64) -> (Self, Self) {

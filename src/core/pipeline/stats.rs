@@ -113,7 +113,7 @@ pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
 /// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`, section
 /// 3.3).
 #[must_use]
-pub fn weight_versions(ops: &[TimedOp]) -> Vec<u32> {
+pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     let mut versions = Vec::new();
     let mut updates = 0;
     for TimedOp { op, .. } in ops {
@@ -124,6 +124,14 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<u32> {
         }
     }
     versions
+}
+
+/// The same where the weights are updated once in `every` micro-batches and a rank keeps two versions: micro-batch k of the
+/// training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank (`PipeDream-2BW`, section 3.1).
+#[must_use]
+pub fn buffered_version(k: u32, every: u32) -> i32 {
+    let updates = i32::try_from(k / every.max(1)).unwrap_or(i32::MAX);
+    (updates - 1).max(0)
 }
 
 fn over(part: f64, whole: f64) -> f64 {
@@ -314,9 +322,20 @@ mod tests {
         assert_eq!(before.filter(|one| one.op.kind == Kind::BW).count(), 4);
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             let versions = weight_versions(ops);
-            let behind = |k: usize| u32::try_from(k).unwrap() - versions[k];
+            let behind = |k: usize| i32::try_from(k).unwrap() - versions[k];
             let most = (0..versions.len()).map(behind).max().unwrap() + 1;
-            assert_eq!(most, order.weight_copies[rank]);
+            assert_eq!(u32::try_from(most), Ok(order.weight_copies[rank]));
+        }
+    }
+
+    /// `PipeDream-2BW`, figure 2 (d = m = 4): inputs 1 to 8 meet version 0, 9 to 12 version 1. What is in flight at once, at
+    /// most one input a stage, meets two versions at most.
+    #[test]
+    fn double_buffered_weights_are_those_of_the_2bw_paper() {
+        let versions: Vec<i32> = (0..16).map(|k| buffered_version(k, 4)).collect();
+        assert_eq!(versions, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        for flight in versions.windows(4) {
+            assert!(flight[3] - flight[0] <= 1);
         }
     }
 

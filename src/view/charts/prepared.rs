@@ -6,6 +6,7 @@ use crate::core::pipeline::trace::{Place, Places};
 use crate::core::pipeline::{TimedOp, Trace};
 use crate::core::report::Evaluation;
 use crate::core::report::over_time::over_time;
+use crate::core::run::Schedule;
 use crate::core::units::Bytes;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +19,7 @@ pub struct Prepared {
     pub sums: Sums,
     places: OnceLock<Places>,
     path: OnceLock<Vec<(Place, TimedOp)>>,
-    versions: Vec<Vec<u32>>,
+    versions: Vec<Vec<i32>>,
 }
 
 impl Prepared {
@@ -40,9 +41,10 @@ impl Prepared {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
     }
-    /// How many updates are behind the weights that a micro-batch meets on `rank`, where it meets more than one version.
+    /// The version of the weights that a micro-batch meets on `rank`, where a rank keeps several: the updates behind them
+    /// since the step began.
     #[must_use]
-    pub fn version(&self, rank: usize, microbatch: u32) -> Option<u32> {
+    pub fn version(&self, rank: usize, microbatch: u32) -> Option<i32> {
         version(&self.versions, rank, microbatch)
     }
     /// Answers why an op starts when it does.
@@ -78,19 +80,23 @@ impl Prepared {
     }
 }
 
-/// How many updates are behind the weights that each micro-batch meets on each rank; empty where all meet the same.
+/// The versions of the weights that micro-batches meet on each rank, as updates since the step began; empty where a rank
+/// keeps one. A step of `PipeDream-2BW` meets the weights of one update before it.
 #[must_use]
-pub fn versions(evaluation: &Evaluation) -> Vec<Vec<u32>> {
-    if evaluation.scenario.updates() <= 1.0 {
-        return Vec::new();
-    }
+pub fn versions(evaluation: &Evaluation) -> Vec<Vec<i32>> {
+    let versions: fn(&[TimedOp]) -> Vec<i32> = match evaluation.scenario.run.schedule {
+        _ if evaluation.scenario.layout.pp == 1 => return Vec::new(),
+        Schedule::Pipedream => weight_versions,
+        Schedule::Pipedream2bw => |ops| vec![-1; ops.len() / 2],
+        _ => return Vec::new(),
+    };
     let ranks = evaluation.timeline().ranks.iter();
-    ranks.map(|ops| weight_versions(ops)).collect()
+    ranks.map(|ops| versions(ops)).collect()
 }
 
 /// One of them.
 #[must_use]
-pub fn version(versions: &[Vec<u32>], rank: usize, microbatch: u32) -> Option<u32> {
+pub fn version(versions: &[Vec<i32>], rank: usize, microbatch: u32) -> Option<i32> {
     versions.get(rank)?.get(microbatch as usize).copied()
 }
 

@@ -1,4 +1,5 @@
-//! Which groups leave their node, which of them need not, and what another order of the axes changes.
+//! Which groups leave their node, which of them need not, and what another order of the axes changes: two tables that the
+//! second module makes.
 
 use super::wires::{Wire, load, wires};
 use crate::core::cluster::{GroupKind, Link, Mesh, RankOrder};
@@ -8,10 +9,65 @@ use crate::core::run::{OneOf, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::node::markup::{Node, apply, leaf, table, text};
+use serde::{Deserialize, Serialize};
+
+/// Asks for both tables.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The Run.
+    pub run: Run,
+    /// The selected GPU.
+    pub gpu: u64,
+    /// Its traffic.
+    pub wires: Vec<Wire>,
+    /// What the Run's own order gives.
+    pub figures: Figures,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// Step, and what node link and network of the busiest rank are busy of it.
+pub type Figures = (Seconds, f64, f64);
+
+impl Question {
+    /// Of the Run of `evaluation`, whose ranks send `traffic`.
+    #[must_use]
+    pub fn new(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: MemoryUnit) -> Self {
+        let scenario = &evaluation.scenario;
+        let rank = usize::try_from(scenario.layout.mesh().place(gpu).pp).unwrap_or(0);
+        Self {
+            run: scenario.run.clone(),
+            gpu,
+            wires: traffic.get(rank).cloned().unwrap_or_default(),
+            figures: figures(evaluation, traffic),
+            unit,
+        }
+    }
+    /// The tables, one below the other.
+    #[must_use]
+    pub fn tables(&self) -> Node {
+        let Ok(scenario) = Scenario::new(&self.run) else {
+            return Node::none();
+        };
+        Node::from_iter([
+            crossings(&scenario, self.gpu, &self.wires, self.unit),
+            reordered_table(&scenario, self.figures),
+        ])
+    }
+}
+
+/// Of an evaluation and the traffic of its ranks.
+fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
+    let own = traffic
+        .get(evaluation.busiest)
+        .map_or(&[][..], Vec::as_slice);
+    let [node, network] = [Link::Intra, Link::Inter].map(|link| load(own, link));
+    (evaluation.report.step.time_s, node, network)
+}
 
 /// Where the groups of a kind run, and whether that must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Crossing {
+enum Crossing {
     /// Inside their nodes.
     Stays,
     /// Larger than a node.
@@ -23,8 +79,7 @@ pub enum Crossing {
 }
 
 /// Of the groups of `kind`; `orders` are those that the Run could have.
-#[must_use]
-pub fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
+fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
     if !mesh.leaves_node(kind) {
         return Crossing::Stays;
     }
@@ -43,8 +98,7 @@ pub fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
 }
 
 /// The orders that the scenario's groups allow.
-#[must_use]
-pub fn orders(scenario: &Scenario) -> Vec<RankOrder> {
+fn orders(scenario: &Scenario) -> Vec<RankOrder> {
     let mesh = scenario.layout.mesh();
     let experts = scenario.model.moe.is_some();
     let all = RankOrder::ALL.iter().map(|(order, _)| *order);
@@ -62,9 +116,7 @@ pub fn orders(scenario: &Scenario) -> Vec<RankOrder> {
 }
 
 /// The groups of the Run: how they lie on nodes and rails, what they send, whether they must leave the node.
-#[must_use]
-pub fn crossings(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
-    let scenario = &evaluation.scenario;
+fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
     let (mesh, orders) = (scenario.layout.mesh(), orders(scenario));
     let experts = scenario.model.moe.is_some();
     let kinds = GroupKind::ALL.into_iter().filter(|kind| {
@@ -76,16 +128,10 @@ pub fn crossings(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: Memory
         let crossing = crossing(mesh, kind, &orders);
         let lies = members.group(mesh.per_node);
         let leaves = crossing != Crossing::Stays;
-        let place = if !leaves {
-            t!("inside a node")
-        } else if members.on_one_rail(mesh.per_node) {
-            t!("{nodes} nodes, one rail", nodes = lies.nodes())
-        } else {
-            t!(
-                "{nodes} nodes, {rails} rails",
-                nodes = lies.nodes(),
-                rails = lies.in_node
-            )
+        let place = match members.rail_count(mesh.per_node) {
+            _ if !leaves => t!("inside a node"),
+            1 => t!("{nodes} nodes, one rail", nodes = lies.nodes()),
+            rails => t!("{nodes} nodes, {rails} rails", nodes = lies.nodes(), rails),
         };
         let wire = wires.iter().find(|wire| wire.kind == kind);
         let sent = wire.map_or_else(|| verbatim("–"), |wire| verbatim(unit.fitting(wire.bytes)));
@@ -129,25 +175,17 @@ fn words(mesh: Mesh, crossing: Crossing) -> Message {
 
 /// The Run with another order of the axes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reordered {
+struct Reordered {
     /// The order.
     pub order: RankOrder,
     /// Groups that leave their node.
     pub leaving: Vec<GroupKind>,
-    /// Step, and what node link and network are busy of it; none where that takes a simulation of its own.
-    pub figures: Option<(Seconds, f64, f64)>,
+    /// None where that takes a simulation of its own.
+    pub figures: Option<Figures>,
 }
 
 /// The Run in every order that it allows.
-#[must_use]
-pub(crate) fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
-    let scenario = &evaluation.scenario;
-    let figures = |evaluation: &Evaluation| {
-        let all = wires(evaluation);
-        let own = all.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
-        let [node, network] = [Link::Intra, Link::Inter].map(|link| load(own, link));
-        (evaluation.report.step.time_s, node, network)
-    };
+fn reordered(scenario: &Scenario, own: Figures) -> Vec<Reordered> {
     let of = |order: RankOrder| {
         let mesh = Mesh {
             order,
@@ -161,11 +199,12 @@ pub(crate) fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
             ..scenario.run.clone()
         };
         let figures = if order == scenario.run.rank_order {
-            Some(figures(evaluation))
+            Some(own)
         } else if needs_worker(&run) {
             None
         } else {
-            evaluate(&run).ok().as_ref().map(figures)
+            let evaluation = evaluate(&run).ok();
+            evaluation.map(|evaluation| figures(&evaluation, &wires(&evaluation)))
         };
         Reordered {
             order,
@@ -177,11 +216,10 @@ pub(crate) fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
 }
 
 /// The same as a table, with a button for each order that is not the Run's.
-#[must_use]
-pub fn reordered_table(evaluation: &Evaluation) -> Node {
-    let experts = evaluation.scenario.model.moe.is_some();
+fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
+    let experts = scenario.model.moe.is_some();
     let row = |of: Reordered| {
-        let own = of.order == evaluation.scenario.run.rank_order;
+        let own = of.order == scenario.run.rank_order;
         let shown = of
             .leaving
             .iter()
@@ -216,7 +254,7 @@ pub fn reordered_table(evaluation: &Evaluation) -> Node {
         ];
         (own, cells)
     };
-    let rows: Vec<_> = reordered(evaluation).into_iter().map(row).collect();
+    let rows: Vec<_> = reordered(scenario, figures).into_iter().map(row).collect();
     let head = [
         "rank order",
         "groups that leave their node",
@@ -251,13 +289,20 @@ mod tests {
             Crossing::Needless(RankOrder::DpLast)
         );
         assert_eq!(crossing(GroupKind::Dp), Crossing::Outgrown);
-        let all = reordered(&of);
+        let traffic = wires(&of);
+        let all = reordered(&of.scenario, figures(&of, &traffic));
         assert_eq!(
             all[0].leaving,
             [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]
         );
         assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
-        let html = reordered_table(&of).to_html();
+        let question = Question::new(&of, 21, &traffic, MemoryUnit::Gib);
+        let html = question.tables().to_html();
+        // What arrives in the second module, and back, is what was sent.
+        let bytes = postcard::to_allocvec(&question).unwrap();
+        assert!(postcard::from_bytes::<Question>(&bytes).unwrap() == question);
+        let bytes = postcard::to_allocvec(&question.tables()).unwrap();
+        assert!(postcard::from_bytes::<Node>(&bytes).unwrap() == question.tables());
         assert!(html.contains("rank_order=tp-cp-ep-pp-dp"), "{html}");
     }
 
@@ -291,7 +336,8 @@ mod tests {
     #[test]
     fn the_traffic_answers_to_the_order() {
         let of = evaluation(&Run::default());
-        for other in reordered(&of) {
+        let own = figures(&of, &wires(&of));
+        for other in reordered(&of.scenario, own) {
             let (step, ..) = other.figures.unwrap();
             let run = Run {
                 rank_order: other.order,

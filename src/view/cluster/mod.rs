@@ -15,6 +15,7 @@ pub mod names;
 pub mod opened;
 pub mod picture;
 mod places;
+pub mod rails;
 pub mod ranks;
 mod scene;
 pub mod selected;

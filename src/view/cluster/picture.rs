@@ -4,6 +4,7 @@ use super::base::{rect, stage_of_tone, tone_of, tones, words};
 use super::legend::class;
 use super::marks::{Mark, marks};
 use super::opened::strip;
+use super::rails;
 use super::scene::{Cell, Level, Scene};
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
@@ -11,7 +12,6 @@ use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use crate::view::node::markup::{Node, el, text};
@@ -142,7 +142,7 @@ impl Look<'_> {
             }
         }
     }
-    /// What runs over the widest link of each group, at its right end: its rail, and how busy it is.
+    /// What runs over the widest link of each group, at its right end, and how busy it is.
     fn labels(&self, marks: &[Mark]) -> Node {
         let widest = |wire: &Wire| {
             let links = marks.iter().filter_map(|mark| match mark {
@@ -159,17 +159,6 @@ impl Look<'_> {
                 });
             across.max_by(|one, other| one.0.total_cmp(&other.0))
         };
-        let label = |wire: &Wire| {
-            let members = self.scene.mesh.members(wire.kind, self.gpu);
-            let per_node = self.scene.mesh.per_node;
-            let (kind, busy) = (wire.kind.name(), show_percent(wire.busy));
-            if members.on_one_rail(per_node) && !members.share_node(per_node) {
-                let rail = self.gpu % per_node;
-                t!("{kind}, rail {rail}, {busy} busy", kind, rail, busy)
-            } else {
-                wire.words()
-            }
-        };
         // The busiest first: labels of links that are too close to its own are left out.
         let mut wires: Vec<&Wire> = self.wires.iter().collect();
         sort_by(&mut wires, |one, other| other.busy.total_cmp(&one.busy));
@@ -181,7 +170,7 @@ impl Look<'_> {
             };
             if length > 160.0 && lines.iter().all(|line| (line - y).abs() > 12.0) {
                 lines.push(y);
-                labels.push(words(right - 8.0, y + 4.0, "on-link", label(wire)));
+                labels.push(words(right - 8.0, y + 4.0, "on-link", wire.words()));
             }
         }
         labels.into_iter().collect()
@@ -255,18 +244,21 @@ impl Look<'_> {
         } else {
             own(self.gpu, "ring hover")
         };
+        let end = strip(scene, self.selected)
+            .last()
+            .map_or(scene.height, |cell| cell.at.bottom() + 4.0);
+        let (rails, high) = rails::strip(scene, self.gpu, self.kinds, end);
         let over = [
+            rails::neighbours(scene, self.gpu),
             below,
             above,
             self.labels(&marks),
             self.opened(),
             own(self.selected, "ring own"),
             hovered,
+            rails,
         ];
-        let below = strip(scene, self.selected)
-            .last()
-            .map_or(scene.height, |cell| cell.at.bottom() + 4.0);
-        let (width, height) = (format!("{:.0}", scene.width), format!("{below:.0}"));
+        let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
         let mut style = String::new();
         for tone in 0..tones(scene) {
             let (r, g, b) = self.colour(stage_of_tone(scene, tone) as u64);

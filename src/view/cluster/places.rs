@@ -29,7 +29,7 @@ const FULL_CELL: f64 = 6.0;
 const MAX_NODES: u64 = 64;
 const MAX_GPUS: u64 = 1600;
 /// Names on the left, pixels: wide and narrow.
-const GUTTERS: [f64; 2] = [92.0, 52.0];
+const GUTTERS: [f64; 2] = [92.0, 60.0];
 /// From this width on a picture is wide.
 const WIDE: f64 = 560.0;
 

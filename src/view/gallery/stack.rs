@@ -95,36 +95,19 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
             leaf("p", "", said)
         })
     });
-    let versions = lanes
-        .iter()
-        .any(|(_, prepared)| prepared.version(0, 0).is_some());
-    let versions = if versions {
-        leaf(
-            "p",
-            "muted",
-            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
-        )
-    } else {
-        Node::none()
-    };
-    let two = lanes
-        .iter()
-        .any(|(variant, _)| variant.id == "pipedream-2bw");
-    let two = if two {
-        leaf(
-            "p",
-            "muted",
-            "PipeDream-2BW: all micro-batches of a step meet the weights of one update ago; a rank keeps two versions, this one and the next.",
-        )
-    } else {
-        Node::none()
-    };
+    let versions = lanes.iter().filter_map(|(_, prepared)| {
+        let said = match prepared.version(0, 0)? {
+            ..0 => "5·v−1: micro-batch 5 with the weights of one update before this step, as all of a PipeDream-2BW step; a rank keeps two versions, these and the next.",
+            _ => "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
+        };
+        Some(leaf("p", "muted", said))
+    });
     let tables = lanes.iter().map(|lane| {
         let summary = t!("{name} as a table", name = name(lane));
         let table = ranks(&lane.1.evaluation, name(lane));
         fold(summary, table)
     });
-    others.chain([versions, two]).chain(tables).collect()
+    others.chain(versions).chain(tables).collect()
 }
 
 #[cfg(test)]
@@ -158,15 +141,21 @@ mod tests {
     /// Every timeline against the first, each with its table; weight versions only of `PipeDream`.
     #[test]
     fn every_timeline_has_its_table() {
-        let all = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream].map(prepared);
+        let all = [
+            Schedule::OneFOneB,
+            Schedule::Gpipe,
+            Schedule::Pipedream,
+            Schedule::Pipedream2bw,
+        ]
+        .map(prepared);
         let lanes: Vec<(Variant, &Prepared)> = all
             .iter()
             .map(|one| (Variant::of(&one.evaluation.scenario.run), one))
             .collect();
         let html = below(&lanes, MemoryUnit::Gib).to_html();
-        assert_eq!(html.matches("<table").count(), 3);
+        assert_eq!(html.matches("<table").count(), 4);
         assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));
-        assert!(html.contains("behind 2 updates"));
+        assert!(html.contains("behind 2 updates") && html.contains("one update before"));
         assert!(
             !below(&lanes[..2], MemoryUnit::Gib)
                 .to_html()
@@ -174,6 +163,8 @@ mod tests {
         );
         assert_eq!(all[2].version(0, 4), Some(1));
         assert_eq!(all[0].version(0, 4), None);
+        // W(t + 1) = W(t) - ν ∇f(W(t - 1)): the weights that a step starts from are those of one update before.
+        assert_eq!([0, 31].map(|k| all[3].version(2, k)), [Some(-1); 2]);
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let said = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
     let longest = bars.iter().map(Bar::total);
     let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
-    let most = if most > 0.0 { most * 1.15 } else { per };
+    let most = if most > 0.0 { most * 1.25 } else { per };
     let foot = ROW * bars.len() as f64;
     let mut drawing = Drawing::new(foot + AXIS + if line.is_some() { AXIS } else { 0.0 });
     let x = |value: f64| NAMES + (1.0 - NAMES) * value / most;
@@ -167,7 +167,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         }
         // A total stands beside the line, not across it.
         let across = line.map_or(0.0, |(value, _)| x(*value));
-        let crossed = (x(from)..x(from) + 0.13).contains(&across);
+        let crossed = (x(from)..x(from) + 0.16).contains(&across);
         let end = (if crossed { across } else { x(from) } + 0.005, middle);
         drawing.words(end, Anchor::Start, Ink::Muted, said(from));
     }

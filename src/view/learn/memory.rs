@@ -24,7 +24,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
         Step { title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
         Step { title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
-        Step { title: "Logits: the last layer's surprise", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
+        Step { title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
         Step { title: "Does it fit?", sliders: &[SEQUENCE, TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
     ],
 };
@@ -387,6 +387,27 @@ mod tests {
             note.contains("prints 147.4 TB") && note.contains("147.2 TB"),
             "{note}"
         );
+    }
+
+    /// Grouped queries, per layer: Q `k b s h`, K and V `k b s h kv/a` each; the blog's line has no k in its third term. With k
+    /// = 2, a = 32 and h = 4096 each key-value head and value head less saves 2 · 128 bytes a token of every layer that is
+    /// held, in the calculator too.
+    #[test]
+    fn keys_and_values_keep_the_bytes_per_number_that_the_blog_lacks() {
+        let s = 8192;
+        let kept = |heads| {
+            let bar = of("", s, &format!("&model.kv_heads={heads}")).unwrap();
+            bar.part(3)
+        };
+        let held = 32.0; // layers: two micro-batches of half of them
+        let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
+        assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
+        let step = &LESSON.steps[2];
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 0]))
+            .note
+            .to_string();
+        let keys = show_bytes(Bytes(2.0 * (s * 4096) as f64 * 8.0 / 32.0));
+        assert!(note.contains(&format!("Keys keep {keys} here")), "{note}");
     }
 
     /// Playbook, appendix A2: `6 h²` is printed; two averages and a master copy in fp32 are 3 h² numbers, 12 h² bytes.

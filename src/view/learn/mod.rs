@@ -63,8 +63,19 @@ mod tests {
     use crate::view::node::Node;
 
     /// The figures of a step come from the calculator, so its templates hold none; names such as 1F1B do.
-    const NAMES: [&str; 12] = [
-        "1F1B", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZB-H1", "ZB-H2", "1D", "2D", "3D", "2.5D", "bf16",
+    const NAMES: [&str; 13] = [
+        "PipeDream-2BW",
+        "1F1B",
+        "ZeRO-1",
+        "ZeRO-2",
+        "ZeRO-3",
+        "ZB-H1",
+        "ZB-H2",
+        "1D",
+        "2D",
+        "3D",
+        "2.5D",
+        "bf16",
         "fp32",
     ];
 

@@ -24,14 +24,8 @@ fn item(first: StepId, current: StepId) -> Node {
     let open = first.lesson == current.lesson;
     let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
     let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
-    let steps = StepId::all().filter(|id| id.lesson == first.lesson);
-    let steps = steps.map(|id| {
-        let here = if id == current { "step" } else { "" };
-        let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
-        el("li", &[("aria-current", here)], &[button])
-    });
     let steps = if open {
-        el("ol", &[("class", "steps")], &[steps.collect()])
+        steps(first, current)
     } else {
         Node::none()
     };
@@ -110,13 +104,33 @@ pub fn formula(live: &Live) -> Node {
     )
 }
 
-/// The picture of a step, what its colours stand for, and the same as a table.
+/// The picture of a step and what its colours stand for.
 #[must_use]
 pub fn picture(live: &Live) -> Node {
-    [&live.legend, &live.picture, &live.table]
-        .into_iter()
-        .cloned()
-        .collect()
+    [&live.legend, &live.picture].into_iter().cloned().collect()
+}
+
+/// Every step of every lesson, as ways there.
+pub(super) fn overview(current: StepId) -> Node {
+    let lesson = |first: StepId| {
+        let title = leaf("h3", "", first.lesson().title);
+        el("section", &[], &[title, steps(first, current)])
+    };
+    let lessons = StepId::all().filter(|id| id.step == 0).map(lesson);
+    let all = el("div", &[("class", "all-steps")], &[lessons.collect()]);
+    let nav = [leaf("h2", "", "All steps"), all];
+    el("nav", &[], &nav).label("All steps")
+}
+
+/// The steps of the lesson that begins with `first`.
+fn steps(first: StepId, current: StepId) -> Node {
+    let steps = StepId::all().filter(|id| id.lesson == first.lesson);
+    let steps = steps.map(|id| {
+        let here = if id == current { "step" } else { "" };
+        let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
+        el("li", &[("aria-current", here)], &[button])
+    });
+    el("ol", &[("class", "steps")], &[steps.collect()])
 }
 
 /// What the step's settings make of `run`, and the way there. `evaluate` gives the report of a Run.

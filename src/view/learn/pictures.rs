@@ -2,7 +2,7 @@
 
 use super::caption::data;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::stats::{in_flight_curve, weight_versions};
+use crate::core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
 use crate::core::pipeline::{
     Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule,
 };
@@ -20,8 +20,9 @@ pub(super) struct Pipeline {
     pub order: Order,
     pub timeline: Timeline,
     pub stats: Stats,
-    /// Blocks show the version of the weights that they use, not their micro-batch.
-    pub versions: bool,
+    /// Blocks show the version of the weights that they use, not their micro-batch: weights that are updated once in so
+    /// many micro-batches.
+    pub updated_every: Option<u32>,
 }
 
 impl Pipeline {
@@ -39,7 +40,7 @@ impl Pipeline {
             order: built.order,
             timeline,
             stats,
-            versions: false,
+            updated_every: None,
         })
     }
     /// Micro-batch after micro-batch: the next enters when the one before has left.
@@ -125,7 +126,12 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     }
     for (row, (rank, ops)) in ranks.iter().enumerate().step_by(stride).enumerate() {
         let stages = one.order.stages_of(rank);
-        let versions = one.versions.then(|| weight_versions(ops));
+        let versions = one.updated_every.map(|every| match every {
+            1 => weight_versions(ops),
+            _ => (0..one.order.microbatches)
+                .map(|k| buffered_version(k, every))
+                .collect(),
+        });
         for op in ops {
             let (upper, lower) = match op.half {
                 Half::Whole => (0.0, 1.0),
@@ -148,7 +154,9 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
             let version = versions
                 .as_ref()
                 .and_then(|all| all.get(op.op.microbatch as usize));
-            let faint = version.map_or(chunk.unwrap_or(0).min(3), |version| *version as usize % 4);
+            let faint = version.map_or(chunk.unwrap_or(0).min(3), |version| {
+                usize::try_from(*version).unwrap_or(0) % 4
+            });
             let opacity = FAINTS[faint];
             if opacity < 1.0 {
                 drawing.fill(at, Ink::Paper, 1.0, "");
@@ -160,7 +168,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 drawing.label(
                     middle,
                     ink,
-                    verbatim(version.unwrap_or(&op.op.microbatch).to_string()),
+                    verbatim(version.map_or_else(|| op.op.microbatch.to_string(), i32::to_string)),
                 );
             }
         }

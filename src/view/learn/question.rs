@@ -46,8 +46,12 @@ pub struct Page {
     pub on_run: Node,
     /// Who says it.
     pub source: Node,
-    /// Its picture with legend and table.
+    /// Its picture with legend.
     pub picture: Node,
+    /// The same as a table.
+    pub table: Node,
+    /// All steps of all lessons.
+    pub overview: Node,
 }
 
 impl Question {
@@ -72,6 +76,8 @@ impl Question {
             on_run: page::on_run(id, &self.run, self.unit, quick),
             source: page::source(id),
             picture: page::picture(&live),
+            table: live.table.clone(),
+            overview: page::overview(id),
         }
     }
 }
@@ -100,6 +106,15 @@ mod tests {
                 postcard::from_bytes::<Page>(&bytes).unwrap() == page,
                 "{id}"
             );
+        }
+    }
+
+    #[test]
+    fn every_step_is_a_press_away_and_the_open_one_is_marked() {
+        for id in StepId::all() {
+            let html = asked(id, "").overview.to_html();
+            assert_eq!(html.matches("<li").count(), StepId::all().count());
+            assert_eq!(html.matches("aria-current=\"step\"").count(), 1, "{id}");
         }
     }
 

@@ -76,7 +76,10 @@ fn copies(dials: &Dials) -> Live {
         t!(
             "This is an all-reduce. Around a ring every rank sends each piece once to be added and once to be spread, whatever the number of ranks: almost twice the gradients."
         ),
-        t!("Here that is {bytes} per GPU and step.", bytes = gib(bytes)),
+        t!(
+            "Here that is {bytes} per GPU and step.",
+            bytes = format!("{} GB", number(bytes / 1e9, 3))
+        ),
     ];
     let parameters =
         run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
@@ -127,7 +130,7 @@ fn collectives(dials: &Dials) -> Live {
     let (one, many) = (speed(1), speed(64));
     let text = vec![
         t!(
-            "Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest wire of the group decides.",
+            "An exchange that all ranks of a group take part in is called a collective. Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest link of the group decides.",
             one = number(one / 1e9, 3),
             many = number(many / 1e9, 3)
         ),
@@ -163,7 +166,7 @@ fn overlap(dials: &Dials) -> Live {
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
         t!(
-            "What shows is what does not fit behind the backward pass, and the last bucket. Of {all} on the wire {shown} show.",
+            "What does not fit behind the backward pass is exposed: it lengthens the step, and so does the last bucket. Of {all} on the wire {shown} are exposed.",
             all = show_seconds(Seconds(part(&bars, 0, 1))),
             shown = show_seconds(Seconds(part(&bars, 1, 1)))
         ),
@@ -228,7 +231,7 @@ fn stages(dials: &Dials) -> Live {
             after = gib(total(&bars, 3))
         ),
         t!(
-            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass, so it goes badly with pipelines."
+            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass. Pipelines have many micro-batches, so the two are seldom combined."
         ),
     ];
     Live::of(text)

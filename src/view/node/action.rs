@@ -20,6 +20,8 @@ pub enum Action {
     Show(View),
     /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
     Try(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
+    /// Sets fields, each from its text; an empty text unsets it.
+    Apply(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -38,9 +40,6 @@ pub enum Action {
     /// Goes to the input of the field with this key.
     #[serde(skip)]
     Focus(Static),
-    /// Sets fields, each from its text; an empty text unsets it.
-    #[serde(skip)]
-    Apply(Vec<(Static, String)>),
     /// Changes the second Run.
     #[serde(skip)]
     Compare(Compare),

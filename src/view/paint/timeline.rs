@@ -54,8 +54,8 @@ pub struct TimelinePicture<'a> {
     pub width: f64,
     /// Chunk of a rank that a stage is: lighter the later.
     pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
-    /// The version of the weights that a micro-batch meets in a row, where it meets more than one.
-    pub version_of: &'a dyn Fn(usize, u32) -> Option<u32>,
+    /// The version of the weights that a micro-batch meets in a row, where a rank keeps several.
+    pub version_of: &'a dyn Fn(usize, u32) -> Option<i32>,
     /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
     /// What the rank has, MiB.
@@ -187,10 +187,10 @@ impl TimelinePicture<'_> {
         if let Some(timed) = cell.op {
             // Neighbouring versions of the weights differ as chunks do: no schedule has both.
             let shade = match version {
-                Some(version) => version as usize % 3,
-                None => (self.chunk_of)(cell.row, timed.op.stage).min(3),
+                Some(version) => f64::from(version.max(0) % 3),
+                None => (self.chunk_of)(cell.row, timed.op.stage).min(3) as f64,
             };
-            colour = blend(colour, self.palette.paper, 0.25 * shade as f64);
+            colour = blend(colour, self.palette.paper, 0.25 * shade);
         }
         // The work of a column fills its height, and is the lighter the more of the column is idle.
         colour = blend(colour, self.palette.paper, MOST_LIGHT * (1.0 - cell.busy));
@@ -208,7 +208,10 @@ impl TimelinePicture<'_> {
             let number = timed.op.microbatch.to_string();
             // Not the number alone where blocks beside it show their version.
             let labels = match version {
-                Some(version) => vec![format!("{number}·v{version}"), format!("v{version}")],
+                Some(version) => {
+                    let version = format!("v{version}").replace('-', "−");
+                    vec![format!("{number}·{version}"), version]
+                }
                 None => vec![number],
             };
             let font = 11.0f64.min(height - 2.0) * self.scale;

@@ -253,14 +253,14 @@ pub fn about(idea: &Idea) -> Node {
     )
 }
 
-/// Two schedules in a sentence: `b` against `a` in time, bubble and activations.
+/// Two schedules in a sentence: `b` against `a` in step, bubble and activations.
 #[must_use]
 pub fn against(
     (name_a, a): (&Message, &ScheduleFigures),
     (name_b, b): (&Message, &ScheduleFigures),
     unit: MemoryUnit,
 ) -> Message {
-    let ratio = b.makespan_s / a.makespan_s;
+    let ratio = b.step_s / a.step_s;
     let share = show_percent((1.0 - ratio).abs());
     let time = if (ratio - 1.0).abs() < 5e-4 {
         t!("{name_b} takes as long as {name_a}", name_b, name_a)
@@ -289,10 +289,10 @@ pub fn against(
         t!("{bytes} less activations", bytes)
     };
     t!(
-        "{time} ({own_time} against {other_time}), is idle {own_bubble} instead of {other_bubble} of it, and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
+        "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
         time,
-        own_time = show_seconds(b.makespan_s),
-        other_time = show_seconds(a.makespan_s),
+        own_time = show_seconds(b.step_s),
+        other_time = show_seconds(a.step_s),
         own_bubble = show_percent(b.bubble_fraction),
         other_bubble = show_percent(a.bubble_fraction),
         memory,
@@ -366,6 +366,20 @@ mod tests {
         assert!(html.contains(&cells), "{cells}: {html}");
         let heads = [">bubble<", ">bubble in span<"].map(|head| html.find(head).unwrap());
         assert!(heads[0] < heads[1]);
+    }
+
+    /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the step.
+    #[test]
+    fn a_comparison_is_of_steps() {
+        let of = |id| row(id).figures.unwrap();
+        let (flush, endless) = (of("1f1b"), of("pipedream"));
+        assert!(endless.step_s / flush.step_s > endless.makespan_s / flush.makespan_s);
+        let [one, two] = ["1F1B", "PipeDream"].map(verbatim);
+        let message = against((&one, &flush), (&two, &endless), MemoryUnit::Gib).to_string();
+        for figures in [&flush, &endless] {
+            let step = show_seconds(figures.step_s);
+            assert!(message.contains(&step), "{step}: {message}");
+        }
     }
 
     #[test]

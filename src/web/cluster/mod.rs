@@ -6,7 +6,7 @@ mod picture;
 mod player;
 
 use crate::core::run::registry::field;
-use crate::view::cluster::{crossing, ranks, selected};
+use crate::view::cluster::{ranks, selected};
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
@@ -39,15 +39,7 @@ fn whole(state: State) -> AnyView {
     let bars = shown(state, move || {
         map.open.get().then(|| Panel::MemoryBars(state.rank()))
     });
-    let crossings = map.view(move |drawn| {
-        crossing::crossings(
-            &drawn.evaluation,
-            map.gpu(drawn),
-            &map.wires(),
-            state.unit.get(),
-        )
-    });
-    let orders = map.view(|drawn| crossing::reordered_table(&drawn.evaluation));
+    let crossings = map.crossings();
     view! {
         <main class="cluster" id="cluster" tabindex="-1" hidden=flag(move || !map.open.get())>
             <div class="cluster-top stale-able" class:stale=flag(move || state.is_stale())>
@@ -83,7 +75,6 @@ fn whole(state: State) -> AnyView {
                     </span>
                 </div>
                 <div use:patched=crossings></div>
-                <div use:patched=orders></div>
             </section>
         </main>
     }

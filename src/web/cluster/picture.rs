@@ -1,10 +1,11 @@
 //! The picture with its head, and the pointer on it.
 
 use super::map::Map;
+use crate::core::message::Message;
 use crate::core::t;
 use crate::view::cluster::legend::legend;
 use crate::view::cluster::names::who;
-use crate::view::cluster::{busiest, ranks, summary, tools};
+use crate::view::cluster::{busiest, kinds, rails, ranks, summary, tools};
 use crate::web::browser;
 use crate::web::html::{effect, flag, text, view_once};
 use crate::web::i18n::{say, translated};
@@ -45,11 +46,10 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
     let status = move || {
         let drawn = map.drawn.get()?;
         let gpu = map.hover.get().unwrap_or(map.gpu(&drawn));
-        Some(translated(t!(
-            "GPU {gpu}: {place}",
-            gpu,
-            place = who(&drawn.scene, gpu)
-        )))
+        let said = t!("GPU {gpu}: {place}", gpu, place = who(&drawn.scene, gpu));
+        let rails = rails::sentence(drawn.scene.mesh, gpu, &kinds(&drawn.evaluation));
+        let all = [said, rails].into_iter().filter(|one| !one.is_empty());
+        Some(translated(Message::joined(". ", all)))
     };
     let moved = move |event: web_sys::PointerEvent| {
         if event.pointer_type() == "touch" {

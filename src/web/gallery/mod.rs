@@ -140,9 +140,15 @@ impl Page {
         });
     }
 
-    /// Pictures of all rows, those first that are in sight.
+    /// Pictures of all rows, those first that are in sight, also after scrolling.
     fn draw(self) {
         let requested = StoredValue::new(None::<Request>);
+        let scrolled = RwSignal::new(0_u32);
+        let handle = window_event_listener_untyped("scrollend", move |_| {
+            scrolled.update(|times| *times += 1);
+        });
+        on_cleanup(move || handle.remove());
+        let drawn_for = StoredValue::new(None);
         let wanted = Memo::new(move |_| {
             let asked = self.rows.with(|(asked, _)| asked.clone())?;
             Some((asked, self.axis.get()?))
@@ -151,20 +157,23 @@ impl Page {
             if let Some(before) = requested.get_value() {
                 before.cancel();
             }
-            self.sketches.set(Vec::new());
-            let Some(((run, limit), axis)) = wanted.get() else {
+            scrolled.track();
+            let now = wanted.get();
+            if drawn_for.get_value() != now {
+                drawn_for.set_value(now.clone());
+                self.sketches.set(Vec::new());
+            }
+            let Some(((run, limit), axis)) = now else {
                 return;
             };
             // Once the rows are shown, so that it is known where they stand.
             request_animation_frame(move || {
-                let all = Variant::all(&run);
-                let mut which: Vec<usize> = (0..all.len()).collect();
-                sort_by(&mut which, |a, b| {
-                    let far = |at: usize| distance(all[at]);
-                    far(*a).total_cmp(&far(*b))
-                });
-                let order: Vec<Variant> = which.iter().map(|at| all[*at]).collect();
-                let mut order = order.into_iter();
+                let order = self.undrawn();
+                if order.is_empty() {
+                    return;
+                }
+                let which = order.iter().map(|(at, _)| *at).collect();
+                let mut order = order.into_iter().map(|(_, variant)| variant);
                 let job = Job::Sketches {
                     run,
                     limit,
@@ -182,6 +191,29 @@ impl Page {
                 let _ = requested.try_set_value(Some(request));
             });
         });
+    }
+
+    /// The schedules that have figures and no picture yet, with their places in [`Variant::all`], the nearest to what is in
+    /// sight first.
+    fn undrawn(self) -> Vec<(usize, Variant)> {
+        // The view may be gone by now.
+        let all = (
+            self.sketches.try_read_untracked(),
+            self.rows.try_read_untracked(),
+        );
+        let (Some(sketches), Some(rows)) = all else {
+            return Vec::new();
+        };
+        let drawn = |variant| sketches.iter().any(|(of, _)| *of == variant);
+        let rows = rows.1.iter().enumerate();
+        let mut left: Vec<_> = rows
+            .filter(|(_, row)| row.figures.is_ok() && !drawn(row.variant))
+            .map(|(at, row)| (at, row.variant))
+            .collect();
+        sort_by(&mut left, |(_, a), (_, b)| {
+            distance(*a).total_cmp(&distance(*b))
+        });
+        left
     }
 }
 

@@ -85,7 +85,13 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
         shape.rows_height()
     );
     let version = prepared.version(place.rank, op.op.microbatch);
-    let version = version.map(|updates| t!("weights behind {updates} updates", updates));
+    let version = version.map(|updates| match updates {
+        ..0 => t!("weights of one update before this step"),
+        _ => t!(
+            "weights behind {updates} updates",
+            updates = updates.unsigned_abs()
+        ),
+    });
     let lines: Node = describe(&prepared.trace(), place)
         .iter()
         .chain(&version)

@@ -113,7 +113,7 @@ pub(super) fn batch(dials: &Dials) -> Live {
     let steps = run(&copies(n, b)).map_or(0, |evaluation| evaluation.report.layout.microbatches);
     let text = vec![
         t!(
-            "The batch follows from the training itself: large enough to be quick, small enough that every token counts. The layout must reach it exactly."
+            "The batch follows from the training itself: large enough that steps are few, small enough that every token still teaches the model something. The layout must reach it exactly."
         ),
         t!(
             "What one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes before the update.",

@@ -105,7 +105,7 @@ pub(super) fn gathers(dials: &Dials) -> Live {
             "With ZeRO-3 a rank keeps only its part of the weights and gathers each layer before it runs. If the layer waits for that, the GPU is idle while the wire is busy."
         ),
         t!(
-            "The order of layers is known: the next can be gathered while this one computes. Then only the first gather shows, if computing takes longer. By the data sheets that needs {tokens} tokens per GPU and micro-batch.",
+            "The order of layers is known: the next can be gathered while this one computes. Then only the first gather is exposed, if computing takes longer. By the data sheets that needs {tokens} tokens per GPU and micro-batch.",
             tokens = number((ratio * s as f64).ceil(), 4)
         ),
         t!(

@@ -36,7 +36,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Chimera: two directions", sliders: &[P, MANY], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
         Step { title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
         Step { title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
-        Step { title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
+        Step { title: "PipeDream: never drain", sliders: &[P, M.over(&[4, 8, 16, 32], 2)], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
         Step { title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
         Step { title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
     ],
@@ -79,10 +79,11 @@ fn naive(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let text = vec![
         t!(
-            "A model that is too large for one GPU can be cut by layers: rank after rank holds the next ones, and a micro-batch walks through all of them and back."
+            "A model that is too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next layers, and a micro-batch, a few sequences of the batch, goes through all of them and back.",
+            p
         ),
         t!(
-            "While one rank works, the others wait. With {p} ranks each is busy one part in {p} of the time, however many micro-batches follow each other.",
+            "While one rank works, the others wait: each is busy one part in {p} of the time, however many micro-batches follow each other. The idle share is called the bubble.",
             p
         ),
         t!(
@@ -293,31 +294,36 @@ fn dualpipe(dials: &Dials) -> Live {
 }
 
 fn pipedream(dials: &Dials) -> Live {
-    let now = of("pipedream", dials);
+    let versioned = |id, every| {
+        of(id, dials).map(|one| Pipeline {
+            updated_every: Some(every),
+            ..one
+        })
+    };
+    let each = versioned("pipedream", 1);
+    let double = versioned("pipedream-2bw", dials.small("p"));
     let text = vec![
         t!(
             "What if the pipeline never drained? PipeDream updates the weights after every micro-batch and lets the next ones in without waiting: once full, no rank is idle."
         ),
         t!(
-            "A backward pass must then see the weights of its own forward pass, so rank {first} keeps {copies} versions of them.",
+            "A backward pass must then see the weights of its own forward pass, so rank {first} keeps {copies} versions. PipeDream-2BW updates once in {p} micro-batches, and {two} versions suffice.",
             first = 0_u8,
-            copies = copies(now.as_ref())
+            copies = copies(each.as_ref()),
+            p = dials.get("p"),
+            two = copies(double.as_ref())
         ),
         t!(
-            "The gradients belong to older weights, so the result is not that of plain training. Large runs do not use it."
+            "The gradients belong to older weights, so the result is not that of plain training. Large runs use neither."
         ),
     ];
-    let now = now.map(|one| Pipeline {
-        versions: true,
-        ..one
-    });
     let note = t!(
         "The simulation drains after {m} micro-batches, to end; PipeDream goes on.",
         m = dials.get("m")
     );
     Live::of(text).note(note).drawn(vec![
-        ("1F1B; numbers are micro-batches", of("1f1b", dials)),
-        ("PipeDream; numbers: weight versions", now),
+        ("PipeDream; numbers: weight versions", each),
+        ("PipeDream-2BW; numbers: weight versions", double),
     ])
 }
 

@@ -70,7 +70,7 @@ fn outside(dials: &Dials) -> Live {
             t
         ),
         t!(
-            "Activations of this run fall from {before} to {after}, and no byte more is sent.",
+            "Activations of this run fall from {before} to {after}, and nothing more is sent.",
             before = gib(kept(0)),
             after = gib(kept(1))
         ),

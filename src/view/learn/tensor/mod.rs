@@ -168,7 +168,7 @@ fn cost(dials: &Dials) -> Live {
             share = show_percent(share)
         ),
         t!(
-            "Beyond the node they cross the network, with less bandwidth per rank and longer ways. That is why tensor parallelism ends there."
+            "Beyond the node they cross the network, with less bandwidth per rank and more latency. That is why tensor parallelism ends there."
         ),
         t!(
             "The bars show GPU time for the same work: a perfect cut would keep them equal. Narrow matrix products, which reach less of a GPU's peak, add to the cost."
