@@ -1,5 +1,5 @@
 //! The plan: how far the search is, the ranked layouts and why each beats the next, what of them is
-//! compared, maps, curves, answers, and the playbook's walk. Every button has a [`PlanCommand`].
+//! compared, maps, curves, answers, and the playbook's walk. Every button has a `PlanCommand`.
 
 mod compare;
 mod controls;
