@@ -5,12 +5,7 @@ use shardscope::core::search::Request;
 use std::time::Instant;
 
 fn of(model: &'static str, gpus: u64, global_batch: u64) -> Run {
-    Run {
-        model: Based::preset(model),
-        gpus,
-        global_batch,
-        ..Run::default()
-    }
+    Run { model: Based::preset(model), gpus, global_batch, ..Run::default() }
 }
 
 fn main() {
@@ -18,11 +13,7 @@ fn main() {
     let parts = &mut many_divisors.model.parts;
     (parts.layers, parts.heads, parts.kv_heads) = (Some(720), Some(720), Some(720));
     let lengths = (0..512u64).map(|i| 1024 + 512 * (i % 32)).collect();
-    let unequal = Run {
-        pp: 8,
-        microbatch_lengths: Some(lengths),
-        ..of("llama-3.1-8b", 1024, 4096)
-    };
+    let unequal = Run { pp: 8, microbatch_lengths: Some(lengths), ..of("llama-3.1-8b", 1024, 4096) };
     let searched = |name: &str, run: &Run| {
         let start = Instant::now();
         let Ok(mut request) = Request::new(run, &[], 20) else {
@@ -72,12 +63,7 @@ fn main() {
         ("Llama 3.1 70B on 1024 H100", "llama-3.1-70b", 1024, 1024),
         ("Llama 3.1 405B on 1024 H100", "llama-3.1-405b", 1024, 2048),
         ("Llama 3.1 405B on 4096 H100", "llama-3.1-405b", 4096, 2048),
-        (
-            "Llama 3.1 405B on 16384 H100 (aim 0.05 s)",
-            "llama-3.1-405b",
-            16384,
-            2048,
-        ),
+        ("Llama 3.1 405B on 16384 H100 (aim 0.05 s)", "llama-3.1-405b", 16384, 2048),
         ("DeepSeek-V3 on 2048 H100", "deepseek-v3", 2048, 15360),
     ] {
         searched(name, &of(model, gpus, batch));

@@ -43,18 +43,8 @@ fn reference() {
 /// Runs, and how many reports a second are aimed at; the second with its JSON.
 const RUNS: [(&str, &str, bool, f64); 5] = [
     ("Llama 3.1 8B, 64 GPUs (the default)", "", false, 150e3),
-    (
-        "Llama 3.1 405B, pp 16, m 256, JSON",
-        "model=llama-3.1-405b&gpus=1024&tp=8&pp=16&global_batch=2048",
-        true,
-        30e3,
-    ),
-    (
-        "Llama 3.1 405B, 16384 GPUs",
-        "model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048",
-        false,
-        0.0,
-    ),
+    ("Llama 3.1 405B, pp 16, m 256, JSON", "model=llama-3.1-405b&gpus=1024&tp=8&pp=16&global_batch=2048", true, 30e3),
+    ("Llama 3.1 405B, 16384 GPUs", "model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048", false, 0.0),
     (
         "GPT-3 175B, interleaved",
         "model=gpt-3-175b&gpus=1024&tp=8&pp=8&schedule=interleaved-1f1b&virtual_stages=4&global_batch=1536",
@@ -115,14 +105,8 @@ impl History {
     fn time(&mut self, name: &str, aim: f64, shown: fn(f64) -> f64, mut work: impl FnMut()) {
         let start = Instant::now();
         work();
-        let rounds = if start.elapsed() > 4 * LONG {
-            FEW
-        } else {
-            ROUNDS
-        };
-        let rounds: Vec<(f64, f64)> = (0..rounds)
-            .map(|_| (round(&mut work), round(&mut reference)))
-            .collect();
+        let rounds = if start.elapsed() > 4 * LONG { FEW } else { ROUNDS };
+        let rounds: Vec<(f64, f64)> = (0..rounds).map(|_| (round(&mut work), round(&mut reference))).collect();
         let seconds = median(rounds.iter().map(|(work, _)| *work).collect());
         let ratio = median(rounds.iter().map(|(work, fixed)| work / fixed).collect());
         let mut kept = self.before.lines().rev().filter_map(|line| {
@@ -130,18 +114,9 @@ impl History {
             let (kept, ratio) = rest.rsplit_once(',')?;
             (kept.trim_matches('"') == name).then(|| ratio.parse::<f64>().ok())?
         });
-        let change = kept.next().map_or(String::new(), |kept| {
-            format!("{:+.0} %", (ratio / kept - 1.0) * 100.0)
-        });
-        let aim = if aim > 0.0 {
-            format!("{aim:.0}")
-        } else {
-            String::new()
-        };
-        println!(
-            "{name:<40}{:>12.1}{aim:>10}{ratio:>12.4}{change:>10}",
-            shown(seconds)
-        );
+        let change = kept.next().map_or(String::new(), |kept| format!("{:+.0} %", (ratio / kept - 1.0) * 100.0));
+        let aim = if aim > 0.0 { format!("{aim:.0}") } else { String::new() };
+        println!("{name:<40}{:>12.1}{aim:>10}{ratio:>12.4}{change:>10}", shown(seconds));
         if let Some(commit) = &self.commit {
             // Writing to a String cannot fail.
             let _ = writeln!(self.now, "{commit},\"{name}\",{ratio:.4}");
@@ -153,18 +128,9 @@ impl History {
         let microseconds = |seconds| seconds * 1e6;
         let sizes = [(16, 32), (16, 256), (16, 4096), (4, 256), (64, 256)];
         println!("{:<40}{:>12}", "a report over m and pp", "us");
-        for id in [
-            "1f1b",
-            "gpipe",
-            "zb-v",
-            "dualpipe",
-            "hanayo",
-            "zb-auto",
-            "zb-v-auto",
-        ] {
+        for id in ["1f1b", "gpipe", "zb-v", "dualpipe", "hanayo", "zb-auto", "zb-v-auto"] {
             for (pp, m) in sizes {
-                let text =
-                    format!("model=gpt-3-175b&model.layers=128&gpus=64&tp=1&pp={pp}&schedule={id}");
+                let text = format!("model=gpt-3-175b&model.layers=128&gpus=64&tp=1&pp={pp}&schedule={id}");
                 let mut run: Run = link::decode(&text).run;
                 run.global_batch = m * (64 / pp);
                 if report(&run).is_err() {
@@ -181,12 +147,8 @@ impl History {
     fn over_gpus(&mut self) {
         println!("{:<40}{:>12}", "a plan of 405B over GPUs", "ms");
         for gpus in [1024, 4096, 16_384, 65_536] {
-            let run = Run {
-                model: Based::preset("llama-3.1-405b"),
-                gpus,
-                global_batch: gpus.max(2048),
-                ..Run::default()
-            };
+            let run =
+                Run { model: Based::preset("llama-3.1-405b"), gpus, global_batch: gpus.max(2048), ..Run::default() };
             self.time(
                 &format!("plan: 405B over {gpus} GPUs"),
                 0.0,
@@ -206,12 +168,7 @@ impl History {
         let Some(commit) = self.commit else { return };
         let mut kept = String::from("commit,what,ratio to the fixed loop\n");
         let own = format!("{commit},");
-        for line in self
-            .before
-            .lines()
-            .skip(1)
-            .filter(|line| !line.starts_with(&own))
-        {
+        for line in self.before.lines().skip(1).filter(|line| !line.starts_with(&own)) {
             kept.push_str(line);
             kept.push('\n');
         }
@@ -229,10 +186,7 @@ fn main() {
     }
     let mut history = History::read();
     let heads = |unit: &str| {
-        println!(
-            "{:<40}{unit:>12}{:>10}{:>12}{:>10}",
-            "native", "aim", "ratio", "change"
-        );
+        println!("{:<40}{unit:>12}{:>10}{:>12}{:>10}", "native", "aim", "ratio", "change");
     };
     heads("reports/s");
     for (name, text, json, aim) in RUNS {
@@ -257,20 +211,12 @@ fn main() {
         let Some(schedule) = schedule(id) else {
             continue;
         };
-        let spec = Spec {
-            virtual_stages: chunks,
-            ..Spec::new(schedule, ranks, microbatches)
-        };
+        let spec = Spec { virtual_stages: chunks, ..Spec::new(schedule, ranks, microbatches) };
         let durations = Durations::uniform(spec.stages(), 1.0, 1.0, 1.0).with_p2p(0.01);
-        history.time(
-            &format!("{id} {ranks} x {microbatches}, spans"),
-            aim,
-            ms,
-            || {
-                let built = build(black_box(&spec), &durations);
-                let _ = black_box(built.map(|built| time(&built.order, &durations)));
-            },
-        );
+        history.time(&format!("{id} {ranks} x {microbatches}, spans"), aim, ms, || {
+            let built = build(black_box(&spec), &durations);
+            let _ = black_box(built.map(|built| time(&built.order, &durations)));
+        });
     }
     heads("ms");
     for (name, run, aim) in plans() {
@@ -293,21 +239,13 @@ fn main() {
 
 /// Searches, and the milliseconds aimed at; `benches/plan.rs` says more of them.
 fn plans() -> [(&'static str, Run, f64); 3] {
-    let of = |model, gpus, global_batch| Run {
-        model: Based::preset(model),
-        gpus,
-        global_batch,
-        ..Run::default()
-    };
+    let of = |model, gpus, global_batch| Run { model: Based::preset(model), gpus, global_batch, ..Run::default() };
     let large = of("llama-3.1-405b", 16384, 2048);
     let mut many = of("llama-3.1-405b", 720_720, 2_882_880);
     let parts = &mut many.model.parts;
     (parts.layers, parts.heads, parts.kv_heads) = (Some(720), Some(720), Some(720));
     let lengths = (0..512_u64).map(|i| 1024 + 512 * (i % 32)).collect();
-    let unequal = Run {
-        microbatch_lengths: Some(lengths),
-        ..of("llama-3.1-8b", 1024, 4096)
-    };
+    let unequal = Run { microbatch_lengths: Some(lengths), ..of("llama-3.1-8b", 1024, 4096) };
     [
         ("plan: 405B, 16384 GPUs", large, 50.0),
         ("plan: 720 layers, 720720 GPUs", many, 1000.0),
@@ -319,14 +257,7 @@ fn plans() -> [(&'static str, Run, f64); 3] {
 fn measured() -> Request {
     let runs = (0..20).map(|at: u32| {
         let (gpus, tp) = (8 << (at % 4), 1 << (at / 4 % 3));
-        let run = Run {
-            gpus,
-            tp,
-            pp: 1,
-            seq_len: 4096 << (at / 12),
-            global_batch: 4 * gpus,
-            ..Run::default()
-        };
+        let run = Run { gpus, tp, pp: 1, seq_len: 4096 << (at / 12), global_batch: 4 * gpus, ..Run::default() };
         let slower = if at == 7 { 1.5 } else { 1.1 };
         let seconds = evaluate(&run).map_or(1.0, |of| of.report.step.time_s.0);
         Observation::step("", run, seconds * slower)

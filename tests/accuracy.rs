@@ -32,10 +32,8 @@ fn every_published_row_that_says_enough_is_computed() {
         rows.filter(|row| row.source().name.contains(name)).count()
     };
     assert_eq!((count("table 3") + count("table 4")), 232);
-    let held = bench
-        .rows
-        .iter()
-        .filter(|row| row.source().file == "throughput.csv" && row.source().kind == Kind::Fitted);
+    let held =
+        bench.rows.iter().filter(|row| row.source().file == "throughput.csv" && row.source().kind == Kind::Fitted);
     assert_eq!(held.count(), 234);
     assert_eq!((count("SimuMax peaks"), count("functional tests")), (19, 6));
     let reserved = count("torchtitan, Llama on") + count("129721") + count("Trainy");
@@ -43,10 +41,7 @@ fn every_published_row_that_says_enough_is_computed() {
     for source in SOURCES {
         assert!(count(source.name) > 0, "{}", source.name);
     }
-    let out_of_memory = bench
-        .rows
-        .iter()
-        .filter(|row| row.measured == Measured::RanOut);
+    let out_of_memory = bench.rows.iter().filter(|row| row.measured == Measured::RanOut);
     assert_eq!(bench.facts.len(), bench.rows.len() - out_of_memory.count());
     assert!(bench.facts.iter().all(|fact| fact.predicted > 0.0));
 }
@@ -84,10 +79,7 @@ fn the_bands_counted_here_are_those_that_the_verdict_shows() {
     let counted = verdict_bands(&bench().verdicts);
     for counted in counted {
         let shown = chance(Method::Detailed, counted.verdict);
-        assert_eq!(
-            (shown.like, shown.ran_out),
-            (counted.runs as u64, counted.ran_out as u64)
-        );
+        assert_eq!((shown.like, shown.ran_out), (counted.runs as u64, counted.ran_out as u64));
     }
 }
 
@@ -95,11 +87,8 @@ fn the_bands_counted_here_are_those_that_the_verdict_shows() {
 #[test]
 fn the_uneven_pipeline_on_h20_is_shown_as_the_miss_it_is() {
     let bench = bench();
-    let h20: Vec<_> = bench
-        .facts
-        .iter()
-        .filter(|fact| bench.rows[fact.row].source().name.starts_with("Uneven"))
-        .collect();
+    let h20: Vec<_> =
+        bench.facts.iter().filter(|fact| bench.rows[fact.row].source().name.starts_with("Uneven")).collect();
     let [even, uneven] = h20[..] else {
         panic!("two rows");
     };

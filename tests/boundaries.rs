@@ -12,9 +12,7 @@ use tokens::{Token, rust_files, tokens};
 
 /// The modules of `src/core`, the calculator, lowest first. A row may use the rows before it.
 const CORE: &[Row] = &[
-    Row::related(&[
-        "units", "sort", "statics", "message", "source", "issue", "explain",
-    ]),
+    Row::related(&["units", "sort", "statics", "message", "source", "issue", "explain"]),
     Row::related(&["model", "cluster"]),
     Row::related(&["run"]),
     // What one of these needs of another is passed to it as numbers.
@@ -25,12 +23,8 @@ const CORE: &[Row] = &[
 ];
 
 /// The layers of `src`.
-const LAYERS: &[Row] = &[
-    Row::related(&["core"]),
-    Row::related(&["view"]),
-    Row::related(&["io"]),
-    Row::related(&["web", "main", "api"]),
-];
+const LAYERS: &[Row] =
+    &[Row::related(&["core"]), Row::related(&["view"]), Row::related(&["io"]), Row::related(&["web", "main", "api"])];
 
 /// Crates that need a browser, and the only modules that may name them.
 const BROWSER_CRATES: &[&str] = &[
@@ -54,17 +48,11 @@ struct Row {
 
 impl Row {
     const fn related(modules: &'static [&'static str]) -> Self {
-        Self {
-            modules,
-            related: true,
-        }
+        Self { modules, related: true }
     }
 
     const fn separate(modules: &'static [&'static str]) -> Self {
-        Self {
-            modules,
-            related: false,
-        }
+        Self { modules, related: false }
     }
 }
 
@@ -98,17 +86,11 @@ struct Checker {
 
 impl Checker {
     const fn new(order: &'static [Row]) -> Self {
-        Self {
-            order,
-            wrong: Vec::new(),
-            related: BTreeMap::new(),
-        }
+        Self { order, wrong: Vec::new(), related: BTreeMap::new() }
     }
 
     fn row_of(&self, module: &str) -> Option<usize> {
-        self.order
-            .iter()
-            .position(|row| row.modules.contains(&module))
+        self.order.iter().position(|row| row.modules.contains(&module))
     }
 
     /// Reads a file; `name` is its path below `src`, with slashes.
@@ -141,18 +123,13 @@ impl Checker {
             return;
         }
         let (Some(low), Some(high)) = (self.row_of(from), self.row_of(to)) else {
-            self.wrong.push(format!(
-                "{place}: `crate::{to}` is no module: name the one that holds it"
-            ));
+            self.wrong.push(format!("{place}: `crate::{to}` is no module: name the one that holds it"));
             return;
         };
         if high > low {
-            self.wrong
-                .push(format!("{place}: `{from}` is below `{to}`, and names it"));
+            self.wrong.push(format!("{place}: `{from}` is below `{to}`, and names it"));
         } else if high == low && self.order[low].related {
-            self.related
-                .entry((from.to_owned(), to.to_owned()))
-                .or_insert_with(|| place.to_owned());
+            self.related.entry((from.to_owned(), to.to_owned())).or_insert_with(|| place.to_owned());
         } else if high == low {
             self.wrong.push(format!(
                 "{place}: `{from}` and `{to}` may not use each other: pass numbers, join them in report"
@@ -180,9 +157,7 @@ impl Checker {
             if from < to
                 && let Some(back) = self.related.get(&(to.clone(), from.clone()))
             {
-                self.wrong.push(format!(
-                    "{place}: `{from}` names `{to}`, which names it back at {back}"
-                ));
+                self.wrong.push(format!("{place}: `{from}` names `{to}`, which names it back at {back}"));
             }
         }
         self.wrong
@@ -269,26 +244,14 @@ fn verdict(order: &'static [Row], files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn a_planted_violation_is_found_with_its_line() {
     for (name, text, says) in [
-        (
-            "units.rs",
-            "\nuse crate::run::Run;",
-            "src/units.rs:2: `units` is below `run`",
-        ),
-        (
-            "units.rs",
-            "fn f() -> crate::report::Report {}",
-            "src/units.rs:1: ",
-        ),
+        ("units.rs", "\nuse crate::run::Run;", "src/units.rs:2: `units` is below `run`"),
+        ("units.rs", "fn f() -> crate::report::Report {}", "src/units.rs:1: "),
         (
             "memory/detailed.rs",
             "use crate::{\n  units::Bytes,\n  pipeline::{order, run},\n};",
             "detailed.rs:3: `memory` and `pipeline` may not",
         ),
-        (
-            "model/mod.rs",
-            "use super::run::Run;",
-            "src/model/mod.rs:1: ",
-        ),
+        ("model/mod.rs", "use super::run::Run;", "src/model/mod.rs:1: "),
         (
             "model/mla.rs",
             "mod tests {\n use super::super::super::report::Figure;\n}",
@@ -299,37 +262,17 @@ fn a_planted_violation_is_found_with_its_line() {
             "#[cfg(test)]\nmod tests {\n    use crate::accuracy::Row;\n    use crate::view::node;\n}",
             "src/search/mod.rs:4: `crate::view` is no module",
         ),
-        (
-            "search/mod.rs",
-            "type Context = web_sys::CanvasRenderingContext2d;",
-            "names `web_sys`",
-        ),
-        (
-            "lib.rs",
-            "use leptos::prelude::*;",
-            "src/lib.rs:1: `lib` names `leptos`",
-        ),
+        ("search/mod.rs", "type Context = web_sys::CanvasRenderingContext2d;", "names `web_sys`"),
+        ("lib.rs", "use leptos::prelude::*;", "src/lib.rs:1: `lib` names `leptos`"),
         ("units.rs", "use crate::Run;", "`crate::Run` is no module"),
         ("kitchen.rs", "", "src/kitchen.rs:1: `kitchen` has no place"),
-        (
-            "units.rs",
-            "const A: char = '\"'; const B: &str = r#\"\"#;\nuse crate::run::Run;",
-            "src/units.rs:2: ",
-        ),
+        ("units.rs", "const A: char = '\"'; const B: &str = r#\"\"#;\nuse crate::run::Run;", "src/units.rs:2: "),
     ] {
         let wrong = verdict(CORE, &[(name, text)]);
-        assert!(
-            wrong.len() == 1 && wrong[0].contains(says),
-            "{text}: {wrong:?}"
-        );
+        assert!(wrong.len() == 1 && wrong[0].contains(says), "{text}: {wrong:?}");
     }
-    let both_ways = verdict(
-        CORE,
-        &[
-            ("model/mod.rs", "use crate::cluster::Gpu;"),
-            ("cluster/mod.rs", "use crate::model::Model;"),
-        ],
-    );
+    let both_ways =
+        verdict(CORE, &[("model/mod.rs", "use crate::cluster::Gpu;"), ("cluster/mod.rs", "use crate::model::Model;")]);
     assert_eq!(both_ways.len(), 1, "{both_ways:?}");
 }
 
@@ -338,30 +281,15 @@ fn what_is_allowed_is_not_reported() {
     let wrong = verdict(
         CORE,
         &[
-            (
-                "lib.rs",
-                "pub mod units;\npub mod run;\npub use crate::report::report;",
-            ),
-            (
-                "explain.rs",
-                "use crate::units::Bytes;\nuse crate::source::Source;",
-            ),
-            (
-                "run/mod.rs",
-                "mod registry;\nuse crate::{model, cluster::{Gpu, run}};\nuse self::registry::Field;",
-            ),
-            (
-                "run/registry.rs",
-                "use super::Run;\nmod tests { use super::super::Run; use super::*; }",
-            ),
+            ("lib.rs", "pub mod units;\npub mod run;\npub use crate::report::report;"),
+            ("explain.rs", "use crate::units::Bytes;\nuse crate::source::Source;"),
+            ("run/mod.rs", "mod registry;\nuse crate::{model, cluster::{Gpu, run}};\nuse self::registry::Field;"),
+            ("run/registry.rs", "use super::Run;\nmod tests { use super::super::Run; use super::*; }"),
             (
                 "units.rs",
                 "//! See [`crate::run`].\n/* crate::run /* leptos */ */\nfn f<'a>(s: &'a str) { g(\"crate::run\", 'a', '\\''); }",
             ),
-            (
-                "report.rs",
-                "use crate::memory::a;\nuse crate::pipeline::b;\npub(crate) fn f() {}",
-            ),
+            ("report.rs", "use crate::memory::a;\nuse crate::pipeline::b;\npub(crate) fn f() {}"),
         ],
     );
     assert!(wrong.is_empty(), "{wrong:?}");
@@ -370,18 +298,9 @@ fn what_is_allowed_is_not_reported() {
 #[test]
 fn the_view_is_below_the_page() {
     let allowed = [
-        (
-            "web/mod.rs",
-            "use leptos::prelude::*;\nuse crate::{view, core::report::Report};",
-        ),
-        (
-            "main.rs",
-            "fn main() { leptos::mount::mount_to_body(shardscope::web::App); }",
-        ),
-        (
-            "io/mod.rs",
-            "use crate::view::node;\nuse crate::core::run::Run;",
-        ),
+        ("web/mod.rs", "use leptos::prelude::*;\nuse crate::{view, core::report::Report};"),
+        ("main.rs", "fn main() { leptos::mount::mount_to_body(shardscope::web::App); }"),
+        ("io/mod.rs", "use crate::view::node;\nuse crate::core::run::Run;"),
     ];
     let wrong = verdict(LAYERS, &allowed);
     assert!(wrong.is_empty(), "{wrong:?}");

@@ -10,8 +10,8 @@ mod common;
 
 use shardscope::core::accuracy::{FILES, Measured};
 use shardscope::core::calibrate::{
-    Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, Standing, TIGHT, WIDE, fit,
-    leave_one_out, mixture, posterior, spread,
+    Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, Standing, TIGHT, WIDE, fit, leave_one_out,
+    mixture, posterior, spread,
 };
 use shardscope::core::report::{FOUR_OF_FIVE, evaluate};
 use shardscope::core::run::{MULTIPLIERS, Multiplier, Recompute, Run, Vector};
@@ -48,11 +48,7 @@ struct Row {
 
 impl Row {
     fn datum(&self) -> Datum<'_> {
-        Datum {
-            components: &self.components,
-            log_seconds: self.log_seconds,
-            sigma: NOISE,
-        }
+        Datum { components: &self.components, log_seconds: self.log_seconds, sigma: NOISE }
     }
     fn error(&self, log: f64) -> f64 {
         ((log - self.log_seconds).exp() - 1.0).abs()
@@ -70,9 +66,7 @@ fn runs() -> &'static [Vec<(Run, f64)>] {
         let mut all = BTreeMap::new();
         for row in FILES.iter().flat_map(|file| common::evidence(file)) {
             let name = row.source().name;
-            let source = SOURCES
-                .iter()
-                .position(|(begin, _)| name.starts_with(begin));
+            let source = SOURCES.iter().position(|(begin, _)| name.starts_with(begin));
             if let (Some(source), Measured::Step(seconds)) = (source, row.measured) {
                 let of: &mut Vec<_> = all.entry(source).or_default();
                 of.push((row.run, seconds));
@@ -146,30 +140,18 @@ fn protocol(rows: &[Row], method: Method, unknown: bool, k: usize, draws: usize)
     let (mut error, mut held, mut count) = (0.0, 0.0, 0.0);
     for _ in 0..draws {
         let chosen = random.choose(k, rows.len());
-        let start: Vector = std::array::from_fn(|at| {
-            if unknown {
-                WIDE[at] * random.normal()
-            } else {
-                0.0
-            }
-        });
+        let start: Vector = std::array::from_fn(|at| if unknown { WIDE[at] * random.normal() } else { 0.0 });
         let data: Vec<Datum> = chosen.iter().map(|at| rows[*at].datum()).collect();
         let found = fitted(method, &data, &start);
-        let mut scales: Vec<f64> = data
-            .iter()
-            .map(|datum| datum.log_seconds - datum.components.log_seconds(&start).0)
-            .collect();
+        let mut scales: Vec<f64> =
+            data.iter().map(|datum| datum.log_seconds - datum.components.log_seconds(&start).0).collect();
         scales.sort_by(f64::total_cmp);
         let median = if scales.is_empty() {
             0.0
         } else {
             f64::midpoint(scales[(scales.len() - 1) / 2], scales[scales.len() / 2])
         };
-        let noise = if unknown || method != Method::Mixture {
-            NOISE
-        } else {
-            spread(&data, &leave_one_out(&data))
-        };
+        let noise = if unknown || method != Method::Mixture { NOISE } else { spread(&data, &leave_one_out(&data)) };
         for (at, row) in rows.iter().enumerate() {
             if chosen.contains(&at) {
                 continue;
@@ -223,10 +205,7 @@ fn the_whole_protocol_meets_its_aims() {
         println!("{name}: mean error % (80 % range holds %) at k = {KS:?}");
         let line = line(method, unknown, draws);
         for (index, cells) in line.iter().enumerate() {
-            let cells: Vec<String> = cells
-                .iter()
-                .map(|(error, held)| format!("{error:5.1} ({held:3.0})"))
-                .collect();
+            let cells: Vec<String> = cells.iter().map(|(error, held)| format!("{error:5.1} ({held:3.0})")).collect();
             let cells = cells.join(" ");
             let rows = source(index).len();
             println!("  {:<32} {rows:>3} rows {cells}", SOURCES[index].0);
@@ -235,25 +214,14 @@ fn the_whole_protocol_meets_its_aims() {
         println!("  mean {:.1?}", [0, 1, 2, 3, 4, 5].map(mean));
         lines.push((mean(1), mean(4), line));
     }
-    let [
-        _,
-        (_, _, tight),
-        (at_1, at_5, mixture),
-        (_, _, scale),
-        (_, _, unknown),
-    ] = &lines[..]
-    else {
+    let [_, (_, _, tight), (at_1, at_5, mixture), (_, _, scale), (_, _, unknown)] = &lines[..] else {
         panic!("five lines");
     };
     assert!(*at_1 <= 10.3 && *at_5 <= 7.4, "{at_1} {at_5}");
     for table in [0, 1] {
         let none = tight[table][0].0;
         for (error, _) in tight[table] {
-            assert!(
-                error <= none + 0.5,
-                "tight, table {}: {error} {none}",
-                table + 3
-            );
+            assert!(error <= none + 0.5, "tight, table {}: {error} {none}", table + 3);
         }
         assert!(unknown[table][4].0 <= 0.85 * scale[table][4].0);
     }
@@ -290,9 +258,7 @@ fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
         [2, 3, 4, 5].map(evidence).iter().sum()
     };
     let [half, own, twice] = [0.5, 1.0, 2.0].map(of);
-    println!(
-        "logarithm of the evidence, half, own and twice the widths: {half:.2} {own:.2} {twice:.2}"
-    );
+    println!("logarithm of the evidence, half, own and twice the widths: {half:.2} {own:.2} {twice:.2}");
     assert!(own >= half && own >= twice);
 }
 
@@ -302,10 +268,7 @@ fn one_run_teaches_a_source_of_one_recipe() {
     for index in [7, 9] {
         let of = |k| protocol(source(index), Method::Mixture, false, k, 20).0;
         let (before, after) = (of(0), of(1));
-        println!(
-            "{}: {before:.1} % before, {after:.1} % after a run",
-            SOURCES[index].0
-        );
+        println!("{}: {before:.1} % before, {after:.1} % after a run", SOURCES[index].0);
         assert!(after < 0.7 * before || before < 5.0 && after <= before);
     }
 }
@@ -316,10 +279,7 @@ fn constants_beat_a_scale_where_nothing_was_fitted() {
     for index in [0, 6] {
         let of = |method| protocol(source(index), method, true, 5, 20).0;
         let (scale, constants) = (of(Method::Scale), of(Method::Mixture));
-        println!(
-            "{}: scale {scale:.1} %, constants {constants:.1} %",
-            SOURCES[index].0
-        );
+        println!("{}: scale {scale:.1} %, constants {constants:.1} %", SOURCES[index].0);
         assert!(constants < scale);
     }
 }
@@ -328,11 +288,8 @@ fn constants_beat_a_scale_where_nothing_was_fitted() {
 #[test]
 fn a_fit_ends_where_its_components_are_exact() {
     for rows in [source(0), source(6)] {
-        let observations: Vec<Observation> = rows
-            .iter()
-            .take(3)
-            .map(|row| Observation::step("", row.run.clone(), row.log_seconds.exp()))
-            .collect();
+        let observations: Vec<Observation> =
+            rows.iter().take(3).map(|row| Observation::step("", row.run.clone(), row.log_seconds.exp())).collect();
         let fit = fit(&observations).unwrap();
         for (standing, row) in fit.standings.iter().zip(rows) {
             let mut run = row.run.clone();
@@ -382,23 +339,13 @@ fn a_network_four_times_slower_is_found_by_runs_that_use_it() {
     let fit = fit(&observations).unwrap();
     let lesson = |kind: Multiplier| fit.lessons[kind as usize];
     assert!(lesson(Multiplier::Network).informed);
-    assert!(
-        lesson(Multiplier::Network).factor > 2.5,
-        "{:?}",
-        lesson(Multiplier::Network)
-    );
+    assert!(lesson(Multiplier::Network).factor > 2.5, "{:?}", lesson(Multiplier::Network));
     assert!((0.9..1.1).contains(&lesson(Multiplier::Gemm).factor));
     assert!(!lesson(Multiplier::Loader).informed);
     assert!(fit.standings.iter().all(|run| !run.stands_out()));
     // And a prediction of another layout is nearer than without.
     let mut other = Run::default();
-    (
-        other.tp,
-        other.pp,
-        other.zero,
-        other.gpus,
-        other.global_batch,
-    ) = (4, 1, 3, 256, 256);
+    (other.tp, other.pp, other.zero, other.gpus, other.global_batch) = (4, 1, 3, 256, 256);
     let seconds = |means: Option<Vec<f64>>| {
         let mut run = other.clone();
         run.profile.means = means;
@@ -417,11 +364,7 @@ fn the_run_with_a_slow_node_stands_out() {
         .iter()
         .zip([8, 16, 32, 64, 128])
         .map(|(slower, gpus)| {
-            let run = Run {
-                gpus,
-                global_batch: 4 * gpus,
-                ..Run::default()
-            };
+            let run = Run { gpus, global_batch: 4 * gpus, ..Run::default() };
             let seconds = evaluate(&run).unwrap().report.step.time_s.0;
             Observation::step("", run, seconds * slower)
         })
@@ -434,11 +377,7 @@ fn the_run_with_a_slow_node_stands_out() {
 /// Runs on 8 and 16 GPUs that took `times` as long as the model says.
 fn two(times: [f64; 2]) -> Vec<Standing> {
     let one = |(slower, gpus): (f64, u64)| {
-        let run = Run {
-            gpus,
-            global_batch: 4 * gpus,
-            ..Run::default()
-        };
+        let run = Run { gpus, global_batch: 4 * gpus, ..Run::default() };
         let seconds = evaluate(&run).unwrap().report.step.time_s.0;
         Observation::step("", run, seconds * slower)
     };
@@ -450,12 +389,7 @@ fn two(times: [f64; 2]) -> Vec<Standing> {
 /// are, and which is wrong is left open.
 #[test]
 fn of_two_runs_that_disagree_the_odd_one_is_named_where_it_can_be_told() {
-    let out = |times: [f64; 2]| {
-        two(times)
-            .iter()
-            .map(Standing::stands_out)
-            .collect::<Vec<_>>()
-    };
+    let out = |times: [f64; 2]| two(times).iter().map(Standing::stands_out).collect::<Vec<_>>();
     assert_eq!(out([1.0, 1.8]), [false, true]);
     assert_eq!(out([1.75, 0.98]), [true, false]);
     assert_eq!(out([1.02, 0.97]), [false, false]);
@@ -467,28 +401,18 @@ fn of_two_runs_that_disagree_the_odd_one_is_named_where_it_can_be_told() {
 #[test]
 fn a_wrong_setting_is_named_as_what_would_explain_the_run() {
     let stated = Run::default();
-    let real = Run {
-        recompute: Recompute::Full,
-        ..Run::default()
-    };
+    let real = Run { recompute: Recompute::Full, ..Run::default() };
     let memory = evaluate(&real).unwrap().report.memory;
     let allocated = memory.per_stage[memory.peak_stage].allocated().gib();
     let observation = Observation {
         step_s: None,
-        peaks: vec![Peak {
-            kind: MemoryKind::Allocated,
-            gib: allocated,
-        }],
+        peaks: vec![Peak { kind: MemoryKind::Allocated, gib: allocated }],
         ..Observation::step("", stated, 1.0)
     };
     let fit = fit(&[observation]).unwrap();
     let of = &fit.memory.allocated[0];
     assert!(of.is_wrong() && fit.memory.runs == 0);
-    assert!(
-        of.suspects
-            .iter()
-            .any(|suspect| (&*suspect.key, &*suspect.value) == ("recompute", "full"))
-    );
+    assert!(of.suspects.iter().any(|suspect| (&*suspect.key, &*suspect.value) == ("recompute", "full")));
 }
 
 /// Reserved over allocated and what the driver shows beside it move the need of every other run.
@@ -499,18 +423,11 @@ fn a_measured_process_of_two_gib_more_is_learned() {
     let need = memory.need_bytes.gib();
     let observation = Observation {
         step_s: None,
-        peaks: vec![Peak {
-            kind: MemoryKind::Device,
-            gib: need + 2.0,
-        }],
+        peaks: vec![Peak { kind: MemoryKind::Device, gib: need + 2.0 }],
         ..Observation::step("", run.clone(), 1.0)
     };
     let fit = fit(&[observation]).unwrap();
-    assert!(
-        (1.5..2.0).contains(&fit.memory.overhead_gib),
-        "{}",
-        fit.memory.overhead_gib
-    );
+    assert!((1.5..2.0).contains(&fit.memory.overhead_gib), "{}", fit.memory.overhead_gib);
     let mut learned = run;
     learned.profile = fit.profile(None, None);
     let after = evaluate(&learned).unwrap().report.memory.need_bytes.gib();
@@ -524,11 +441,7 @@ fn a_profile_travels_in_a_link_and_narrows_the_range() {
     let alone = evaluate(&run).unwrap().report.step;
     let observations: Vec<Observation> = [8, 16, 32, 64]
         .map(|gpus| {
-            let run = Run {
-                gpus,
-                global_batch: 4 * gpus,
-                ..Run::default()
-            };
+            let run = Run { gpus, global_batch: 4 * gpus, ..Run::default() };
             let seconds = evaluate(&run).unwrap().report.step.time_s.0;
             Observation::step("", run, seconds * 1.1)
         })
@@ -537,11 +450,7 @@ fn a_profile_travels_in_a_link_and_narrows_the_range() {
     let mut with = run.clone();
     with.profile = fit.profile(Some("our H100, NeMo 25.07"), run.gpu.base);
     let link = encode(&with);
-    assert!(
-        link.len() - encode(&run).len() <= 300,
-        "{} {link}",
-        link.len()
-    );
+    assert!(link.len() - encode(&run).len() <= 300, "{} {link}", link.len());
     assert_eq!(decode(&link).run, with);
     assert_eq!(Run::from_value(&with.to_value()).unwrap(), with);
     let step = evaluate(&with).unwrap().report.step;

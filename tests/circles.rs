@@ -32,26 +32,16 @@ struct Program(BTreeMap<Names, File>);
 #[test]
 fn no_files_import_each_other_in_a_circle() {
     let circle = Program::read().circle();
-    assert!(
-        circle.is_none(),
-        "{}",
-        circle.unwrap_or_default().join(" -> ")
-    );
+    assert!(circle.is_none(), "{}", circle.unwrap_or_default().join(" -> "));
 }
 
 #[test]
 fn circles_are_found_over_names_that_are_handed_on() {
     let mut program = Program::default();
     let files = [
-        (
-            "a",
-            "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}",
-        ),
+        ("a", "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}"),
         ("a::b", "use super::c; pub struct Of; fn f() { c::g() }"),
-        (
-            "a::c",
-            "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }",
-        ),
+        ("a::c", "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }"),
         ("d", "use crate::a::{b::{Of as Other}}; pub fn h() {}"),
     ];
     for (module, _) in files {
@@ -101,10 +91,7 @@ impl Program {
         while at < words.len() {
             match words[at] {
                 "pub" if words.get(at + 1) == Some(&"(") => {
-                    at += words[at..]
-                        .iter()
-                        .position(|word| *word == ")")
-                        .unwrap_or(0);
+                    at += words[at..].iter().position(|word| *word == ")").unwrap_or(0);
                     public = true;
                 }
                 "pub" => public = true,
@@ -140,9 +127,7 @@ impl Program {
     fn whole(&self, module: &Names, mut path: Names) -> Option<Names> {
         let mut base = module.clone();
         match path[0].as_str() {
-            "crate" => base.truncate(usize::from(
-                module.first().is_some_and(|first| first == "core"),
-            )),
+            "crate" => base.truncate(usize::from(module.first().is_some_and(|first| first == "core"))),
             "self" => {}
             "super" => {
                 while path.first().is_some_and(|name| name == "super") {
@@ -216,30 +201,18 @@ impl Program {
         }
         let mut way = vec![*left.keys().next()?];
         loop {
-            let next = left[way[way.len() - 1]]
-                .iter()
-                .find(|need| left.contains_key(*need))?;
+            let next = left[way[way.len() - 1]].iter().find(|need| left.contains_key(*need))?;
             let first = way.iter().position(|one| one == next);
             way.push(next);
             if let Some(first) = first {
-                return Some(
-                    way[first..]
-                        .iter()
-                        .map(|module| module.join("::"))
-                        .collect(),
-                );
+                return Some(way[first..].iter().map(|module| module.join("::")).collect());
             }
         }
     }
 }
 
 /// Reads a `use` tree behind `before` from `at` on: names and paths; returns where it ends.
-fn tree(
-    words: &[&str],
-    mut at: usize,
-    before: &[String],
-    found: &mut Vec<(String, Names)>,
-) -> usize {
+fn tree(words: &[&str], mut at: usize, before: &[String], found: &mut Vec<(String, Names)>) -> usize {
     let mut path = before.to_vec();
     loop {
         match words.get(at).copied() {

@@ -103,10 +103,7 @@ fn errors(ratios: &[f64]) -> (usize, f64, f64, f64) {
 /// Prints the errors of `rows` as fitted and with their source left out; the second mean, and the share in the range.
 fn show(name: &str, of: &[&Row], all: &[Row]) -> (f64, f64) {
     let fitted: Vec<f64> = of.iter().map(|row| row.error.exp()).collect();
-    let without: Vec<f64> = of
-        .iter()
-        .map(|row| row.without_its_source(all).exp())
-        .collect();
+    let without: Vec<f64> = of.iter().map(|row| row.without_its_source(all).exp()).collect();
     let inside = of.iter().zip(&without).filter(|(row, ratio)| {
         let range = range(&row.scenario);
         let measured = 1.0 / **ratio;
@@ -143,15 +140,8 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
     let mut classes: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         let scenario = &row.scenario;
-        let ffn = if scenario.model.moe.is_some() {
-            "experts"
-        } else {
-            "dense"
-        };
-        let (stack, products) = (
-            scenario.run.stack.preset_row().choice.id,
-            Products::of(scenario),
-        );
+        let ffn = if scenario.model.moe.is_some() { "experts" } else { "dense" };
+        let (stack, products) = (scenario.run.stack.preset_row().choice.id, Products::of(scenario));
         let class = format!("{stack}, {products:?}, {ffn}");
         classes.entry(class).or_default().push(row);
         let kind = match (ffn, products) {
@@ -169,22 +159,14 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
         if !pooled && inside < 0.8 {
             missed.push(format!("{class}: {inside:.2} in the range"));
         }
-        let aims = [
-            ("all dense bf16", 0.08),
-            ("all dense fp8", 0.09),
-            ("all experts", 0.12),
-            ("all NVFP4", 0.08),
-        ];
+        let aims = [("all dense bf16", 0.08), ("all dense fp8", 0.09), ("all experts", 0.12), ("all NVFP4", 0.08)];
         let aim = aims.iter().find(|(name, _)| name == class);
         if let Some((_, aim)) = aim.filter(|(_, aim)| mean > *aim) {
             missed.push(format!("{class}: {mean:.3}, not {aim}"));
         }
     }
     for row in RANGES {
-        let of: Vec<&Row> = rows
-            .iter()
-            .filter(|run| range(&run.scenario).of == row.of)
-            .collect();
+        let of: Vec<&Row> = rows.iter().filter(|run| range(&run.scenario).of == row.of).collect();
         if row.products.is_some() {
             let (_, inside) = show(row.of, &of, rows);
             if of.len() < 10 || inside < 0.8 {
@@ -202,11 +184,7 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
     }
     assert!(missed.is_empty(), "{missed:#?}");
     for source in shardscope::core::accuracy::SOURCES {
-        assert!(
-            source.run.contains("stack") || source.run.contains("{release}"),
-            "{}",
-            source.name
-        );
+        assert!(source.run.contains("stack") || source.run.contains("{release}"), "{}", source.name);
     }
 }
 
@@ -214,14 +192,10 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
 #[test]
 fn runs_of_llm_foundry_at_16k_tokens_and_longer_are_met_to_12_percent() {
     for source in ["MPT on A100", "MPT on H100"] {
-        let long = rows()
-            .iter()
-            .filter(|row| row.source.contains(source) && row.scenario.run.seq_len >= 16_384);
+        let long = rows().iter().filter(|row| row.source.contains(source) && row.scenario.run.seq_len >= 16_384);
         let ratios: Vec<f64> = long.map(|row| row.error.exp()).collect();
         let (count, mean, bias, worst) = errors(&ratios);
-        println!(
-            "{source}, 16k and longer: {count} runs, mean {mean:.3}, bias {bias:+.3}, worst {worst:.3}"
-        );
+        println!("{source}, 16k and longer: {count} runs, mean {mean:.3}, bias {bias:+.3}, worst {worst:.3}");
         assert!(count > 0 && mean < 0.12, "{source}: {mean}");
     }
 }
@@ -230,9 +204,7 @@ fn runs_of_llm_foundry_at_16k_tokens_and_longer_are_met_to_12_percent() {
 #[test]
 fn nvidias_runs_on_h100_are_met_to_10_percent() {
     let rows = rows();
-    let of = rows
-        .iter()
-        .filter(|row| row.source.starts_with("NVIDIA dgxc"));
+    let of = rows.iter().filter(|row| row.source.starts_with("NVIDIA dgxc"));
     let ratios: Vec<f64> = of.map(|row| row.error.exp()).collect();
     let (count, mean, ..) = errors(&ratios);
     println!("NVIDIA dgxc: {count} runs, mean {mean:.3}");

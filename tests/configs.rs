@@ -13,9 +13,7 @@ fn a_file_of_every_model_of_2026_gives_its_preset() {
     let mut count = 0;
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
-        let Some(Value::Text(id)) = row.get("preset") else {
-            panic!("no preset")
-        };
+        let Some(Value::Text(id)) = row.get("preset") else { panic!("no preset") };
         let read = config::read(row.get("config").unwrap());
         let read = read.unwrap_or_else(|issues| panic!("{id}: {issues:?}"));
         let mut ours = read.model().resolve().unwrap();
@@ -27,12 +25,7 @@ fn a_file_of_every_model_of_2026_gives_its_preset() {
         (ours.ffn, ours.head_dim, ours.kv_heads) = (preset.ffn, preset.head_dim, preset.kv_heads);
         ours.mtp_modules = preset.mtp_modules;
         assert_eq!(ours, preset, "{id}");
-        let run = Run {
-            model: read.model(),
-            tp: 1,
-            pp: 1,
-            ..Run::default()
-        };
+        let run = Run { model: read.model(), tp: 1, pp: 1, ..Run::default() };
         assert!(Scenario::new(&run).is_ok(), "{id}");
         count += 1;
     }

@@ -22,29 +22,17 @@ fn allowed() -> BTreeSet<String> {
     let text = root("deny.toml");
     let list = text.split_once("\nallow = [").unwrap().1;
     let list = list.split_once(']').unwrap().0;
-    list.split(',')
-        .map(|id| id.trim().trim_matches('"').to_owned())
-        .collect()
+    list.split(',').map(|id| id.trim().trim_matches('"').to_owned()).collect()
 }
 
 /// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
 fn may(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let clean = expression.replace(['(', ')'], "").replace('/', " OR ");
-    clean
-        .split(" AND ")
-        .all(|part| part.split(" OR ").any(|id| allowed.contains(id.trim())))
+    clean.split(" AND ").all(|part| part.split(" OR ").any(|id| allowed.contains(id.trim())))
 }
 
 fn metadata() -> Json {
-    let arguments = [
-        "metadata",
-        "--locked",
-        "--offline",
-        "--format-version",
-        "1",
-        "--features",
-        "ui",
-    ];
+    let arguments = ["metadata", "--locked", "--offline", "--format-version", "1", "--features", "ui"];
     let platform = ["--filter-platform", "wasm32-unknown-unknown"];
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -71,11 +59,7 @@ fn every_crate_has_a_licence_that_is_allowed() {
     };
     for package in packages {
         let licence = package["license"].as_str().unwrap_or("none");
-        assert!(
-            may(licence, &allowed),
-            "{}: {licence} is not in deny.toml",
-            package["name"]
-        );
+        assert!(may(licence, &allowed), "{}: {licence} is not in deny.toml", package["name"]);
     }
     let nodes = all["resolve"]["nodes"].as_array().unwrap();
     let mut linked = BTreeSet::new();
@@ -97,10 +81,7 @@ fn every_crate_has_a_licence_that_is_allowed() {
         "dependencies: the page is built from {crates} crates, all in all {} are locked",
         root("Cargo.lock").matches("[[package]]").count() - 1
     );
-    assert!(
-        crates <= MAX_CRATES,
-        "{crates} crates, {MAX_CRATES} are meant"
-    );
+    assert!(crates <= MAX_CRATES, "{crates} crates, {MAX_CRATES} are meant");
 }
 
 #[test]
@@ -112,9 +93,7 @@ fn every_crate_comes_from_one_registry_with_a_checksum() {
         if name.starts_with("name = \"shardscope") {
             continue;
         }
-        let source = package
-            .lines()
-            .find_map(|line| line.strip_prefix("source = "));
+        let source = package.lines().find_map(|line| line.strip_prefix("source = "));
         let source = source.unwrap_or_else(|| panic!("{name} comes from a folder"));
         assert!(source.starts_with("\"registry+"), "{name}: {source}");
         assert!(package.contains("\nchecksum = "), "{name} has no checksum");
@@ -134,10 +113,7 @@ fn npms_packages_are_few_exact_and_harmless() {
         assert!(package["hasInstallScript"] != true, "{path} runs a script");
         let licence = package["license"].as_str().unwrap();
         // axe-core is MPL-2.0: a tool of the tests, unchanged here.
-        assert!(
-            licence == "MPL-2.0" || may(licence, &allowed),
-            "{path}: {licence}"
-        );
+        assert!(licence == "MPL-2.0" || may(licence, &allowed), "{path}: {licence}");
     }
     println!("dependencies: {} npm packages", packages.len() - 1);
     assert!(packages.len() <= 8);

@@ -7,18 +7,13 @@ use shardscope::core::report::report;
 use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
-use shardscope::io::dialect::{
-    DIALECTS, dialect, entries, not_said, settings_reader::SettingsReader,
-};
+use shardscope::io::dialect::{DIALECTS, dialect, entries, not_said, settings_reader::SettingsReader};
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::read;
 use shardscope::io::link;
 use std::cell::Cell;
 
-const STAMP: Stamp = Stamp {
-    date: "2026-11-21",
-    address: "https://example.org/x/",
-};
+const STAMP: Stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
 
 /// A Run in words, understood.
 fn run(json: &str) -> Run {
@@ -28,7 +23,8 @@ fn run(json: &str) -> Run {
 /// Every model preset on one GPU type after the other, in a layout that works for it.
 fn presets() -> impl Iterator<Item = Run> {
     MODELS.iter().zip(GPUS.iter().cycle()).map(|(model, gpu)| {
-        let (pp, experts) = (if model.architecture.layers.is_multiple_of(4) { 4 } else { 1 }, model.architecture.moe.is_some());
+        let (pp, experts) =
+            (if model.architecture.layers.is_multiple_of(4) { 4 } else { 1 }, model.architecture.moe.is_some());
         let tp = if model.architecture.heads.is_multiple_of(2) { 2 } else { 1 };
         run(&format!(
             r#"{{"model":"{}","gpu":"{}","gpus":64,"tp":{tp},"pp":{pp},"ep":{},"etp":1,"seq_len":1024}}"#,
@@ -43,12 +39,7 @@ fn comes_back(run: &Run) {
     for format in FORMATS.iter().filter(|format| format.id != "csv") {
         let text = export(run, format.id, &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
         // Whatever the page shows at the time.
-        let present = Run {
-            tp: 1,
-            pp: 1,
-            gpus: 8,
-            ..Run::default()
-        };
+        let present = Run { tp: 1, pp: 1, gpus: 8, ..Run::default() };
         let back = read(&text, &present).unwrap_or_else(|issues| panic!("{issues:?}: {text}"));
         assert_eq!(&back.run, run, "{}: {text}", format.id);
     }
@@ -121,25 +112,15 @@ const PRETRAINING: &[&str] = &[
 ];
 
 /// Their words; `tests/tuning.rs` holds them to runs of fine-tuning.
-const fn tuned(
-    dialect: &'static str,
-    keeps: &'static [(&'static str, &'static [&'static str])],
-) -> Words {
-    Words {
-        dialect,
-        may_lose: PRETRAINING,
-        keeps,
-    }
+const fn tuned(dialect: &'static str, keeps: &'static [(&'static str, &'static [&'static str])]) -> Words {
+    Words { dialect, may_lose: PRETRAINING, keeps }
 }
 
 const WORDS: [Words; 11] = [
     tuned(
         "axolotl",
         &[
-            (
-                "optimizer",
-                &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"],
-            ),
+            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"]),
             ("recompute", &["none", "full"]),
             ("flash_attention", &["false"]),
             ("tp", &["1", "2", "4", "8"]),
@@ -151,10 +132,7 @@ const WORDS: [Words; 11] = [
     tuned(
         "llama-factory",
         &[
-            (
-                "optimizer",
-                &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"],
-            ),
+            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"]),
             ("recompute", &["none", "full"]),
             ("seq_len", &["1024", "2048", "4096", "8192"]),
             ("micro_batch", &["1", "2", "3", "4"]),
@@ -163,10 +141,7 @@ const WORDS: [Words; 11] = [
     tuned(
         "trl",
         &[
-            (
-                "optimizer",
-                &["adam", "sgd", "adafactor", "adam-8bit", "lion"],
-            ),
+            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion"]),
             ("recompute", &["none", "full"]),
             ("seq_len", &["1024", "2048", "4096", "8192"]),
             ("micro_batch", &["1", "2", "3", "4"]),
@@ -217,27 +192,8 @@ const WORDS: [Words; 11] = [
             "cross_entropy",
         ],
         keeps: &[
-            (
-                "schedule",
-                &[
-                    "1f1b",
-                    "interleaved-1f1b",
-                    "1f1b-overlap",
-                    "interleaved-overlap",
-                ],
-            ),
-            (
-                "precision",
-                &[
-                    "bf16-fp32-grads",
-                    "bf16",
-                    "fp16",
-                    "fp32",
-                    "fp8-delayed",
-                    "fp8-current",
-                    "fp8-blockwise",
-                ],
-            ),
+            ("schedule", &["1f1b", "interleaved-1f1b", "1f1b-overlap", "interleaved-overlap"]),
+            ("precision", &["bf16-fp32-grads", "bf16", "fp16", "fp32", "fp8-delayed", "fp8-current", "fp8-blockwise"]),
             ("optimizer", &["adam", "sgd", "sgd-momentum", "muon"]),
             ("cross_entropy", &["megatron", "megatron-fused", "te-fused"]),
         ],
@@ -269,17 +225,7 @@ const WORDS: [Words; 11] = [
             "capacity_factor",
         ],
         keeps: &[
-            (
-                "schedule",
-                &[
-                    "1f1b",
-                    "gpipe",
-                    "interleaved-1f1b",
-                    "looped-bfs",
-                    "zb-v",
-                    "dualpipev",
-                ],
-            ),
+            ("schedule", &["1f1b", "gpipe", "interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"]),
             ("cp_comm", &["ring", "all-gather"]),
             ("zero", &["2", "3"]),
             ("recompute", &["none", "op-selective", "full"]),
@@ -368,15 +314,11 @@ impl Words {
             };
             list.iter().any(begins)
         };
-        let kept = self
-            .keeps
-            .iter()
-            .any(|(kept, values)| *kept == key && values.contains(&value));
+        let kept = self.keeps.iter().any(|(kept, values)| *kept == key && values.contains(&value));
         // DeepSpeed has a word for recomputation in a pipeline.
         let program = self.dialect == "deepspeed" && key == "recompute" && run.pp == 1;
         // Interleaving with one stage a rank is 1F1B, and is said so.
-        let plain =
-            key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
+        let plain = key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
         (named(self.may_lose) && !kept) || named(NOBODYS) || plain || program
     }
 }
@@ -407,10 +349,7 @@ fn settings_say_what_they_can(run: &Run) {
         (dialect.read)(&mut reader);
         assert_eq!(reader.errors, [], "{text}");
         let unread = reader.left();
-        let unread: Vec<_> = unread
-            .iter()
-            .filter(|name| !name.ends_with("_config"))
-            .collect();
+        let unread: Vec<_> = unread.iter().filter(|name| !name.ends_with("_config")).collect();
         assert!(unread.is_empty(), "{unread:?}: {text}");
         let may_lose = |key: &str| {
             let value = field(key).unwrap().text(run).unwrap_or_default();
@@ -436,11 +375,7 @@ fn settings_say_what_they_can(run: &Run) {
             );
         }
         for (key, value) in not_said(dialect, &scenario) {
-            assert!(
-                may_lose(key) || !counts(run, key),
-                "{} lists {key} = {value}: {text}",
-                dialect.name
-            );
+            assert!(may_lose(key) || !counts(run, key), "{} lists {key} = {value}: {text}", dialect.name);
         }
     }
 }
@@ -466,14 +401,9 @@ fn every_preset_comes_back_from_every_form() {
 /// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
 #[test]
 fn groups_of_experts_and_their_dispatch_come_back() {
-    let megatron = DIALECTS
-        .iter()
-        .find(|dialect| dialect.id == "megatron")
-        .unwrap();
-    let run = run(
-        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
-            "moe_dispatch":"per-node","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#,
-    );
+    let megatron = DIALECTS.iter().find(|dialect| dialect.id == "megatron").unwrap();
+    let run = run(r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
+            "moe_dispatch":"per-node","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#);
     comes_back(&run);
     let entries = (megatron.write)(&Scenario::new(&run).unwrap());
     let mut reader = SettingsReader::new(entries, Run::default());
@@ -490,45 +420,25 @@ fn groups_of_experts_and_their_dispatch_come_back() {
 /// What an engineer of the program would stumble over: numbers that passes compute in, required switches, stages.
 #[test]
 fn settings_start_what_was_meant() {
-    let text = |id: &str, json: &str| {
-        export(&run(json), id, &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"))
-    };
+    let text = |id: &str, json: &str| export(&run(json), id, &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
     // fp32 shards and fp8 linears train in bf16 around them; fp32 alone says nothing.
     let shards = r#"{"gpus":256,"tp":1,"pp":1,"zero":3,"hsdp_shard":32,"precision":"fsdp-mixed"}"#;
     let fp8 = r#"{"tp":4,"pp":2,"precision":"te-fp8"}"#;
     for json in [shards, fp8] {
         assert!(text("megatron", json).contains("--bf16 "), "{json}");
         let deepspeed: Value = serde_json::from_str(&text("deepspeed", json)).unwrap();
-        assert_eq!(
-            deepspeed.get("bf16").and_then(|bf16| bf16.get("enabled")),
-            Some(&Value::Bool(true))
-        );
+        assert_eq!(deepspeed.get("bf16").and_then(|bf16| bf16.get("enabled")), Some(&Value::Bool(true)));
     }
     assert!(!text("megatron", r#"{"precision":"fp32"}"#).contains("--bf16"));
-    assert!(
-        text("megatron", shards).contains("precision = fsdp-mixed"),
-        "said to be lost"
-    );
+    assert!(text("megatron", shards).contains("precision = fsdp-mixed"), "said to be lost");
     assert!(text("torchtitan", fp8).contains("--model.converters quantize.linear.float8"));
     // Megatron-LM's own checks, and what its experts do unless they are told.
     assert!(text("megatron", "{}").contains("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun"));
-    assert!(
-        !text("megatron", shards).contains("CUDA_DEVICE_MAX_CONNECTIONS"),
-        "FSDP refuses it"
-    );
-    let long = text(
-        "megatron",
-        r#"{"model":"gpt-3-175b","gpus":1024,"tp":8,"pp":16}"#,
-    );
-    assert!(
-        long.contains("--max-position-embeddings 8192"),
-        "as long as the sequence"
-    );
+    assert!(!text("megatron", shards).contains("CUDA_DEVICE_MAX_CONNECTIONS"), "FSDP refuses it");
+    let long = text("megatron", r#"{"model":"gpt-3-175b","gpus":1024,"tp":8,"pp":16}"#);
+    assert!(long.contains("--max-position-embeddings 8192"), "as long as the sequence");
     let experts = text("megatron", r#"{"model":"mixtral-8x7b","gpus":64,"ep":8}"#);
-    assert!(
-        experts.contains("--moe-token-dispatcher-type alltoall")
-            && experts.contains("--moe-grouped-gemm")
-    );
+    assert!(experts.contains("--moe-token-dispatcher-type alltoall") && experts.contains("--moe-grouped-gemm"));
     // Five stages a rank of 80 layers: torchtitan counts 20 stages only where its ends count for nothing.
     let looped = text(
         "torchtitan",
@@ -541,23 +451,11 @@ fn settings_start_what_was_meant() {
         "{looped}"
     );
     // Nothing that the program refuses, nothing that was never set.
-    let latent = text(
-        "nanotron",
-        r#"{"model":"deepseek-v3","gpus":2048,"tp":1,"pp":16,"ep":64,"global_batch":15360}"#,
-    );
-    assert!(
-        !latent.contains("head_dim") && latent.contains("ep = 64"),
-        "{latent}"
-    );
+    let latent = text("nanotron", r#"{"model":"deepseek-v3","gpus":2048,"tp":1,"pp":16,"ep":64,"global_batch":15360}"#);
+    assert!(!latent.contains("head_dim") && latent.contains("ep = 64"), "{latent}");
     for id in ["megatron", "torchtitan", "deepspeed", "nanotron"] {
-        let said = text(
-            id,
-            r#"{"model":"llama-3.1-70b","gpus":128,"tp":4,"pp":2,"recompute":{"layers":3}}"#,
-        );
-        assert!(
-            !said.contains("stage_layers") && !said.contains("unset"),
-            "{said}"
-        );
+        let said = text(id, r#"{"model":"llama-3.1-70b","gpus":128,"tp":4,"pp":2,"recompute":{"layers":3}}"#);
+        assert!(!said.contains("stage_layers") && !said.contains("unset"), "{said}");
     }
 }
 
@@ -578,10 +476,7 @@ const NO_ARGUMENTS: [&str; 9] = [
 /// Megatron-LM's arguments have a word for every shape of the other models, post-norms of Gemma 3 aside.
 #[test]
 fn megatron_says_every_model_that_is_no_vision_model() {
-    let megatron = DIALECTS
-        .iter()
-        .find(|dialect| dialect.id == "megatron")
-        .unwrap();
+    let megatron = DIALECTS.iter().find(|dialect| dialect.id == "megatron").unwrap();
     for run in presets() {
         let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
@@ -595,24 +490,8 @@ fn megatron_says_every_model_that_is_no_vision_model() {
 
 /// A Run that makes sense, with settings at random.
 fn sensible() -> impl Strategy<Value = Run> {
-    let sizes = (
-        0usize..MODELS.len(),
-        0u32..4,
-        0u32..4,
-        0u32..2,
-        0u32..4,
-        1u64..5,
-        1u64..5,
-    );
-    let choices = (
-        0u64..4,
-        0usize..Schedule::ALL.len(),
-        0usize..13,
-        0usize..7,
-        0usize..4,
-        any::<[bool; 6]>(),
-        1u64..4,
-    );
+    let sizes = (0usize..MODELS.len(), 0u32..4, 0u32..4, 0u32..2, 0u32..4, 1u64..5, 1u64..5);
+    let choices = (0u64..4, 0usize..Schedule::ALL.len(), 0usize..13, 0usize..7, 0usize..4, any::<[bool; 6]>(), 1u64..4);
     (sizes, choices).prop_map(|((model, tp, pp, cp, dp, micro, count), (zero, schedule, precision, optimizer, loss, yes, chunks))| {
         let precisions = ["bf16-fp32-grads", "bf16", "fp16", "fp32", "playbook-20", "fsdp-mixed", "te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8", "fp8-delayed", "fp8-current", "fp8-blockwise"];
         let optimizers = ["adam", "sgd", "sgd-momentum", "adafactor", "adam-8bit", "lion", "muon"];
@@ -635,11 +514,7 @@ fn sensible() -> impl Strategy<Value = Run> {
 
 #[test]
 fn a_run_at_random_comes_back() {
-    let config = ProptestConfig {
-        cases: 150,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
     let (accepted, tried) = (Cell::new(0), Cell::new(0));
     let made = TestRunner::new(config).run(&sensible(), |run| {
         tried.set(tried.get() + 1);
@@ -659,17 +534,8 @@ fn a_run_at_random_comes_back() {
     if let Err(error) = made {
         panic!("{error}");
     }
-    println!(
-        "exchange: {} of {} runs at random make sense",
-        accepted.get(),
-        tried.get()
-    );
-    assert!(
-        accepted.get() * 10 >= tried.get(),
-        "{} of {}",
-        accepted.get(),
-        tried.get()
-    );
+    println!("exchange: {} of {} runs at random make sense", accepted.get(), tried.get());
+    assert!(accepted.get() * 10 >= tried.get(), "{} of {}", accepted.get(), tried.get());
 }
 
 proptest! {
@@ -703,10 +569,7 @@ fn numbers_that_no_program_means_are_refused_or_left_out() {
         format!(
             "pretrain_gpt.py {latent} --pipeline-model-parallel-size {most} --decoder-first-pipeline-num-layers {most}"
         ),
-        format!(
-            "pretrain_gpt.py {latent} --num-experts 8 --moe-layer-freq ([{}0]*100000)",
-            "0,".repeat(1000)
-        ),
+        format!("pretrain_gpt.py {latent} --num-experts 8 --moe-layer-freq ([{}0]*100000)", "0,".repeat(1000)),
         format!("pretrain_gpt.py {latent} --nnodes {most} --nproc-per-node {most}"),
         format!(
             "{{\"train_micro_batch_size_per_gpu\":{most},\"gradient_accumulation_steps\":{most},\"zero_optimization\":{{\"stage\":1}}}}"
@@ -737,28 +600,13 @@ fn an_imported_model_keeps_a_name() {
     let mut run = read(config, &Run::default()).unwrap().run;
     // Qwen's card of the 32B: 32.5 B parameters; biases of the linears are not said by this excerpt.
     let named = run.model.title().to_string();
-    assert!(
-        named.starts_with("qwen2 · 32.") && named.ends_with(" B"),
-        "{named}"
-    );
-    assert_eq!(
-        link::decode(&link::encode(&run))
-            .run
-            .model
-            .title()
-            .to_string(),
-        named
-    );
+    assert!(named.starts_with("qwen2 · 32.") && named.ends_with(" B"), "{named}");
+    assert_eq!(link::decode(&link::encode(&run)).run.model.title().to_string(), named);
     run.model.parts.name = Some("our 32B".to_owned());
     assert_eq!(run.model.title().to_string(), "our 32B");
     run.model.parts.name = Some("x".repeat(41));
     let errors = report(&run).unwrap_err();
-    assert!(
-        errors
-            .errors
-            .iter()
-            .any(|error| error.field == "model.name")
-    );
+    assert!(errors.errors.iter().any(|error| error.field == "model.name"));
 }
 
 /// Megatron-LM's layout of DeepSeek-V3 (`pipeline_parallel_layout.md`): modules of multi-token prediction on the stage before

@@ -4,13 +4,10 @@
 use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
 use shardscope::core::memory::methods::uneven::split;
-use shardscope::core::report::{
-    Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
-};
+use shardscope::core::report::{Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule};
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::{
-    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Reduction, Run, Schedule,
+    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction, Run, Schedule,
 };
 use std::collections::BTreeMap;
 
@@ -39,11 +36,7 @@ fn figures(evaluation: &Evaluation) -> Vec<Figure> {
         all.push(Figure::Memory(rank));
         all.push(Figure::InFlight(rank));
         all.extend(Component::ALL.map(|component| Figure::Component(rank, component)));
-        all.extend(
-            Method::ALL
-                .iter()
-                .map(|(method, _)| Figure::Method(*method, rank)),
-        );
+        all.extend(Method::ALL.iter().map(|(method, _)| Figure::Method(*method, rank)));
     }
     all
 }
@@ -56,9 +49,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
         Figure::Memory(of) => rank(of)?.total.0,
         Figure::Component(of, Component::Activations) => rank(of)?.activations.0,
         Figure::Component(of, component) if report.memory.method == Method::Detailed.id() => {
-            let at = Component::ALL
-                .iter()
-                .position(|other| *other == component)?;
+            let at = Component::ALL.iter().position(|other| *other == component)?;
             rank(of)?.components()[at].1.0
         }
         Figure::Capacity => report.memory.capacity_bytes.0,
@@ -68,9 +59,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
         Figure::Mfu => report.step.mfu,
         Figure::Tokens => report.step.tokens_per_s_per_gpu,
         Figure::Exposed => report.step.exposed_comm_s.0,
-        Figure::Overlap(row) if report.overlap.get(row)?.name == "pp" => {
-            report.overlap.get(row)?.comm_s.0
-        }
+        Figure::Overlap(row) if report.overlap.get(row)?.name == "pp" => report.overlap.get(row)?.comm_s.0,
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
         Figure::Phase(at) => report.memory.phases.get(at)?.memory.total.0,
         Figure::Rule => split(&evaluation.scenario)[0] as f64,
@@ -102,10 +91,7 @@ impl Tally {
                 let gap = (term.value - said).abs();
                 if gap > said.abs() * 1e-9 {
                     let at = figure.id();
-                    self.wrong.push(format!(
-                        "{name}, {at}: {} is reported as {said}",
-                        term.value
-                    ));
+                    self.wrong.push(format!("{name}, {at}: {} is reported as {said}", term.value));
                 }
             }
             self.term(&format!("{name}, {}", figure.id()), &term);
@@ -115,15 +101,13 @@ impl Tally {
     fn term(&mut self, at: &str, term: &Term) {
         let at = format!("{at} > {}", term.symbol);
         if !term.value.is_finite() {
-            self.wrong
-                .push(format!("{at}: {} is {}", term.name, term.value));
+            self.wrong.push(format!("{at}: {} is {}", term.name, term.value));
         }
         match &term.derivation {
             Derivation::Given => {
                 self.given += 1;
                 if !term.parts.is_empty() {
-                    self.wrong
-                        .push(format!("{at}: {} has parts and no formula", term.name));
+                    self.wrong.push(format!("{at}: {} has parts and no formula", term.name));
                 }
             }
             Derivation::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
@@ -132,11 +116,7 @@ impl Tally {
                 let largest = term.parts.iter().map(|part| part.value.abs());
                 let largest = largest.fold(term.value.abs(), f64::max);
                 // A difference of two large numbers keeps their rounding.
-                let rounding = if formula.text().contains('-') {
-                    largest * 1e-12
-                } else {
-                    0.0
-                };
+                let rounding = if formula.text().contains('-') { largest * 1e-12 } else { 0.0 };
                 let slack = term.value.abs() * 1e-6 + rounding;
                 match term.computed() {
                     Some(value) if (value - term.value).abs() <= slack => {}
@@ -160,11 +140,7 @@ impl Tally {
             self.runs, self.figures, self.formulas, self.given, self.marked
         );
         let shown: Vec<_> = self.wrong.iter().take(20).collect();
-        assert!(
-            self.wrong.is_empty(),
-            "{} wrong: {shown:#?}",
-            self.wrong.len()
-        );
+        assert!(self.wrong.is_empty(), "{} wrong: {shown:#?}", self.wrong.len());
     }
 }
 
@@ -178,10 +154,7 @@ fn tally(runs: Vec<(String, Run)>) -> Tally {
 }
 
 fn model(id: &'static str) -> Run {
-    Run {
-        model: Based::preset(id),
-        ..Run::default()
-    }
+    Run { model: Based::preset(id), ..Run::default() }
 }
 
 /// DeepSeek-V3 as small as it goes with all of its parts.
@@ -199,48 +172,25 @@ fn deepseek() -> Run {
 }
 
 fn mixtral() -> Run {
-    Run {
-        tp: 1,
-        ep: 8,
-        ..model("mixtral-8x7b")
-    }
+    Run { tp: 1, ep: 8, ..model("mixtral-8x7b") }
 }
 
 #[test]
 fn every_zero_stage_and_shard_group() {
     let mut runs = Vec::new();
     for zero in 0..4 {
-        for (name, run) in [
-            ("llama", Run::default()),
-            ("mixtral", mixtral()),
-            ("deepseek", deepseek()),
-        ] {
+        for (name, run) in [("llama", Run::default()), ("mixtral", mixtral()), ("deepseek", deepseek())] {
             for pp in [1, 4] {
                 for hsdp_shard in [None, Some(2)] {
-                    let run = Run {
-                        zero,
-                        pp,
-                        hsdp_shard: hsdp_shard.filter(|_| zero > 0),
-                        ..run.clone()
-                    };
+                    let run = Run { zero, pp, hsdp_shard: hsdp_shard.filter(|_| zero > 0), ..run.clone() };
                     if evaluate(&run).is_ok() {
-                        runs.push((
-                            format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"),
-                            run.clone(),
-                        ));
+                        runs.push((format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"), run.clone()));
                     }
                     for zero2_reduce in [Reduction::Group, Reduction::Step] {
-                        let run = Run {
-                            zero2_reduce,
-                            schedule: Schedule::Interleaved,
-                            virtual_stages: 2,
-                            ..run.clone()
-                        };
+                        let run =
+                            Run { zero2_reduce, schedule: Schedule::Interleaved, virtual_stages: 2, ..run.clone() };
                         if zero == 2 && evaluate(&run).is_ok() {
-                            runs.push((
-                                format!("{name} {zero2_reduce:?} pp={pp} {hsdp_shard:?}"),
-                                run,
-                            ));
+                            runs.push((format!("{name} {zero2_reduce:?} pp={pp} {hsdp_shard:?}"), run));
                         }
                     }
                 }
@@ -266,16 +216,9 @@ fn every_schedule() {
 
 #[test]
 fn every_preset_and_every_published_run() {
-    let mut runs: Vec<_> = PUBLISHED
-        .iter()
-        .map(|published| (published.id.to_owned(), published.run()))
-        .collect();
+    let mut runs: Vec<_> = PUBLISHED.iter().map(|published| (published.id.to_owned(), published.run())).collect();
     for preset in MODELS {
-        let run = Run {
-            tp: 1,
-            pp: 1,
-            ..model(preset.choice.id)
-        };
+        let run = Run { tp: 1, pp: 1, ..model(preset.choice.id) };
         if evaluate(&run).is_ok() {
             runs.push((preset.choice.id.to_owned(), run));
         }
@@ -295,14 +238,8 @@ fn every_recomputation_attention_and_exchange() {
         modules(&[Module::Norm, Module::Mlp, Module::CoreAttn]),
         modules(&[Module::MoeAct, Module::MlaUp]),
     ] {
-        for (name, base) in [
-            ("llama", Run::default()),
-            ("gpt", model("gpt-3-175b")),
-            ("deepseek", deepseek()),
-        ] {
-            for (zero, flash_attention, fused_swiglu) in
-                [(1, true, true), (1, false, true), (3, true, false)]
-            {
+        for (name, base) in [("llama", Run::default()), ("gpt", model("gpt-3-175b")), ("deepseek", deepseek())] {
+            for (zero, flash_attention, fused_swiglu) in [(1, true, true), (1, false, true), (3, true, false)] {
                 let run = Run {
                     recompute: recompute.clone(),
                     flash_attention: Some(flash_attention),
@@ -311,28 +248,16 @@ fn every_recomputation_attention_and_exchange() {
                     ..base.clone()
                 };
                 if evaluate(&run).is_ok() {
-                    runs.push((
-                        format!("{name} {recompute:?} zero={zero} {flash_attention}"),
-                        run,
-                    ));
+                    runs.push((format!("{name} {recompute:?} zero={zero} {flash_attention}"), run));
                 }
             }
         }
     }
     for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
-        let full = Run {
-            precision: Based::preset("fp32"),
-            ..model("gpt-3-175b")
-        };
+        let full = Run { precision: Based::preset("fp32"), ..model("gpt-3-175b") };
         for base in [Run::default(), deepseek(), full] {
             for sequence_parallel in [true, false] {
-                let run = Run {
-                    cp: 2,
-                    cp_comm,
-                    sequence_parallel,
-                    recompute: Recompute::Full,
-                    ..base.clone()
-                };
+                let run = Run { cp: 2, cp_comm, sequence_parallel, recompute: Recompute::Full, ..base.clone() };
                 if evaluate(&run).is_ok() {
                     runs.push((format!("cp {cp_comm:?} {sequence_parallel}"), run));
                 }
@@ -367,37 +292,17 @@ fn every_exchange_of_copied_key_value_heads() {
 #[test]
 fn every_precision_optimizer_and_loss() {
     let mut runs = Vec::new();
-    for precision in [
-        "bf16",
-        "bf16-fp32-grads",
-        "fp32",
-        "fsdp-mixed",
-        "deepseek-fp8",
-    ] {
-        for optimizer in [
-            Optimizer::Adam,
-            Optimizer::Sgd,
-            Optimizer::Muon,
-            Optimizer::Adam8Bit,
-            Optimizer::Adafactor,
-        ] {
+    for precision in ["bf16", "bf16-fp32-grads", "fp32", "fsdp-mixed", "deepseek-fp8"] {
+        for optimizer in [Optimizer::Adam, Optimizer::Sgd, Optimizer::Muon, Optimizer::Adam8Bit, Optimizer::Adafactor] {
             for zero in [0, 1, 3] {
-                let run = Run {
-                    precision: Based::preset(precision),
-                    optimizer,
-                    zero,
-                    ..mixtral()
-                };
+                let run = Run { precision: Based::preset(precision), optimizer, zero, ..mixtral() };
                 runs.push((format!("{precision} {optimizer:?} zero={zero}"), run));
             }
         }
     }
-    for cross_entropy in [
-        CrossEntropy::Megatron,
-        CrossEntropy::MegatronFused,
-        CrossEntropy::TeFused,
-        CrossEntropy::Chunked,
-    ] {
+    for cross_entropy in
+        [CrossEntropy::Megatron, CrossEntropy::MegatronFused, CrossEntropy::TeFused, CrossEntropy::Chunked]
+    {
         let run = Run {
             cross_entropy: Some(cross_entropy),
             dummy_wgrad: Some(true),
@@ -408,23 +313,13 @@ fn every_precision_optimizer_and_loss() {
         };
         runs.push((format!("{cross_entropy:?}"), run));
     }
-    for (moe_dispatch, low) in [
-        (MoeDispatch::PerNode, false),
-        (MoeDispatch::PerNode, true),
-        (MoeDispatch::AllToAll, true),
-    ] {
-        let run = Run {
-            moe_dispatch: Some(moe_dispatch),
-            fp8_dispatch: Some(low),
-            fp8_activations: low,
-            ..deepseek()
-        };
+    for (moe_dispatch, low) in
+        [(MoeDispatch::PerNode, false), (MoeDispatch::PerNode, true), (MoeDispatch::AllToAll, true)]
+    {
+        let run = Run { moe_dispatch: Some(moe_dispatch), fp8_dispatch: Some(low), fp8_activations: low, ..deepseek() };
         runs.push((format!("{moe_dispatch:?}, low precision {low}"), run));
     }
-    let lengths = Run {
-        microbatch_lengths: Some((0..32).map(|index| 4096 + 256 * index).collect()),
-        ..Run::default()
-    };
+    let lengths = Run { microbatch_lengths: Some((0..32).map(|index| 4096 + 256 * index).collect()), ..Run::default() };
     runs.push(("unequal micro-batches".to_owned(), lengths));
     assert_eq!(tally(runs).runs, 83);
 }
@@ -432,40 +327,15 @@ fn every_precision_optimizer_and_loss() {
 /// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.
 #[test]
 fn every_phase_of_reinforcement_learning() {
-    let base = Run {
-        gpus: 8,
-        tp: 1,
-        pp: 1,
-        zero: 3,
-        global_batch: 8,
-        ..Run::default()
-    };
+    let base = Run { gpus: 8, tp: 1, pp: 1, zero: 3, global_batch: 8, ..Run::default() };
     let mut runs = Vec::new();
     for (framework, more) in [
-        (
-            "verl",
-            "stack=fsdp2 precision=fsdp-mixed phases.critic=policy phases.reward=policy",
-        ),
-        (
-            "nemo-rl",
-            "stack=fsdp2 precision=fsdp-mixed phases.offload=true phases.reference=true",
-        ),
-        (
-            "trl",
-            "stack=hf-trainer precision=bf16 adapter.method=qlora phases.sleep=off",
-        ),
-        (
-            "openrlhf",
-            "zero=1 tp=2 phases.placement=colocated phases.critic=policy phases.rollout_gib=30",
-        ),
-        (
-            "openrlhf",
-            "stack=deepspeed precision=bf16 offload.optimizer=cpu host_memory_gib=4096",
-        ),
-        (
-            "verl",
-            "phases.placement=engine-apart phases.rollout_tp=2 memory_method=fujii-4d",
-        ),
+        ("verl", "stack=fsdp2 precision=fsdp-mixed phases.critic=policy phases.reward=policy"),
+        ("nemo-rl", "stack=fsdp2 precision=fsdp-mixed phases.offload=true phases.reference=true"),
+        ("trl", "stack=hf-trainer precision=bf16 adapter.method=qlora phases.sleep=off"),
+        ("openrlhf", "zero=1 tp=2 phases.placement=colocated phases.critic=policy phases.rollout_gib=30"),
+        ("openrlhf", "stack=deepspeed precision=bf16 offload.optimizer=cpu host_memory_gib=4096"),
+        ("verl", "phases.placement=engine-apart phases.rollout_tp=2 memory_method=fujii-4d"),
     ] {
         let pairs = more.split(' ').map(|pair| pair.split_once('=').unwrap());
         let pairs = pairs.chain([("phases.framework", framework)]);
@@ -477,44 +347,24 @@ fn every_phase_of_reinforcement_learning() {
 
 #[test]
 fn the_weights_and_activations_name_every_factor() {
-    let run = Run {
-        zero: 3,
-        ..Run::default()
-    };
+    let run = Run { zero: 3, ..Run::default() };
     let evaluation = evaluate(&run).unwrap();
     let texts = |evaluation: &Evaluation, component| -> Vec<String> {
         let term = explain(evaluation, Figure::Component(0, component)).unwrap();
         let parts = term.parts.iter();
-        parts
-            .map(|part| part.formula().unwrap().text().to_owned())
-            .collect()
+        parts.map(|part| part.formula().unwrap().text().to_owned()).collect()
     };
     assert_eq!(texts(&evaluation, Component::Weights), ["P w/N", "P w/N"]);
     let tensors = texts(&evaluation, Component::Activations);
-    assert!(
-        tensors.iter().all(|formula| formula == "b n i"),
-        "{tensors:?}"
-    );
-    let stashed = Run {
-        schedule: Schedule::Pipedream2bw,
-        ..Run::default()
-    };
+    assert!(tensors.iter().all(|formula| formula == "b n i"), "{tensors:?}");
+    let stashed = Run { schedule: Schedule::Pipedream2bw, ..Run::default() };
     let weights = texts(&evaluate(&stashed).unwrap(), Component::Weights);
-    assert!(
-        weights.iter().all(|formula| formula == "P w c"),
-        "{weights:?}"
-    );
+    assert!(weights.iter().all(|formula| formula == "P w c"), "{weights:?}");
 }
 
 #[test]
 fn all_kinds_of_marks_are_used() {
-    let tally = tally(vec![(
-        "default".to_owned(),
-        Run {
-            cp: 2,
-            ..Run::default()
-        },
-    )]);
+    let tally = tally(vec![("default".to_owned(), Run { cp: 2, ..Run::default() })]);
     for mark in Provenance::ALL {
         assert!(tally.marked.contains_key(mark.word()), "{mark:?}");
     }

@@ -4,9 +4,7 @@
 
 mod common;
 
-use shardscope::core::accuracy::{
-    Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read,
-};
+use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
 use shardscope::core::report::staircase::staircase;
@@ -22,9 +20,7 @@ fn rows() -> Vec<Evidence> {
 /// Signed errors of the rows of a quantity, by source and label.
 fn errors(about: &[Quantity]) -> Vec<(&'static str, String, f64)> {
     let rows = rows();
-    let rows = rows
-        .iter()
-        .filter(|row| about.contains(&row.source().quantity));
+    let rows = rows.iter().filter(|row| about.contains(&row.source().quantity));
     rows.filter_map(|row| {
         let (Measured::Memory(measured) | Measured::Step(measured)) = row.measured else {
             return None;
@@ -46,10 +42,7 @@ fn table(errors: &[(&'static str, String, f64)]) -> BTreeMap<&'static str, f64> 
     };
     by.into_iter()
         .map(|(source, list)| {
-            let worst = list
-                .iter()
-                .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
-                .unwrap();
+            let worst = list.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
             println!(
                 "{source}: {} rows, mean {:.2} %, bias {:+.2} %, worst {:+.2} % ({})",
                 list.len(),
@@ -80,21 +73,11 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
     for (several, aim, least) in [(false, 0.05, 20), (true, 0.08, 50)] {
         let (sum, count) = mean_of(&[Quantity::Allocated], |row| (row.run.gpus > 1) == several);
         assert!(count >= least, "{count}");
-        assert!(
-            sum / count as f64 <= aim,
-            "{several}: {}",
-            sum / count as f64
-        );
+        assert!(sum / count as f64 <= aim, "{several}: {}", sum / count as f64);
     }
     // No constant was fitted to any of these.
-    let (sum, count) = mean_of(&[Quantity::Allocated], |row| {
-        row.source().kind == Kind::Held
-    });
-    assert!(
-        count >= 4 && sum / count as f64 <= 0.08,
-        "{}",
-        sum / count as f64
-    );
+    let (sum, count) = mean_of(&[Quantity::Allocated], |row| row.source().kind == Kind::Held);
+    assert!(count >= 4 && sum / count as f64 <= 0.08, "{}", sum / count as f64);
 }
 
 /// What operators take to unpack GPTQ was read off Qwen-7B's Q-LoRA runs: those of Qwen-14B, which it has not seen, are met
@@ -103,9 +86,8 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
 fn unpacking_by_operators_is_read_off_one_model_and_meets_the_other() {
     let all = errors(&[Quantity::TokensPerGpu]);
     let of = |model: &str| -> Vec<f64> {
-        let own = all.iter().filter(|(source, label, _)| {
-            *source == "Qwen, speed of Q-LoRA" && label.starts_with(model)
-        });
+        let own =
+            all.iter().filter(|(source, label, _)| *source == "Qwen, speed of Q-LoRA" && label.starts_with(model));
         own.map(|(.., error)| error.abs()).collect()
     };
     let held = of("Qwen-14B");
@@ -132,10 +114,7 @@ fn reentrant_checkpoints_run_the_whole_layer_again() {
 #[test]
 fn what_ran_out_of_memory_is_never_said_to_fit() {
     let rows = rows();
-    let out: Vec<_> = rows
-        .iter()
-        .filter(|row| row.measured == Measured::RanOut)
-        .collect();
+    let out: Vec<_> = rows.iter().filter(|row| row.measured == Measured::RanOut).collect();
     assert!(out.len() >= 12, "{}", out.len());
     for row in out {
         let verdict = Prediction::of(row).unwrap().verdict;
@@ -148,20 +127,13 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
 /// one model of Qwen's.
 #[test]
 fn the_speed_of_adapters_is_met_within_20_percent() {
-    let shown: Vec<&str> = SOURCES
-        .iter()
-        .filter(|source| source.kind == Kind::Shown)
-        .map(|source| source.name)
-        .collect();
+    let shown: Vec<&str> =
+        SOURCES.iter().filter(|source| source.kind == Kind::Shown).map(|source| source.name).collect();
     for (source, mean) in table(&errors(&[Quantity::TokensPerGpu])) {
         assert!(mean <= 0.2 || shown.contains(&source), "{source}: {mean}");
     }
     let (sum, count) = mean_of(&[Quantity::TokensPerGpu], |_| true);
-    assert!(
-        count >= 80 && sum / count as f64 <= 0.2,
-        "{}",
-        sum / count as f64
-    );
+    assert!(count >= 80 && sum / count as f64 <= 0.2, "{}", sum / count as f64);
 }
 
 /// Sum of absolute errors and number of the rows of a quantity that are `wanted`; of what is shown only, none.
@@ -208,12 +180,7 @@ fn one_gpu(model: &'static str, precision: &'static str) -> Run {
 #[test]
 fn a_frozen_base_costs_four_flops_a_parameter_and_token() {
     let gflop = |adapter: AdapterParts| {
-        let report = figures(&Run {
-            model: Based::preset("llama-3.1-70b"),
-            adapter,
-            seq_len: 4096,
-            ..Run::default()
-        });
+        let report = figures(&Run { model: Based::preset("llama-3.1-70b"), adapter, seq_len: 4096, ..Run::default() });
         report.step.model_flops / report.layout.tokens_per_step / 1e9
     };
     let attention = 6.0 * 80.0 * 8192.0 * 4096.0 / 1e9;
@@ -234,11 +201,7 @@ fn a_frozen_base_costs_four_flops_a_parameter_and_token() {
 fn pure_bf16_peaks_at_the_optimizers_step() {
     let p = 7_241_732_096.0;
     for batch in [4, 8] {
-        let run = Run {
-            micro_batch: batch,
-            global_batch: batch,
-            ..one_gpu("mistral-7b", "bf16-pure")
-        };
+        let run = Run { micro_batch: batch, global_batch: batch, ..one_gpu("mistral-7b", "bf16-pure") };
         let rank = &figures(&run).memory.per_stage[0];
         let peak = rank.allocated().0 / p;
         assert!((peak - 10.0).abs() < 0.01, "{peak}");
@@ -251,21 +214,12 @@ fn pure_bf16_peaks_at_the_optimizers_step() {
 /// between steps: `0.515869 P_lin + 2 P_emb + 12 A`.
 #[test]
 fn qlora_between_steps_is_what_was_measured() {
-    for (model, measured) in [
-        ("mistral-7b", 4.01),
-        ("llama-2-70b", 34.63),
-        ("mixtral-8x7b", 22.97),
-    ] {
+    for (model, measured) in [("mistral-7b", 4.01), ("llama-2-70b", 34.63), ("mixtral-8x7b", 22.97)] {
         let mut run = one_gpu(model, "bf16");
         run.adapter = AdapterParts {
             method: Some(AdapterMethod::Qlora),
             rank: Some(16),
-            targets: Some(vec![
-                Target::Query,
-                Target::Key,
-                Target::Value,
-                Target::Output,
-            ]),
+            targets: Some(vec![Target::Query, Target::Key, Target::Value, Target::Output]),
             ..AdapterParts::default()
         };
         let rank = &figures(&run).memory.per_stage[0];
@@ -308,9 +262,7 @@ fn dora_keeps_what_the_base_writes() {
         run.adapter.targets = Some(vec![Target::Query, Target::Value]);
         let items = figures(&run).memory.per_stage.remove(0).items;
         let activations = |name| items.iter().filter(move |item| item.name == name);
-        activations("outputs before the magnitudes")
-            .map(|item| item.bytes.0)
-            .sum::<f64>()
+        activations("outputs before the magnitudes").map(|item| item.bytes.0).sum::<f64>()
     };
     let (t, layers, out) = (4096.0, 32.0, 4096.0 + 1024.0);
     assert!((peak(AdapterMethod::Dora) / (2.0 * t * layers * out) - 1.0).abs() < 1e-9);
@@ -361,23 +313,14 @@ fn settings_without_meaning_are_refused_with_what_would_work() {
         assert!(report(&run.with_texts(&fix.set).unwrap()).is_ok());
         error.field
     };
-    let targets = [
-        ("adapter.method", "lora"),
-        ("adapter.targets", "q_proj,gate_proj"),
-    ];
+    let targets = [("adapter.method", "lora"), ("adapter.targets", "q_proj,gate_proj")];
     assert_eq!(refused(&targets), "adapter.targets");
     assert_eq!(refused(&[("adapter.rank", "8")]), "adapter.method");
     let full = [("adapter.method", "qlora"), ("precision", "fp32")];
     assert_eq!(refused(&full), "precision");
     let run = Run::default();
-    assert!(
-        run.with_texts(&[("adapter.rank", "0".to_owned())])
-            .is_none()
-    );
-    assert!(
-        run.with_texts(&[("adapter.targets", "wings".to_owned())])
-            .is_none()
-    );
+    assert!(run.with_texts(&[("adapter.rank", "0".to_owned())]).is_none());
+    assert!(run.with_texts(&[("adapter.targets", "wings".to_owned())]).is_none());
 }
 
 /// torchtune's table of Llama 3.2 3B (README, memory optimizations): every step takes less, down to the run that was chosen.
@@ -414,9 +357,7 @@ fn every_row_is_computed_or_counted_with_the_reason() {
         if read("finetune_measured.csv", &one).0.is_empty() {
             let source = line.split(',').nth(1).unwrap();
             let known = LEFT_OUT.iter().find(|(part, ..)| source.contains(part));
-            *left
-                .entry(known.unwrap_or_else(|| panic!("{line}")).0)
-                .or_default() += 1;
+            *left.entry(known.unwrap_or_else(|| panic!("{line}")).0).or_default() += 1;
         }
     }
     let all: usize = LEFT_OUT.iter().map(|(_, count, _)| count).sum();
@@ -461,16 +402,10 @@ fn a_model_left_out_of_the_slopes_is_met_all_the_same() {
         let more = top / bottom;
         assert!(more.abs() < 0.1, "{left}: {more}");
         let own = facts.iter().filter(|(model, _)| *model == left);
-        let errors: Vec<f64> = own
-            .map(|(_, [measured, ours, logits])| ((ours + more * logits) / measured - 1.0).abs())
-            .collect();
+        let errors: Vec<f64> =
+            own.map(|(_, [measured, ours, logits])| ((ours + more * logits) / measured - 1.0).abs()).collect();
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        println!(
-            "{left}: constant {:+.2} %, {} rows within {:.2} %",
-            100.0 * more,
-            errors.len(),
-            100.0 * mean
-        );
+        println!("{left}: constant {:+.2} %, {} rows within {:.2} %", 100.0 * more, errors.len(), 100.0 * mean);
         assert!(mean <= 0.05, "{left}: {mean}");
     }
 }

@@ -35,12 +35,7 @@ fn issues(run: &Run) -> Vec<Issue> {
 }
 
 /// What is wrong with a fix of `issue`, one of the `all` of `run`.
-fn fault(
-    run: &Run,
-    all: &[Issue],
-    issue: &Issue,
-    set: &[(&'static str, String)],
-) -> Option<String> {
+fn fault(run: &Run, all: &[Issue], issue: &Issue, set: &[(&'static str, String)]) -> Option<String> {
     let Some(after) = run.with_texts(set) else {
         return Some("cannot be set".to_owned());
     };
@@ -51,22 +46,14 @@ fn fault(
     match evaluate(&after) {
         Ok(evaluation) => {
             let mut warnings = evaluation.report.warnings.iter();
-            let same =
-                |other: &Issue| (&other.field, &other.message) == (&issue.field, &issue.message);
-            warnings
-                .any(same)
-                .then(|| "leaves what it should mend".to_owned())
+            let same = |other: &Issue| (&other.field, &other.message) == (&issue.field, &issue.message);
+            warnings.any(same).then(|| "leaves what it should mend".to_owned())
         }
         Err(errors) if is_error && all.len() > 1 => errors
             .iter()
-            .find(|error| {
-                error.field == issue.field || set.iter().any(|(key, _)| error.field == *key)
-            })
+            .find(|error| error.field == issue.field || set.iter().any(|(key, _)| error.field == *key))
             .map(|error| format!("leads to an error there: {}", error.message)),
-        Err(errors) => Some(format!(
-            "leads to {}: {}",
-            errors[0].field, errors[0].message
-        )),
+        Err(errors) => Some(format!("leads to {}: {}", errors[0].field, errors[0].message)),
     }
 }
 
@@ -107,13 +94,8 @@ fn every_fix_of_every_issue_leads_to_a_run_that_works() {
             }
             broken
         };
-        let parts: Vec<_> = (0..threads)
-            .map(|thread| scope.spawn(move || part(thread)))
-            .collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap())
-            .collect()
+        let parts: Vec<_> = (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     let [tried, refused, mended] = [tried, refused, mended].map(AtomicU64::into_inner);
     println!("fixes: {tried} tried, {refused} Runs refused, {mended} of them with a fix");
@@ -123,20 +105,14 @@ fn every_fix_of_every_issue_leads_to_a_run_that_works() {
         broken.len(),
         broken[..broken.len().min(12)].join("\n")
     );
-    assert!(
-        tried > cases() / 4 && mended * 2 > refused && refused < cases() * 9 / 10,
-        "too few to mean anything"
-    );
+    assert!(tried > cases() / 4 && mended * 2 > refused && refused < cases() * 9 / 10, "too few to mean anything");
 }
 
 /// Six GPUs on a node: 64 heads divide by 4, not by 6.
 #[test]
 fn tensor_parallelism_within_the_node_also_divides_the_heads() {
     for (link, works) in [
-        (
-            "model=llama-3.1-70b&gpus=96&gpus_per_node=6&tp=8&pp=1&global_batch=96",
-            "4",
-        ),
+        ("model=llama-3.1-70b&gpus=96&gpus_per_node=6&tp=8&pp=1&global_batch=96", "4"),
         ("model=llama-3.1-70b&gpus=64&gpus_per_node=6&tp=8&pp=1", "4"),
     ] {
         let run = run(link);
@@ -152,13 +128,8 @@ fn tensor_parallelism_within_the_node_also_divides_the_heads() {
 fn a_schedule_of_fixed_chunks_offers_its_own_number_once() {
     let run = run("gpus=64&tp=2&pp=4&schedule=zb-v&virtual_stages=4");
     let all = issues(&run);
-    let about = all
-        .iter()
-        .filter(|issue| issue.is_mended_by("virtual_stages"));
-    let offered: Vec<_> = about
-        .flat_map(Issue::fixes)
-        .map(|fix| fix.label.to_string())
-        .collect();
+    let about = all.iter().filter(|issue| issue.is_mended_by("virtual_stages"));
+    let offered: Vec<_> = about.flat_map(Issue::fixes).map(|fix| fix.label.to_string()).collect();
     assert_eq!(offered, ["use virtual_stages=2"]);
 }
 
@@ -197,26 +168,12 @@ fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
             suggested += 1;
             let after = run.with_texts(&one.set).unwrap();
             let after = evaluate(&after).unwrap().report;
-            assert_eq!(
-                after.memory.verdict,
-                Verdict::Fits,
-                "{}: {}",
-                encode(&run),
-                one.label()
-            );
+            assert_eq!(after.memory.verdict, Verdict::Fits, "{}: {}", encode(&run), one.label());
             assert_eq!(after.step.time_s, one.step, "{}", encode(&run));
             let host = after.memory.host.and_then(|host| host.verdict);
-            assert!(
-                host.is_none_or(|host| host == Verdict::Fits),
-                "{}",
-                encode(&run)
-            );
+            assert!(host.is_none_or(|host| host == Verdict::Fits), "{}", encode(&run));
         }
-        assert!(
-            list.windows(2).all(|pair| pair[0].dearer <= pair[1].dearer),
-            "{}",
-            encode(&run)
-        );
+        assert!(list.windows(2).all(|pair| pair[0].dearer <= pair[1].dearer), "{}", encode(&run));
     }
     println!("fixes: {searched} Runs, {suggested} changes that make them fit");
     assert!(suggested > searched, "too few to mean anything");

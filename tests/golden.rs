@@ -27,10 +27,7 @@ fn meaning(cell: &dyn Fn(&str) -> String) -> Run {
     let (present, issues) = Run::from_pairs(&pairs);
     assert!(issues.is_empty(), "{issues:?}");
     let gpus = cell("gpus");
-    let script = format!(
-        "torchrun --nnodes 1 --nproc-per-node {gpus} pretrain_gpt.py {}",
-        cell("flags")
-    );
+    let script = format!("torchrun --nnodes 1 --nproc-per-node {gpus} pretrain_gpt.py {}", cell("flags"));
     import::read(&script, &present).unwrap().run
 }
 
@@ -51,12 +48,7 @@ fn the_importer_reads_the_flags_as_the_runs_that_are_shown() {
             .collect();
         let said = pairs.join("&");
         if said != line.text("run") {
-            wrong.push(format!(
-                "{}|{}|{}\t{said}",
-                line.text("case"),
-                line.text("gpu_type"),
-                line.text("gpus")
-            ));
+            wrong.push(format!("{}|{}|{}\t{said}", line.text("case"), line.text("gpu_type"), line.text("gpus")));
         }
     }
     assert!(wrong.is_empty(), "RUNS\n{}", wrong.join("\n"));
@@ -87,21 +79,13 @@ fn golden_peaks_above_6_gib_are_met_to_3_percent_on_average() {
         all.push(error);
         by_case.entry(&row.label).or_default().push(error);
         if measured > 6.0 {
-            println!(
-                "{}: {:.2} of {measured:.2} GiB ({:+.1} %)",
-                row.label,
-                fact.predicted,
-                error * 100.0
-            );
+            println!("{}: {:.2} of {measured:.2} GiB ({:+.1} %)", row.label, fact.predicted, error * 100.0);
             large.push(error);
         }
     }
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let table = Table::read(&text);
-    for line in table
-        .lines()
-        .filter(|line| !line.text("left_out").is_empty())
-    {
+    for line in table.lines().filter(|line| !line.text("left_out").is_empty()) {
         *reasons.entry(line.text("left_out").to_owned()).or_default() += 1;
     }
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
@@ -115,12 +99,7 @@ fn golden_peaks_above_6_gib_are_met_to_3_percent_on_average() {
         percent(bias),
         percent(worst(&large))
     );
-    println!(
-        "all: mean {}, bias {}, worst {}",
-        percent(off_all),
-        percent(bias_all),
-        percent(worst(&all))
-    );
+    println!("all: mean {}, bias {}, worst {}", percent(off_all), percent(bias_all), percent(worst(&all)));
     for (label, errors) in &by_case {
         println!("{label}: {}", percent(mean(errors).1));
     }

@@ -14,10 +14,7 @@ use shardscope::core::search::Request;
 fn asked(id: &str, edits: &[(&str, &str)]) -> Run {
     assert!(edits.len() <= 3, "{edits:?}");
     let start = TUNED.iter().find(|run| run.id == id).unwrap().run();
-    let set: Vec<(&str, String)> = edits
-        .iter()
-        .map(|(key, text)| (*key, (*text).to_owned()))
-        .collect();
+    let set: Vec<(&str, String)> = edits.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
     start.with_texts(&set).unwrap()
 }
 
@@ -68,10 +65,7 @@ fn full_fine_tuning_of_an_8b_on_four_24_gb_cards_needs_the_host() {
     assert_eq!(verdict("full-8b-8-h100", &cards), Oom);
     let base = evaluate(&asked("full-8b-8-h100", &cards)).unwrap();
     let list = Fit::finished(&base).suggestions().list;
-    let moves = |key: &str| {
-        list.iter()
-            .any(|one| one.set.iter().any(|(field, _)| field.starts_with(key)))
-    };
+    let moves = |key: &str| list.iter().any(|one| one.set.iter().any(|(field, _)| field.starts_with(key)));
     assert!(moves("offload.") && moves("adapter.method"));
 }
 
@@ -83,10 +77,7 @@ fn a_27b_needs_eight_cards_one_card_or_a_consumer_card() {
     assert_eq!(verdict("full-32b-8-h100", &[model]), Fits);
     let one = |method| {
         let edits = [model, ("gpus", "1"), ("adapter.method", method)];
-        (
-            verdict("full-32b-8-h100", &edits),
-            states("full-32b-8-h100", &edits),
-        )
+        (verdict("full-32b-8-h100", &edits), states("full-32b-8-h100", &edits))
     };
     let (lora, bytes) = one("lora");
     assert_ne!(lora, Oom);
@@ -125,11 +116,7 @@ fn offloading_the_optimizer_makes_an_8b_fit_and_costs_seconds() {
 /// Question 7: "What does QLoRA of a 7B take?" LLaMA-Factory (f0807): 6 GB.
 #[test]
 fn qlora_of_a_7b_takes_about_6_gb() {
-    let memory = answer(
-        "qlora-8b-4090",
-        &[("model", "llama-2-7b"), ("seq_len", "1024")],
-    )
-    .memory;
+    let memory = answer("qlora-8b-4090", &[("model", "llama-2-7b"), ("seq_len", "1024")]).memory;
     let allocated = memory.per_stage[0].allocated().gb();
     assert!((allocated / 6.0 - 1.0).abs() < 0.15, "{allocated}");
 }
@@ -145,11 +132,7 @@ fn qlora_of_a_70b_on_two_24_gb_cards_needs_the_host_for_its_base() {
 /// Question 9: "A 70B on one card of 48 GB?" Unsloth (f0673): out of memory with Hugging Face and FlashAttention-2.
 #[test]
 fn qlora_of_a_70b_with_plain_kernels_runs_out_of_48_gb() {
-    let edits = [
-        ("gpu", "l40s"),
-        ("stack", "hf-trainer"),
-        ("seq_len", "2048"),
-    ];
+    let edits = [("gpu", "l40s"), ("stack", "hf-trainer"), ("seq_len", "2048")];
     assert_eq!(verdict("qlora-70b-h100", &edits), Oom);
 }
 
@@ -171,7 +154,8 @@ fn a_plan_searches_adapters_and_offloading_when_asked() {
     for (id, edits) in [("full-8b-8-h100", full), ("qlora-70b-2-4090", on_gpu)] {
         let run = asked(id, &edits);
         let plan = |also: bool| {
-            let object = serde_json::json!({"run": run.to_value(), "top": 40, "pin": ["recompute", "schedule"], "also": also});
+            let object =
+                serde_json::json!({"run": run.to_value(), "top": 40, "pin": ["recompute", "schedule"], "also": also});
             let object = serde_json::from_value(object).unwrap();
             let mut request = Request::from_value(&object).unwrap();
             request.search.finish();

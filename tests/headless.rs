@@ -21,12 +21,8 @@ const LONG: Duration = Duration::from_mins(1);
 
 /// Sends each request only after the answer to the one before; the answers.
 fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
-    let mut process = Command::new(program())
-        .arg(command)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut process =
+        Command::new(program()).arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = process.stdin.take().unwrap();
     let output = BufReader::new(process.stdout.take().unwrap());
     let (send, lines) = channel();
@@ -53,10 +49,7 @@ fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
 fn every_line_is_answered_before_the_next_is_sent() {
     // dp = gpus / (tp pp cp), by definition.
     let runs = [r#"{"gpus":64,"tp":2,"pp":4}"#, "v=1&gpus=128&tp=2&pp=4"];
-    let dp: Vec<_> = conversation("report", &runs)
-        .iter()
-        .map(|report| report["layout"]["dp"].as_u64())
-        .collect();
+    let dp: Vec<_> = conversation("report", &runs).iter().map(|report| report["layout"]["dp"].as_u64()).collect();
     assert_eq!(dp, [Some(8), Some(16)]);
     // (m + p - 1) (t_F + t_B) with a forward of 1 and a backward of 2.
     let request = r#"{"schedule":"1f1b","pp":4,"microbatches":8}"#;
@@ -91,9 +84,6 @@ fn what_nests_too_deep_is_refused_and_the_next_line_answered() {
     let deep = format!("{}1{}", r#"{"model":"#.repeat(2000), "}".repeat(2000));
     let answers = conversation("report", &[&deep, "{}"]);
     let message = answers[0]["errors"][0]["message"].as_str().unwrap();
-    assert!(
-        message.contains("nested deeper than 64 levels"),
-        "{message}"
-    );
+    assert!(message.contains("nested deeper than 64 levels"), "{message}");
     assert_eq!(answers[1]["errors"].as_array().unwrap().len(), 0);
 }

@@ -70,28 +70,17 @@ fn no_input_breaks_an_entry() {
             .filter(|entry| entry.name.contains(&only))
             .map(|entry| scope.spawn(move || round(entry, share)))
             .collect();
-        rounds
-            .into_iter()
-            .filter_map(|round| round.join().unwrap().err())
-            .collect()
+        rounds.into_iter().filter_map(|round| round.join().unwrap().err()).collect()
     });
     assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
     let entries = ENTRIES.iter().filter(|entry| entry.name.contains(&only));
-    println!(
-        "hostile: {} inputs in all",
-        share as usize * entries.count()
-    );
+    println!("hostile: {} inputs in all", share as usize * entries.count());
 }
 
 /// Puts `cases` inputs through an entry; the smallest that breaks it, and how.
 fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     let (answered, refused) = (AtomicU32::new(0), AtomicU32::new(0));
-    let config = Config {
-        cases,
-        max_shrink_iters: 2000,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases, max_shrink_iters: 2000, failure_persistence: None, ..Config::default() };
     // The short round is the same each time; a long one looks elsewhere every time.
     let mut runner = if cases <= SHORT {
         let same = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -105,10 +94,7 @@ fn round(entry: &Entry, cases: u32) -> Result<(), String> {
         Ok(())
     });
     let (answered, refused) = (answered.into_inner(), refused.into_inner());
-    println!(
-        "hostile: {:<18}{cases:>9} inputs, {answered} answered, {refused} refused",
-        entry.name
-    );
+    println!("hostile: {:<18}{cases:>9} inputs, {answered} answered, {refused} refused", entry.name);
     match found {
         Ok(()) if answered == 0 => Err(format!("{}: nothing was ever answered", entry.name)),
         Ok(()) => Ok(()),
@@ -126,8 +112,15 @@ fn known_hostile_inputs_break_no_entry() {
         ("link", "#v=1&tokens_total=1e400&price_per_gpu_hour=-0&seq_len=".into()),
         ("link", "#v=1&tp=%00&pp=%FF&%00=%FF&gpus=%E2%80%AE46&cp=\u{200f}1".into()),
         ("link", "#v=1&tp=4&tp=x&tp=8&v=1&v=x&b.v=1&b.v=&b.b.tp=2&b.=&b.view.page=x".into()),
-        ("link", "#v=1&b.tp=7&b.model.layers=&b.model=&b.gpu.base=x&b.stage_layers=,&b.schedule_options.order=%7C".into()),
-        ("link", "#v=1&view.=&view.embed=%00&view.theme=<&view.compare=__proto__&view.page=import &view.lang=toString".into()),
+        (
+            "link",
+            "#v=1&b.tp=7&b.model.layers=&b.model=&b.gpu.base=x&b.stage_layers=,&b.schedule_options.order=%7C".into(),
+        ),
+        (
+            "link",
+            "#v=1&view.=&view.embed=%00&view.theme=<&view.compare=__proto__&view.page=import &view.lang=toString"
+                .into(),
+        ),
         ("link", format!("#v=1&stage_layers={}", many(",", 1_000_000))),
         ("link", format!("#v=1&stage_layers={}", many("1,", 1_000_000))),
         ("link", format!("#v=1&tp={}", many("9", 1_000_000))),
@@ -156,7 +149,10 @@ fn known_hostile_inputs_break_no_entry() {
         ("own order", many("(", 1_000_000)),
         ("own order", (0..20_000).map(|at| format!("0F{at}")).collect::<Vec<_>>().join(",")),
         ("schedule request", format!("{{\"schedule\":\"custom\",\"order\":[{}[]]}}", many("[],", 300_000))),
-        ("plan request", format!("{{\"space\":{{\"tp\":[{}1]}},\"pin\":[{}\"tp\"]}}", many("1,", 100_000), many("\"tp\",", 1000))),
+        (
+            "plan request",
+            format!("{{\"space\":{{\"tp\":[{}1]}},\"pin\":[{}\"tp\"]}}", many("1,", 100_000), many("\"tp\",", 1000)),
+        ),
     ];
     let broken: Vec<String> = cases
         .iter()
@@ -219,10 +215,7 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let question = Question {
-        text: text.to_owned(),
-        ..Question::default()
-    };
+    let question = Question { text: text.to_owned(), ..Question::default() };
     let said = summary(&Reading::of(&question), &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
@@ -230,9 +223,7 @@ fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
 /// The known lines of logs, of two programs together, and the beginnings of a trace and of a snapshot.
 fn log_lines() -> Vec<String> {
     let known: Value = serde_json::from_str(include_str!("data/log_patterns.json")).unwrap();
-    let Value::Map(entries) = known else {
-        panic!("an object of patterns")
-    };
+    let Value::Map(entries) = known else { panic!("an object of patterns") };
     let mut lines: Vec<String> = Vec::new();
     for (_, entry) in &entries {
         if let Some(Value::List(texts)) = entry.get("lines") {
@@ -244,7 +235,9 @@ fn log_lines() -> Vec<String> {
         }
     }
     lines.push(lines.join("\n"));
-    lines.push(r#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2e3,"args":{"stream":7}}]}"#.to_owned());
+    lines.push(
+        r#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2e3,"args":{"stream":7}}]}"#.to_owned(),
+    );
     lines.push(r#"{"segments":[{"device":0,"total_size":1e10,"allocated_size":5e9}],"device_traces":[[{"action":"alloc","size":3e9}]]}"#.to_owned());
     lines
 }
@@ -288,17 +281,10 @@ fn exports() -> Vec<String> {
 /// Settings of other programs as their own examples have them.
 fn launch_files() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/launch");
-    let paths = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|end| end != "txt"))
-        .collect();
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end != "txt")).collect();
     paths.sort();
-    paths
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect()
+    paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 fn own_order(text: &str) -> Result<bool, String> {
@@ -306,17 +292,13 @@ fn own_order(text: &str) -> Result<bool, String> {
         Err(bad) => return words(text, &bad.message().to_string()).map(|()| false),
         Ok(tokens) => tokens,
     };
-    let again =
-        torch_csv::to_tokens(&tokens).map_err(|bad| format!("not its own: {}", bad.message()))?;
+    let again = torch_csv::to_tokens(&tokens).map_err(|bad| format!("not its own: {}", bad.message()))?;
     same(&again, &tokens, "tokens")?;
     let request = Value::Map(vec![
         ("schedule".to_owned(), Value::Text("custom".to_owned())),
         ("order".to_owned(), Value::Text(tokens.clone())),
     ]);
-    let mut run = Run {
-        schedule: Schedule::Custom,
-        ..Run::default()
-    };
+    let mut run = Run { schedule: Schedule::Custom, ..Run::default() };
     let order = Value::Text(tokens.replace('\n', "|"));
     if let Err(why) = run.assign("schedule_options.order", &order) {
         return words(text, &why.to_string()).map(|()| false);
@@ -452,9 +434,7 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
         let asked = || text.contains(issue.field.as_str()) || text.contains('%');
         let object = text.trim_start().starts_with('{');
         // A text that is not read at all has no field to name.
-        let unread = ["not JSON", "not read", "none of"]
-            .iter()
-            .any(|words| message.contains(words));
+        let unread = ["not JSON", "not read", "none of"].iter().any(|words| message.contains(words));
         let named = match issue.field.as_str() {
             // A key that is empty is told as it was written.
             "" => !object || unread || text.contains("\"\"") || text.contains('='),

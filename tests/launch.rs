@@ -18,10 +18,7 @@ fn data(name: &str) -> String {
 
 /// Reads a file into a Run of `gpus` GPUs, whose program says nothing of them.
 fn import(name: &str, gpus: u64) -> Meaning {
-    let present = Run {
-        gpus,
-        ..Run::default()
-    };
+    let present = Run { gpus, ..Run::default() };
     let read = read(&data(name), &present);
     read.unwrap_or_else(|issues| panic!("{name}: {issues:?}"))
 }
@@ -220,21 +217,11 @@ fn talkative() -> Vec<Run> {
     }
     let odd = r#"{"model":{"base":"llama-3.1-8b","head_dim":64,"biases":"qkv","mtp_modules":1}}"#;
     runs.push(Run::from_value(&serde_json::from_str(odd).unwrap()).unwrap());
-    let base = Run {
-        virtual_stages: 4,
-        ..Run::default()
-    };
+    let base = Run { virtual_stages: 4, ..Run::default() };
     for (schedule, _) in Schedule::ALL {
-        runs.push(Run {
-            schedule: *schedule,
-            ..base.clone()
-        });
+        runs.push(Run { schedule: *schedule, ..base.clone() });
     }
-    let mut grouped = Run {
-        schedule: Schedule::Interleaved,
-        stage_layers: Some(vec![7, 9, 9, 7]),
-        ..Run::default()
-    };
+    let mut grouped = Run { schedule: Schedule::Interleaved, stage_layers: Some(vec![7, 9, 9, 7]), ..Run::default() };
     runs.push(grouped.clone());
     grouped.stage_layers = None;
     grouped.virtual_stages = 2;
@@ -242,22 +229,10 @@ fn talkative() -> Vec<Run> {
     runs.push(grouped);
     for (optimizer, _) in Optimizer::ALL {
         for zero in 0..4 {
-            runs.push(Run {
-                optimizer: *optimizer,
-                zero,
-                hsdp_shard: Some(4),
-                ..Run::default()
-            });
+            runs.push(Run { optimizer: *optimizer, zero, hsdp_shard: Some(4), ..Run::default() });
         }
     }
-    for precision in [
-        "fp16",
-        "bf16",
-        "fp32",
-        "te-fp8",
-        "playbook-20",
-        "fsdp-mixed",
-    ] {
+    for precision in ["fp16", "bf16", "fp32", "te-fp8", "playbook-20", "fsdp-mixed"] {
         let value = format!(r#"{{"precision":"{precision}"}}"#);
         runs.push(Run::from_value(&serde_json::from_str(&value).unwrap()).unwrap());
     }
@@ -266,12 +241,8 @@ fn talkative() -> Vec<Run> {
         "precision.base=nvfp4&precision.param_gather=true&gpu=gb200",
         "precision.base=mxfp8&precision.master=2&precision.moment1=2&precision.moment2=1&gpu=gb200",
     ] {
-        let pairs = settings
-            .split('&')
-            .map(|pair| pair.split_once('=').unwrap());
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let pairs = settings.split('&').map(|pair| pair.split_once('=').unwrap());
+        let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         runs.push(Run::from_pairs(&pairs).0);
     }
     // What only fine-tuning says.
@@ -287,25 +258,13 @@ fn talkative() -> Vec<Run> {
             "adapter.method=&adapter.rank=&tp=2&cp=2&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=",
             "adapter.method=&adapter.rank=&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=&offload.optimizer=",
         ] {
-            let set = settings
-                .split('&')
-                .map(|pair| pair.split_once('=').unwrap());
-            let set: Vec<(&str, String)> =
-                set.map(|(key, value)| (key, value.to_owned())).collect();
-            runs.push(
-                tuned
-                    .run()
-                    .with_texts(&set)
-                    .unwrap_or_else(|| panic!("{settings}")),
-            );
+            let set = settings.split('&').map(|pair| pair.split_once('=').unwrap());
+            let set: Vec<(&str, String)> = set.map(|(key, value)| (key, value.to_owned())).collect();
+            runs.push(tuned.run().with_texts(&set).unwrap_or_else(|| panic!("{settings}")));
         }
     }
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
-        runs.push(Run {
-            recompute,
-            stack: Based::preset("megatron-2025"),
-            ..Run::default()
-        });
+        runs.push(Run { recompute, stack: Based::preset("megatron-2025"), ..Run::default() });
     }
     runs
 }
@@ -327,10 +286,7 @@ fn every_argument_of_an_export_is_one_that_its_program_knows() {
         let list = data(&format!("{}_arguments.txt", dialect.id));
         let mut lines = list.lines();
         assert!(lines.next().unwrap().starts_with("# "), "{}", dialect.id);
-        let known: BTreeSet<String> = lines
-            .filter(|line| !line.starts_with('#'))
-            .map(str::to_owned)
-            .collect();
+        let known: BTreeSet<String> = lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
         let used = names(dialect, &runs);
         for name in used.symmetric_difference(&known) {
             wrong.push(format!("{}: {name}", dialect.name));
@@ -346,10 +302,7 @@ fn a_batch_job_says_its_nodes() {
         torchrun --nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES pretrain_gpt.py \
         --tensor-model-parallel-size $SLURM_GPUS_PER_NODE --pipeline-model-parallel-size 8 --global-batch-size 1024";
     let run = read(script, &Run::default()).unwrap().run;
-    assert_eq!(
-        (run.gpus, run.gpus_per_node, run.tp, run.pp),
-        (128, Some(4), 4, 8)
-    );
+    assert_eq!((run.gpus, run.gpus_per_node, run.tp, run.pp), (128, Some(4), 4, 8));
 }
 
 /// `arguments.py` has no overlap of tensor parallelism unless `--tp-comm-overlap` stands there, and refuses it without sequence
@@ -364,22 +317,13 @@ fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
     };
     let script = launch("tp=4");
     assert!(script.contains("--tp-comm-overlap"), "{script}");
-    for without in [
-        "tp=1",
-        "tp=4&sequence_parallel=false",
-        "tp=4&stack.tp_overlap=none",
-    ] {
+    for without in ["tp=1", "tp=4&sequence_parallel=false", "tp=4&stack.tp_overlap=none"] {
         assert!(!launch(without).contains("--tp-comm-overlap"), "{without}");
     }
-    let mut present = Run {
-        stack: Based::preset("megatron-2025"),
-        ..Run::default()
-    };
+    let mut present = Run { stack: Based::preset("megatron-2025"), ..Run::default() };
     let overlap = |script: &str, present: &Run| {
         let read = read(script, present).unwrap();
-        field("stack.tp_overlap")
-            .unwrap()
-            .text(&read.run.resolved())
+        field("stack.tp_overlap").unwrap().text(&read.run.resolved())
     };
     assert_eq!(overlap(&script, &present).as_deref(), Some("userbuffers"));
     let bare = script.replace("    --tp-comm-overlap \\\n", "");

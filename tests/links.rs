@@ -9,32 +9,20 @@ use shardscope::io::link::{View, decode, encode, encode_with};
 /// A value that a field takes.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
     match &field.slot {
-        Slot::Count {
-            range: (low, high), ..
-        } => (*low..=*high.min(&(1 << 40))).prop_map(Value::from).boxed(),
-        Slot::Number {
-            range: (low, high), ..
-        } => (*low..=*high).prop_map(Value::Number).boxed(),
+        Slot::Count { range: (low, high), .. } => (*low..=*high.min(&(1 << 40))).prop_map(Value::from).boxed(),
+        Slot::Number { range: (low, high), .. } => (*low..=*high).prop_map(Value::Number).boxed(),
         Slot::Toggle { .. } => any::<bool>().prop_map(Value::Bool).boxed(),
-        Slot::Choice { options, .. } => proptest::sample::select(options())
-            .prop_map(|choice| Value::Text(choice.id.to_owned()))
-            .boxed(),
+        Slot::Choice { options, .. } => {
+            proptest::sample::select(options()).prop_map(|choice| Value::Text(choice.id.to_owned())).boxed()
+        }
         Slot::Counts { .. } => proptest::collection::vec(0u64..1000, 1..9)
             .prop_map(|list| Value::List(list.into_iter().map(Value::from).collect()))
             .boxed(),
-        Slot::Numbers { length, range, .. } => {
-            proptest::collection::vec(range.0..=range.1, *length)
-                .prop_map(|list| Value::List(list.into_iter().map(Value::Number).collect()))
-                .boxed()
-        }
+        Slot::Numbers { length, range, .. } => proptest::collection::vec(range.0..=range.1, *length)
+            .prop_map(|list| Value::List(list.into_iter().map(Value::Number).collect()))
+            .boxed(),
         Slot::Set { options, .. } => proptest::sample::subsequence(options(), 1..=options().len())
-            .prop_map(|ids| {
-                Value::List(
-                    ids.into_iter()
-                        .map(|c| Value::Text(c.id.to_owned()))
-                        .collect(),
-                )
-            })
+            .prop_map(|ids| Value::List(ids.into_iter().map(|c| Value::Text(c.id.to_owned())).collect()))
             .boxed(),
         Slot::Text { .. } => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
     }
@@ -104,26 +92,15 @@ proptest! {
 /// A number with many digits is read back to the bit: what once was not.
 #[test]
 fn a_price_of_many_digits_comes_back() {
-    let run = Run {
-        price_per_gpu_hour: Some(971_949.588_689_750_5),
-        ..Run::default()
-    };
+    let run = Run { price_per_gpu_hour: Some(971_949.588_689_750_5), ..Run::default() };
     assert_eq!(decode(&encode(&run)).run, run);
 }
 
 #[test]
 fn every_field_has_its_own_key_label_and_hint() {
     for (index, field) in FIELDS.iter().enumerate() {
-        assert!(
-            !field.label.is_empty() && !field.hint.is_empty(),
-            "{}",
-            field.key
-        );
-        assert!(
-            FIELDS[..index].iter().all(|other| other.key != field.key),
-            "{}",
-            field.key
-        );
+        assert!(!field.label.is_empty() && !field.hint.is_empty(), "{}", field.key);
+        assert!(FIELDS[..index].iter().all(|other| other.key != field.key), "{}", field.key);
     }
 }
 
@@ -131,10 +108,7 @@ fn every_field_has_its_own_key_label_and_hint() {
 #[test]
 fn published_links_still_open() {
     let text = include_str!("data/links.txt");
-    for line in text
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-    {
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let mut parts = line.split('\t');
         let read = decode(parts.next().unwrap());
         assert_eq!(read.notices, [], "{line}");
@@ -153,28 +127,18 @@ fn published_links_are_only_appended() {
     const LINES: usize = 198;
     let text = include_str!("data/links.txt");
     let first: String = text.split_inclusive('\n').take(LINES).collect();
-    let hash = first.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    assert_eq!(
-        hash, 0xa063_9f7c_414b_013e,
-        "a line of tests/data/links.txt was changed: {hash:#x}"
-    );
+    let hash = first
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    assert_eq!(hash, 0xa063_9f7c_414b_013e, "a line of tests/data/links.txt was changed: {hash:#x}");
 }
 
 /// A key or an id that is renamed breaks links: each is in one that was published.
 #[test]
 fn every_key_and_every_id_is_in_a_published_link() {
     let text = include_str!("data/links.txt");
-    let links: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.split('\t').next())
-        .collect();
-    let said = |pair: &str| {
-        links
-            .iter()
-            .any(|link| link.split('&').any(|part| part == pair))
-    };
+    let links: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
+    let said = |pair: &str| links.iter().any(|link| link.split('&').any(|part| part == pair));
     for field in FIELDS {
         let ids: Vec<_> = match &field.slot {
             Slot::Choice { options, .. } | Slot::Set { options, .. } => options(),
@@ -190,9 +154,7 @@ fn every_key_and_every_id_is_in_a_published_link() {
             );
         }
         let key = format!("{}=", field.key);
-        let named = links
-            .iter()
-            .any(|link| link.split('&').any(|part| part.starts_with(&key)));
+        let named = links.iter().any(|link| link.split('&').any(|part| part.starts_with(&key)));
         assert!(named, "append a link with {key} to tests/data/links.txt");
     }
 }

@@ -18,9 +18,7 @@ fn reading(text: &str) -> Reading {
 fn refusal(bytes: &[u8]) -> String {
     let mut reader = LogReader::default();
     let result = reader.push(bytes).map_err(|issue| vec![issue]);
-    let issues = result
-        .and_then(|()| reader.finish(&Run::default()))
-        .unwrap_err();
+    let issues = result.and_then(|()| reader.finish(&Run::default())).unwrap_err();
     issues[0].message.to_string()
 }
 
@@ -30,18 +28,8 @@ fn near(a: f64, b: f64) -> bool {
 
 /// Seconds of a step; peaks allocated, reserved, of the device.
 fn figures(reading: &Reading) -> Figures {
-    let kinds = [
-        MemoryKind::Allocated,
-        MemoryKind::Reserved,
-        MemoryKind::Device,
-    ];
-    let peak = |kind| {
-        reading
-            .peaks
-            .iter()
-            .find(|peak| peak.kind == kind)
-            .map(|peak| peak.gib)
-    };
+    let kinds = [MemoryKind::Allocated, MemoryKind::Reserved, MemoryKind::Device];
+    let peak = |kind| reading.peaks.iter().find(|peak| peak.kind == kind).map(|peak| peak.gib);
     (reading.step.map(|step| step.seconds), kinds.map(peak))
 }
 
@@ -57,9 +45,7 @@ const TOKENS: f64 = 256.0 * 8192.0;
 fn every_example_line_says_what_its_program_means() {
     let file: Value = serde_json::from_str(include_str!("data/log_patterns.json")).unwrap();
     let lines = |name: &str| -> Vec<String> {
-        let Some(Value::List(lines)) = file.get(name).and_then(|entry| entry.get("lines")) else {
-            panic!("{name}")
-        };
+        let Some(Value::List(lines)) = file.get(name).and_then(|entry| entry.get("lines")) else { panic!("{name}") };
         lines
             .iter()
             .map(|line| match line {
@@ -71,25 +57,9 @@ fn every_example_line_says_what_its_program_means() {
     let gb = 1e9 / f64::from(1u32 << 30);
     let none = [None; 3];
     let expected: [(&str, Vec<Figures>); 16] = [
-        (
-            "megatron_iter",
-            vec![(Some(5.6301), none), (Some(0.9), none)],
-        ),
-        (
-            "megatron_mem",
-            vec![(
-                None,
-                [
-                    Some(54_250.985_839_843_75 / 1024.0),
-                    Some(61480.0 / 1024.0),
-                    None,
-                ],
-            )],
-        ),
-        (
-            "bridge_step",
-            vec![(Some(12.78), none), (Some(12.78), none)],
-        ),
+        ("megatron_iter", vec![(Some(5.6301), none), (Some(0.9), none)]),
+        ("megatron_mem", vec![(None, [Some(54_250.985_839_843_75 / 1024.0), Some(61480.0 / 1024.0), None])]),
+        ("bridge_step", vec![(Some(12.78), none), (Some(12.78), none)]),
         ("bridge_mem", vec![(None, [Some(47.5 * gb), None, None])]),
         (
             "titan",
@@ -101,14 +71,8 @@ fn every_example_line_says_what_its_program_means() {
         (
             "ds_timer",
             vec![
-                (
-                    Some(256.0 / 8.009_124_183_089_22),
-                    [Some(63.31), None, None],
-                ),
-                (
-                    Some(256.0 / 83.486_091_681_061_44),
-                    [Some(9.02), None, None],
-                ),
+                (Some(256.0 / 8.009_124_183_089_22), [Some(63.31), None, None]),
+                (Some(256.0 / 83.486_091_681_061_44), [Some(9.02), None, None]),
             ],
         ),
         ("ds_clock", vec![(None, none)]),
@@ -124,17 +88,8 @@ fn every_example_line_says_what_its_program_means() {
         ),
         ("nanotron", vec![(Some(11.5), none)]),
         ("maxtext", vec![(Some(5.667), none)]),
-        (
-            "composer",
-            vec![(None, [None, Some(51.328 * gb), None]), (None, none)],
-        ),
-        (
-            "summary",
-            vec![
-                (None, [Some(4877.0 / 1024.0), None, None]),
-                (None, [None, Some(12420.0 / 1024.0), None]),
-            ],
-        ),
+        ("composer", vec![(None, [None, Some(51.328 * gb), None]), (None, none)]),
+        ("summary", vec![(None, [Some(4877.0 / 1024.0), None, None]), (None, [None, Some(12420.0 / 1024.0), None])]),
         ("smi", vec![(None, [None, None, Some(86224.0 / 1024.0)])]),
         ("oom", vec![(None, none)]),
     ];
@@ -148,42 +103,25 @@ fn every_example_line_says_what_its_program_means() {
                 (a, b) => a == b,
             };
             assert!(same(found.0, step), "{line}: {found:?}");
-            assert!(
-                (0..3).all(|at| same(found.1[at], peaks[at])),
-                "{line}: {found:?}"
-            );
+            assert!((0..3).all(|at| same(found.1[at], peaks[at])), "{line}: {found:?}");
         }
     }
     // What is an estimate, an argument, an average or a lower bound is named, not taken as measured.
-    assert!(
-        reading(&lines("megatron_theory")[0])
-            .observation("")
-            .is_none()
-    );
+    assert!(reading(&lines("megatron_theory")[0]).observation("").is_none());
     assert!(reading(&lines("nccl_avg")[0]).observation("").is_none());
     // 162.60 of 652.41 + 2001.89 + 162.60 + 1172.13.
     let shares = reading(&lines("ds_clock")[0]).measured;
     assert!(
         shares
             .iter()
-            .any(|(what, how)| what.to_string() == "gradients between ranks"
-                && how.to_string().contains(" 4 %"))
+            .any(|(what, how)| what.to_string() == "gradients between ranks" && how.to_string().contains(" 4 %"))
     );
     let ran_out = reading(&lines("oom")[0]);
-    assert!(
-        ran_out
-            .notes
-            .iter()
-            .any(|note| note.to_string().contains("at least 79.1"))
-    );
+    assert!(ran_out.notes.iter().any(|note| note.to_string().contains("at least 79.1")));
     // 300.51 GB/s of 450 by the data sheet, of which the model takes 0.78.
     let nccl = reading(&lines("nccl")[0]);
     assert_eq!(nccl.ratios[0].0, Multiplier::NodeLinks);
-    assert!(
-        near(nccl.ratios[0].1, 450.0 * 0.78 / 300.51),
-        "{:?}",
-        nccl.ratios
-    );
+    assert!(near(nccl.ratios[0].1, 450.0 * 0.78 / 300.51), "{:?}", nccl.ratios);
     for name in ["mamf", "mamf_old"] {
         assert_eq!(reading(&lines(name)[0]).ratios[0].0, Multiplier::Gemm);
     }
@@ -231,15 +169,9 @@ fn a_log_with_arguments_states_its_own_run() {
         log += &format!("  {name} {} {value}\n", ".".repeat(47 - name.len()));
     }
     log += "-------------------- end of arguments ---------------------\n";
-    for (iteration, ms) in [
-        (1, 41_234.5),
-        (2, 8123.0),
-        (3, 6010.2),
-        (4, 6008.8),
-        (5, 6011.4),
-        (6, 14_900.1),
-        (7, 6009.6),
-    ] {
+    for (iteration, ms) in
+        [(1, 41_234.5), (2, 8123.0), (3, 6010.2), (4, 6008.8), (5, 6011.4), (6, 14_900.1), (7, 6009.6)]
+    {
         log += &format!(
             " [2026-03-02 11:22:{:02}.123456] iteration {iteration:>8}/      50 | consumed samples: {:>12} | elapsed time per iteration (ms): {ms:.1} | throughput per GPU (TFLOP/s/GPU): 321.0 | learning rate: 3.000000E-05 | global batch size:    64 | lm loss: 1.1E+01 | loss scale: 1.0 | grad norm: 2.5 | number of skipped iterations:   0 |\n",
             iteration,
@@ -257,18 +189,13 @@ fn a_log_with_arguments_states_its_own_run() {
     }
     let reading = reading(&log);
     let run = &reading.run;
-    assert_eq!(
-        (run.tp, run.pp, run.gpus, run.global_batch, run.seq_len),
-        (4, 2, 16, 64, 4096)
-    );
+    assert_eq!((run.tp, run.pp, run.gpus, run.global_batch, run.seq_len), (4, 2, 16, 64, 4096));
     assert_eq!(run.model.resolve().unwrap().layers, 32);
     let step = reading.step.unwrap();
     assert!(near(step.seconds, 6.0099), "{step:?}");
     assert_eq!((step.used, step.left_out), (4, 3));
     let (_, peaks) = figures(&reading);
-    assert!(
-        near(peaks[0].unwrap(), 38_012.25 / 1024.0) && near(peaks[2].unwrap(), 52_000.0 / 1024.0)
-    );
+    assert!(near(peaks[0].unwrap(), 38_012.25 / 1024.0) && near(peaks[2].unwrap(), 52_000.0 / 1024.0));
     assert!(!reading.used.is_empty());
 }
 
@@ -282,20 +209,9 @@ fn torchtitan_states_batch_sequence_and_mesh() {
         [rank1]:[titan] 2026-01-05 10:01:00,000 - root - INFO - step: 20  loss:  6.9  grad_norm:  1.4  memory: 40.02GiB(50.59%)  tps: 3,200  tflops: 160.10  mfu: N/A\n\
         [rank0]:[titan] 2026-01-05 10:01:00,000 - root - INFO - step: 20  loss:  6.9  grad_norm:  1.4  memory: 40.50GiB(51.20%)  tps: 3,220  tflops: 160.10  mfu: N/A\n";
     let reading = reading(log);
-    assert_eq!(
-        (
-            reading.run.tp,
-            reading.run.pp,
-            reading.run.seq_len,
-            reading.run.global_batch
-        ),
-        (2, 1, 4096, 64)
-    );
+    assert_eq!((reading.run.tp, reading.run.pp, reading.run.seq_len, reading.run.global_batch), (2, 1, 4096, 64));
     let (step, peaks) = figures(&reading);
-    assert!(
-        near(step.unwrap(), 64.0 * 4096.0 / 64.0 / 3220.0)
-            || near(step.unwrap(), 64.0 * 4096.0 / 64.0 / 3200.0)
-    );
+    assert!(near(step.unwrap(), 64.0 * 4096.0 / 64.0 / 3220.0) || near(step.unwrap(), 64.0 * 4096.0 / 64.0 / 3200.0));
     assert_eq!(peaks[1], Some(40.5));
 }
 
@@ -303,40 +219,25 @@ fn torchtitan_states_batch_sequence_and_mesh() {
 #[test]
 fn the_other_lines_of_the_programs_are_read() {
     let one = |line: &str| figures(&reading(line));
-    assert_eq!(
-        one("GPU Total Peak Memory consumed during the train (max): 20480").1[0],
-        Some(20.0)
-    );
-    let bar = |number: u64, speed: &str| {
-        format!("\r {number}%|███       | {number}/100 [01:10<03:00, {speed}, loss=1.2]")
-    };
-    let bars: String = [
-        (1, "31.10s/it"),
-        (2, "15.00s/it"),
-        (3, "12.31s/it"),
-        (4, "12.30s/it"),
-        (5, "12.32s/it"),
-    ]
-    .map(|(number, speed)| bar(number, speed))
-    .concat();
+    assert_eq!(one("GPU Total Peak Memory consumed during the train (max): 20480").1[0], Some(20.0));
+    let bar =
+        |number: u64, speed: &str| format!("\r {number}%|███       | {number}/100 [01:10<03:00, {speed}, loss=1.2]");
+    let bars: String = [(1, "31.10s/it"), (2, "15.00s/it"), (3, "12.31s/it"), (4, "12.30s/it"), (5, "12.32s/it")]
+        .map(|(number, speed)| bar(number, speed))
+        .concat();
     assert!(near(one(&bars).0.unwrap(), 12.31));
-    assert!(near(
-        one(" 10%|█ | 10/100 [00:10<03:00,  1.25it/s]").0.unwrap(),
-        0.8
-    ));
+    assert!(near(one(" 10%|█ | 10/100 [00:10<03:00,  1.25it/s]").0.unwrap(), 0.8));
     let memory = one("[2026-01-01 00:00:00,000] [INFO] [utils.py:781:see_memory_usage] MA 12.3 GB         Max_MA 20.1 GB         CA 22.0 GB         Max_CA 23 GB").1;
     assert_eq!((memory[0], memory[1]), (Some(20.1), Some(23.0)));
     let memory = one("01/02/2026 10:00:00 [INFO|DP=0|PP=0|TP=0]:  Memory usage: 5120.00MiB. Peak allocated 10240.00MiB. Peak reserved: 12288.00MiB").1;
     assert_eq!((memory[0], memory[1]), (Some(10.0), Some(12.0)));
-    assert_eq!(
-        one("\tUsing (GB) 44.6 / 95.74 (46.58%) on cuda:0").1,
-        [None; 3]
-    );
-    assert!(near(one("Epoch 0: 10%| 10/100 [global_step=9.0, consumed_samples=80.0, train_step_timing in s=8.510]").0.unwrap(), 8.51));
+    assert_eq!(one("\tUsing (GB) 44.6 / 95.74 (46.58%) on cuda:0").1, [None; 3]);
     assert!(near(
-        one("[batch=366/48000]:\n         Train throughput/device/tokens_per_sec: 4096.0\n")
-            .0
-            .unwrap(),
+        one("Epoch 0: 10%| 10/100 [global_step=9.0, consumed_samples=80.0, train_step_timing in s=8.510]").0.unwrap(),
+        8.51
+    ));
+    assert!(near(
+        one("[batch=366/48000]:\n         Train throughput/device/tokens_per_sec: 4096.0\n").0.unwrap(),
         TOKENS / 64.0 / 4096.0
     ));
     let hf = reading(
@@ -352,15 +253,7 @@ fn the_other_lines_of_the_programs_are_read() {
         [2026-01-01 00:00:00,000] [INFO] [config.py:1000:print]   zero_config .................. stage=3 contiguous_gradients=True\n\
         [2026-01-01 00:00:00,000] [INFO] [timer.py:264:stop] epoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=30.0, CurrSamplesPerSec=32.0, MemAllocated=9.1GB, MaxMemAllocated=50.2GB";
     let read = reading(deepspeed);
-    assert_eq!(
-        (
-            read.run.zero,
-            read.run.gpus,
-            read.run.micro_batch,
-            read.run.global_batch
-        ),
-        (3, 16, 4, 128)
-    );
+    assert_eq!((read.run.zero, read.run.gpus, read.run.micro_batch, read.run.global_batch), (3, 16, 4, 128));
     assert!(near(read.step.unwrap().seconds, 4.0));
 }
 
@@ -395,19 +288,10 @@ fn nccl_tests_measure_links_or_network_by_their_hosts() {
     let (kind, ratio) = reading_of.ratios[0];
     assert_eq!(kind, Multiplier::Network);
     // The model: 8 cards of 50 GB/s at 0.75.
-    assert!(
-        (ratio / (8.0 * 50.0 * 0.75 / 200.0) - 1.0).abs() < 0.02,
-        "{ratio}"
-    );
+    assert!((ratio / (8.0 * 50.0 * 0.75 / 200.0) - 1.0).abs() < 0.02, "{ratio}");
     let fast = "# Collective test starting: all_reduce_perf\n 8589934592 2147483648 float sum -1 31000.0 277.1 480.0 0 31000.0 277.1 480.0 0\n";
     let fast = reading(fast);
-    assert!(
-        fast.ratios.is_empty()
-            && fast
-                .notes
-                .iter()
-                .any(|note| note.to_string().contains("NVLS"))
-    );
+    assert!(fast.ratios.is_empty() && fast.notes.iter().any(|note| note.to_string().contains("NVLS")));
 }
 
 /// One step of 1000 us: a product of 600, an all-reduce of 300 of which 100 lie behind it, nothing else.
@@ -422,19 +306,9 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
         .flat_map(|step| {
             let begin = 1e6 + f64::from(step) * 1000.0;
             [
-                event(
-                    &format!("ProfilerStep#{step}"),
-                    "user_annotation",
-                    begin,
-                    1000.0,
-                ),
+                event(&format!("ProfilerStep#{step}"), "user_annotation", begin, 1000.0),
                 event("sm90_xmma_gemm_bf16bf16", "kernel", begin + 100.0, 600.0),
-                event(
-                    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)",
-                    "kernel",
-                    begin + 600.0,
-                    300.0,
-                ),
+                event("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "kernel", begin + 600.0, 300.0),
             ]
         })
         .collect();
@@ -443,11 +317,7 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
         steps.join(",")
     );
     let figures = |reading: &Reading| -> Vec<String> {
-        reading
-            .measured
-            .iter()
-            .map(|(what, how)| format!("{what}: {how}"))
-            .collect()
+        reading.measured.iter().map(|(what, how)| format!("{what}: {how}")).collect()
     };
     let whole = reading(&text);
     let mut pieces = LogReader::default();
@@ -463,10 +333,7 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
         "nothing runs: 200 µs",
         "matrix products: 600 µs",
     ] {
-        assert!(
-            figures.iter().any(|figure| figure.starts_with(wanted)),
-            "{wanted}: {figures:?}"
-        );
+        assert!(figures.iter().any(|figure| figure.starts_with(wanted)), "{wanted}: {figures:?}");
     }
     assert!(near(whole.step.unwrap().seconds, 1e-3));
 }
@@ -497,18 +364,8 @@ fn what_cannot_be_read_says_why_and_what_would() {
     assert!(refusal(b"PK\x03\x04 snap/data.pkl").contains("pickle"));
     assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("unpack"));
     assert!(refusal(b"ELF\0\0\x01\x02").contains("not text"));
-    for text in [
-        "",
-        "hello",
-        "{\"a\": 1}",
-        "loss: 2.0 lr: 3e-4",
-        "10%|█ | loading",
-        "s/it it/s MiB / MiB",
-    ] {
-        assert!(
-            refusal(text.as_bytes()).contains("nothing in it is known"),
-            "{text}"
-        );
+    for text in ["", "hello", "{\"a\": 1}", "loss: 2.0 lr: 3e-4", "10%|█ | loading", "s/it it/s MiB / MiB"] {
+        assert!(refusal(text.as_bytes()).contains("nothing in it is known"), "{text}");
     }
     assert!(refusal(br#"{"traceEvents":[]}"#).contains("no kernels"));
     assert!(refusal(br#"{"segments":[],"device_traces":[]}"#).contains("no memory"));
@@ -528,9 +385,7 @@ fn half_lines_foreign_bytes_and_other_locales_lose_nothing_else() {
     for number in 1..20 {
         bytes.extend_from_slice(line(number, "2000,5").as_bytes());
         bytes.extend_from_slice(b"[rank3]: W0101 \xff\xfe\x90 broken \x1b[1;31m\x1b[");
-        bytes.extend_from_slice(
-            b"\n iteration 7/ 100 | consumed samples: 1 | elapsed time per itera\n",
-        );
+        bytes.extend_from_slice(b"\n iteration 7/ 100 | consumed samples: 1 | elapsed time per itera\n");
     }
     let mut reader = LogReader::default();
     for piece in bytes.chunks(777) {
@@ -558,10 +413,7 @@ fn lines_of_every_program_with_other_numbers_are_read_by_their_units() {
             "[Rank 24] (after 2 iterations) memory (MB) | allocated: 12000.00 | max allocated: 25600.00 | reserved: 30720.00 | max reserved: 30720.00",
             (None, [Some(25.0), Some(30.0), None]),
         ),
-        (
-            "Step Time : 3.07s GPU utilization: 611.4MODEL_TFLOP/s/GPU",
-            (Some(3.07), none),
-        ),
+        ("Step Time : 3.07s GPU utilization: 611.4MODEL_TFLOP/s/GPU", (Some(3.07), none)),
         (
             "[Rank 8] (after 2 iterations) memory (GB) | mem-reserved-gigabytes: 70.1 | mem-allocated-gigabytes: 30.2 | mem-max-allocated-gigabytes: 64.3 | mem-max-reserved-gigabytes: 71.9",
             (None, [Some(64.3 * gb), Some(71.9 * gb), None]),

@@ -14,10 +14,7 @@ use shardscope::core::memory::StageMemory;
 /// Relative error of `ours`; the line is what `--nocapture` shows.
 fn miss(name: &str, ours: f64, measured: f64) -> f64 {
     let error = ours / measured - 1.0;
-    println!(
-        "{name}: {ours:.2} GiB, measured {measured:.2} ({:+.2} %)",
-        error * 100.0
-    );
+    println!("{name}: {ours:.2} GiB, measured {measured:.2} ({:+.2} %)", error * 100.0);
     error
 }
 
@@ -26,20 +23,13 @@ fn mean(errors: &[f64]) -> f64 {
 }
 
 fn worst(errors: &[f64]) -> f64 {
-    errors
-        .iter()
-        .fold(0.0, |worst, error| error.abs().max(worst))
+    errors.iter().fold(0.0, |worst, error| error.abs().max(worst))
 }
 
 /// What the caching allocator holds: all but the process and its communicators.
 fn reserved(rank: &StageMemory) -> f64 {
     let outside = |name: &str| name.contains("communicators");
-    let process: f64 = rank
-        .items
-        .iter()
-        .filter(|item| outside(item.name))
-        .map(|item| item.bytes.gib())
-        .sum();
+    let process: f64 = rank.items.iter().filter(|item| outside(item.name)).map(|item| item.bytes.gib()).sum();
     rank.total.gib() - process
 }
 
@@ -73,11 +63,7 @@ fn megatron_peaks_are_met_within_1_percent_on_average_and_3_at_worst() {
     assert_eq!(errors.len(), 6);
     errors.extend(self::errors("simumax_b200.csv", "SimuMax"));
     assert_eq!(errors.len(), 25);
-    println!(
-        "mean {:.2} %, worst {:.2} %",
-        mean(&errors) * 100.0,
-        worst(&errors) * 100.0
-    );
+    println!("mean {:.2} %, worst {:.2} %", mean(&errors) * 100.0, worst(&errors) * 100.0);
     assert!(mean(&errors) <= 0.01);
     assert!(worst(&errors) <= 0.03);
 }
@@ -90,10 +76,7 @@ fn simumax_rows_of_both_tables_agree() {
         Table::read(&std::fs::read_to_string(path).unwrap())
     };
     let (full, shared) = (read("simumax_b200.csv"), read(PEAKS));
-    let some: Vec<_> = shared
-        .lines()
-        .filter(|line| line.text("source").starts_with("SimuMax"))
-        .collect();
+    let some: Vec<_> = shared.lines().filter(|line| line.text("source").starts_with("SimuMax")).collect();
     assert_eq!(some.len(), 6);
     for line in some {
         let number = |key: &str| {
@@ -114,11 +97,7 @@ fn torchtitan_reserved_memory_is_met_within_5_percent_on_average() {
     let mut errors = errors(PEAKS, "torchtitan");
     errors.extend(self::errors(PEAKS, "PyTorch"));
     assert_eq!(errors.len(), 11);
-    println!(
-        "mean {:.2} %, worst {:.2} %",
-        mean(&errors) * 100.0,
-        worst(&errors) * 100.0
-    );
+    println!("mean {:.2} %, worst {:.2} %", mean(&errors) * 100.0, worst(&errors) * 100.0);
     assert!(mean(&errors) <= 0.05);
 }
 

@@ -54,22 +54,8 @@ fn any_run() -> impl Strategy<Value = Json> {
             json!({"layers": 2}),
             json!({"modules": ["norm", "mlp", "moe_act", "mla_up", "core_attn"]}),
         ]),
-        select(vec![
-            "bf16-fp32-grads",
-            "fp32",
-            "fsdp-mixed",
-            "deepseek-fp8",
-            "playbook-20",
-        ]),
-        select(vec![
-            "adam",
-            "sgd",
-            "sgd-momentum",
-            "adafactor",
-            "adam-8bit",
-            "lion",
-            "muon",
-        ]),
+        select(vec!["bf16-fp32-grads", "fp32", "fsdp-mixed", "deepseek-fp8", "playbook-20"]),
+        select(vec!["adam", "sgd", "sgd-momentum", "adafactor", "adam-8bit", "lion", "muon"]),
         select(vec!["megatron", "megatron-fused", "te-fused", "chunked"]),
     );
     (layout, work, choices).prop_map(|(layout, work, choices)| {
@@ -113,11 +99,7 @@ fn never_less(before: &Json, after: &Json) -> Result<(), TestCaseError> {
         return Ok(());
     };
     for (less, more) in before.iter().zip(&after) {
-        prop_assert!(
-            more.total.0 >= less.total.0 * (1.0 - 1e-12),
-            "rank {}",
-            less.stage
-        );
+        prop_assert!(more.total.0 >= less.total.0 * (1.0 - 1e-12), "rank {}", less.stage);
     }
     Ok(())
 }
@@ -132,32 +114,23 @@ fn walk(term: &Term, see: &mut impl FnMut(&Term)) {
 /// A value anywhere in the range of a field.
 fn any_value(field: &'static Field) -> BoxedStrategy<Value> {
     match &field.slot {
-        Slot::Count {
-            range: (low, high), ..
-        } => {
+        Slot::Count { range: (low, high), .. } => {
             let top = *high;
             let large = (*low..=top).prop_map(Value::from);
             let small = (*low..=top.min(64)).prop_map(Value::from);
             prop_oneof![large, small].boxed()
         }
-        Slot::Number {
-            range: (low, high), ..
-        } => (*low..=*high).prop_map(Value::Number).boxed(),
+        Slot::Number { range: (low, high), .. } => (*low..=*high).prop_map(Value::Number).boxed(),
         Slot::Toggle { .. } => any::<bool>().prop_map(Value::Bool).boxed(),
-        Slot::Choice { options, .. } => select(options())
-            .prop_map(|choice| Value::Text(choice.id.to_owned()))
-            .boxed(),
+        Slot::Choice { options, .. } => select(options()).prop_map(|choice| Value::Text(choice.id.to_owned())).boxed(),
         // Texts and lists mean something only together with the rest.
-        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Set { .. } | Slot::Text { .. } => {
-            Just(Value::Null).boxed()
-        }
+        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Set { .. } | Slot::Text { .. } => Just(Value::Null).boxed(),
     }
 }
 
 /// The default Run with a few fields anywhere in their range.
 fn wild_run() -> impl Strategy<Value = Run> {
-    let set =
-        (0..FIELDS.len()).prop_flat_map(|at| any_value(&FIELDS[at]).prop_map(move |v| (at, v)));
+    let set = (0..FIELDS.len()).prop_flat_map(|at| any_value(&FIELDS[at]).prop_map(move |v| (at, v)));
     proptest::collection::vec(set, 1..5).prop_map(|changes| {
         let mut run = Run::default();
         for (at, value) in changes {
@@ -174,18 +147,10 @@ fn all_amounts(scenario: &Scenario) -> Result<(), TestCaseError> {
     for (row, estimate) in methods::compare(scenario, &loads(scenario)) {
         for rank in &estimate.per_stage {
             for (name, bytes) in rank.components() {
-                prop_assert!(
-                    bytes.0.is_finite() && bytes.0 >= 0.0,
-                    "{:?} {name}",
-                    row.method
-                );
+                prop_assert!(bytes.0.is_finite() && bytes.0 >= 0.0, "{:?} {name}", row.method);
             }
             for item in &rank.items {
-                prop_assert!(
-                    item.bytes.0.is_finite() && item.bytes.0 >= 0.0,
-                    "{}",
-                    item.name
-                );
+                prop_assert!(item.bytes.0.is_finite() && item.bytes.0 >= 0.0, "{}", item.name);
             }
             prop_assert!(rank.total.0.is_finite() && rank.total.0 >= 0.0);
         }

@@ -37,11 +37,7 @@ fn check(run: &Json, vector: &Vector) {
         ("transient", transient, vector.transient),
         ("total", rank.allocated().gib() - workspaces, vector.total),
     ] {
-        assert!(
-            (ours - printed).abs() <= HUNDREDTH,
-            "{}: {part} {ours:.4} GiB, printed {printed}",
-            vector.name
-        );
+        assert!((ours - printed).abs() <= HUNDREDTH, "{}: {part} {ours:.4} GiB, printed {printed}", vector.name);
     }
 }
 
@@ -64,16 +60,7 @@ fn survey_vectors_of_llama_70b_with_12_layers_are_met_to_a_hundredth_gib() {
     ] {
         let name = "Llama-70B, 12 layers";
         let activations = layer * layers;
-        let vector = Vector {
-            name,
-            rank,
-            states,
-            activations,
-            head,
-            dummies,
-            transient,
-            total,
-        };
+        let vector = Vector { name, rank, states, activations, head, dummies, transient, total };
         check(&llama_70b_of_12_layers(gpus, tp, pp), &vector);
     }
 }
@@ -139,30 +126,11 @@ fn deepseek_v2(ep: u64, pp: u64) -> Json {
 fn survey_vectors_of_deepseek_v2_with_4_layers_are_met_to_a_hundredth_gib() {
     for (name, ep, pp, rank, states, activations, dummies, head, total) in [
         ("ep8", 8, 1, 0, 37.56, 5.09, 1.74, 0.86, 45.75),
-        (
-            "ep4 pp2 first",
-            4,
-            2,
-            0,
-            24.71,
-            2.43 * 2.0,
-            0.76,
-            0.0,
-            30.82,
-        ),
+        ("ep4 pp2 first", 4, 2, 0, 24.71, 2.43 * 2.0, 0.76, 0.0, 30.82),
         ("ep4 pp2 last", 4, 2, 1, 39.35, 2.67, 1.39, 0.86, 44.76),
     ] {
         let transient = 0.50;
-        let vector = Vector {
-            name,
-            rank,
-            states,
-            activations,
-            head,
-            dummies,
-            transient,
-            total,
-        };
+        let vector = Vector { name, rank, states, activations, head, dummies, transient, total };
         check(&deepseek_v2(ep, pp), &vector);
     }
 }
@@ -211,12 +179,7 @@ fn korthikanti(model: usize, sequence_parallel: bool, recompute: &str) -> f64 {
 /// selective recomputation.
 #[test]
 fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
-    let printed = [
-        (45.5625, 59.25, 9.5625),
-        (45.5625, 66.84, 12.35),
-        (31.64, 114.02, 23.08),
-        (32.96, 131.25, 26.56),
-    ];
+    let printed = [(45.5625, 59.25, 9.5625), (45.5625, 66.84, 12.35), (31.64, 114.02, 23.08), (32.96, 131.25, 26.56)];
     for (at, (states, none, both)) in printed.into_iter().enumerate() {
         let (name, layers, hidden, heads, p, ..) = KORTHIKANTI[at];
         let model = shardscope::core::model::Architecture::gpt(layers, hidden, heads, 51200, 0);
@@ -224,15 +187,10 @@ fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
         let layer = shardscope::core::model::layer_elements(&model, model.kind(0));
         let matrices = layer.sharded + layer.key_value.iter().sum::<u64>() - biases;
         let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / memory::GIB;
-        for (ours, printed) in [
-            (ours, states),
-            (korthikanti(at, false, "none"), none),
-            (korthikanti(at, true, "selective"), both),
-        ] {
-            assert!(
-                (ours - printed).abs() <= HUNDREDTH,
-                "{name}: {ours:.4} GiB, printed {printed}"
-            );
+        for (ours, printed) in
+            [(ours, states), (korthikanti(at, false, "none"), none), (korthikanti(at, true, "selective"), both)]
+        {
+            assert!((ours - printed).abs() <= HUNDREDTH, "{name}: {ours:.4} GiB, printed {printed}");
         }
     }
 }
@@ -248,19 +206,10 @@ fn korthikanti_figure_7_is_met_to_a_fraction_of_a_percent() {
     ];
     for (at, row) in printed.into_iter().enumerate() {
         let base = korthikanti(at, false, "none");
-        let ours = [
-            (true, "none"),
-            (false, "selective"),
-            (true, "selective"),
-            (false, "full"),
-        ]
-        .map(|(parallel, recompute)| 100.0 * korthikanti(at, parallel, recompute) / base);
+        let ours = [(true, "none"), (false, "selective"), (true, "selective"), (false, "full")]
+            .map(|(parallel, recompute)| 100.0 * korthikanti(at, parallel, recompute) / base);
         for (ours, printed) in ours.into_iter().zip(row) {
-            assert!(
-                (ours - printed).abs() < 0.15,
-                "{}: {ours:.2} %, printed {printed}",
-                KORTHIKANTI[at].0
-            );
+            assert!((ours - printed).abs() < 0.15, "{}: {ours:.2} %, printed {printed}", KORTHIKANTI[at].0);
         }
     }
 }

@@ -39,11 +39,7 @@ fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
         let clock = Clock::new(scenario);
         clock.stage(scenario, stage).total().0
     };
-    let (both, loss, modules) = (
-        seconds(&with_loss, 31),
-        seconds(&apart, 31),
-        seconds(&apart, 30),
-    );
+    let (both, loss, modules) = (seconds(&with_loss, 31), seconds(&apart, 31), seconds(&apart, 30));
     assert!(modules > 0.0 && loss > 0.0 && (both / (modules + loss) - 1.0).abs() < 1e-12);
     // Two hidden states go on from there, one everywhere else.
     let sent = |stage| microbatch_traffic(&apart, stage).pp.0;

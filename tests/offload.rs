@@ -7,10 +7,7 @@ use shardscope::core::report::{Report, report};
 use shardscope::core::run::{Based, Run};
 
 fn with(run: &Run, pairs: &[(&str, &str)]) -> Run {
-    let set: Vec<(&str, String)> = pairs
-        .iter()
-        .map(|(key, text)| (*key, (*text).to_owned()))
-        .collect();
+    let set: Vec<(&str, String)> = pairs.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
     run.with_texts(&set).unwrap_or_else(|| panic!("{pairs:?}"))
 }
 
@@ -44,14 +41,10 @@ fn host_memory_is_what_deepspeeds_estimator_prints() {
         assert_eq!(report.memory.per_stage[0].optimizer.0, 0.0);
         report.memory.host.unwrap().states_bytes.0
     };
-    let near =
-        |ours: f64, printed: f64| assert!((ours / printed - 1.0).abs() < 1e-9, "{ours} {printed}");
+    let near = |ours: f64, printed: f64| assert!((ours / printed - 1.0).abs() < 1e-9, "{ours} {printed}");
     let optimizer = ("offload.optimizer", "cpu");
     near(host(&deepspeed(3), &[optimizer]), 16.0 * P * 1.5);
-    near(
-        host(&deepspeed(3), &[optimizer, ("offload.parameters", "cpu")]),
-        18.0 * P * 1.5,
-    );
+    near(host(&deepspeed(3), &[optimizer, ("offload.parameters", "cpu")]), 18.0 * P * 1.5);
     let four = with(&deepspeed(2), &[("gpus", "4")]);
     near(host(&four, &[optimizer]), 16.0 * P * 1.5);
     // Two nodes share the states.
@@ -75,17 +68,11 @@ fn megatron_moves_the_moments_alone() {
     };
     let held = |pairs: &[(&str, &str)]| {
         let stages = figures(&with(&run, pairs)).memory.per_stage;
-        stages
-            .iter()
-            .map(|rank| rank.allocated().gb())
-            .fold(0.0, f64::max)
+        stages.iter().map(|rank| rank.allocated().gb()).fold(0.0, f64::max)
     };
     let all = ("offload.optimizer", "cpu");
     let none = held(&[]);
-    for (saved, pairs) in [
-        (15.3, vec![all]),
-        (3.8, vec![all, ("offload.fraction", "0.25")]),
-    ] {
+    for (saved, pairs) in [(15.3, vec![all]), (3.8, vec![all, ("offload.fraction", "0.25")])] {
         let ours = none - held(&pairs);
         assert!((ours / saved - 1.0).abs() < 0.02, "{ours} {saved}");
     }
@@ -94,10 +81,7 @@ fn megatron_moves_the_moments_alone() {
 /// prime-rl and PyTorch PR 120256: FSDP2's policy moves fp32 parameters, gradients and two moments, 16 bytes a parameter.
 #[test]
 fn fsdp2_moves_everything_together() {
-    let run = with(
-        &deepspeed(3),
-        &[("stack", "fsdp2"), ("precision", "fsdp-mixed")],
-    );
+    let run = with(&deepspeed(3), &[("stack", "fsdp2"), ("precision", "fsdp-mixed")]);
     let report = figures(&with(&run, &[("offload.parameters", "cpu")]));
     let host = report.memory.host.unwrap();
     assert!((host.states_bytes.0 / (16.0 * P) - 1.0).abs() < 1e-9);
@@ -114,10 +98,7 @@ fn fsdp2_moves_everything_together() {
 #[test]
 fn boundaries_hide_behind_compute_on_pcie_and_all_tensors_on_c2c_alone() {
     let exposed = |pairs: &[(&str, &str)]| {
-        let run = with(
-            &deepspeed(3),
-            &[("stack", "hf-trainer"), ("offload.activations", "cpu")],
-        );
+        let run = with(&deepspeed(3), &[("stack", "hf-trainer"), ("offload.activations", "cpu")]);
         figures(&with(&run, pairs)).offload.unwrap().exposed_s.0
     };
     assert_eq!(exposed(&[("recompute", "full")]), 0.0);
@@ -136,10 +117,7 @@ fn the_hosts_optimizer_makes_the_step_longer() {
         global_batch: 4,
         ..deepspeed(2)
     };
-    let (on, off) = (
-        figures(&with(&run, &[("offload.optimizer", "cpu")])),
-        figures(&run),
-    );
+    let (on, off) = (figures(&with(&run, &[("offload.optimizer", "cpu")])), figures(&run));
     let added = on.step.time_s.0 - off.step.time_s.0;
     assert!((3.5..6.0).contains(&added), "{added}");
     assert!(on.memory.peak_bytes.0 < off.memory.peak_bytes.0);
@@ -151,10 +129,7 @@ fn a_host_that_is_too_small_is_said_to_be() {
     let run = with(&deepspeed(3), &[("offload.optimizer", "cpu")]);
     let verdict = |gib: &str| {
         let report = figures(&with(&run, &[("host_memory_gib", gib)]));
-        let warned = report
-            .warnings
-            .iter()
-            .any(|issue| issue.field == "host_memory_gib");
+        let warned = report.warnings.iter().any(|issue| issue.field == "host_memory_gib");
         (report.memory.host.unwrap().verdict.unwrap(), warned)
     };
     // 179.5 GiB.
@@ -176,9 +151,7 @@ fn offloading_without_host_memory_is_refused_with_what_is_enough() {
         let run = with(&with(&deepspeed(3), pairs), &[("host_memory_gib", "")]);
         let errors = report(&run).unwrap_err().errors;
         assert_eq!(errors[0].field, "host_memory_gib", "{pairs:?}");
-        let mended = run
-            .with_texts(&errors[0].fix.as_ref().unwrap().set)
-            .unwrap();
+        let mended = run.with_texts(&errors[0].fix.as_ref().unwrap().set).unwrap();
         let host = figures(&mended).memory.host.unwrap();
         assert_eq!(host.verdict, Some(Verdict::Fits), "{pairs:?} {host:?}");
     }
@@ -187,19 +160,10 @@ fn offloading_without_host_memory_is_refused_with_what_is_enough() {
 /// fp8 where no tensor core computes in it, and ranks and targets that are none, are errors at their fields.
 #[test]
 fn fp8_on_an_a100_is_refused_with_what_works() {
-    let run = with(
-        &deepspeed(1),
-        &[("gpu", "a100-sxm-80gb"), ("precision", "te-fp8")],
-    );
+    let run = with(&deepspeed(1), &[("gpu", "a100-sxm-80gb"), ("precision", "te-fp8")]);
     let errors = report(&run).unwrap_err().errors;
     assert_eq!(errors[0].field, "precision");
-    assert!(
-        report(
-            &run.with_texts(&errors[0].fix.as_ref().unwrap().set)
-                .unwrap()
-        )
-        .is_ok()
-    );
+    assert!(report(&run.with_texts(&errors[0].fix.as_ref().unwrap().set).unwrap()).is_ok());
 }
 
 /// Each framework's refusals, at the field, with a fix that works.
@@ -212,128 +176,43 @@ fn what_a_framework_does_not_offload_is_refused() {
     for (field, pairs) in [
         ("offload.parameters", vec![parameters, ("zero", "2")]),
         ("offload.optimizer", vec![optimizer, ("zero", "0")]),
-        (
-            "offload.optimizer",
-            vec![("offload.optimizer", "nvme"), ("zero", "2")],
-        ),
+        ("offload.optimizer", vec![("offload.optimizer", "nvme"), ("zero", "2")]),
         ("offload.gradients", vec![("offload.gradients", "cpu")]),
         ("offload.activations", vec![("offload.activations", "nvme")]),
-        (
-            "offload.parameters",
-            vec![stack("megatron-2025"), parameters, ("zero", "1")],
-        ),
-        (
-            "offload.optimizer",
-            vec![stack("megatron-2025"), optimizer, ("zero", "0")],
-        ),
-        (
-            "offload.optimizer",
-            vec![
-                stack("megatron-2025"),
-                ("offload.optimizer", "nvme"),
-                ("zero", "1"),
-            ],
-        ),
-        (
-            "optimizer",
-            vec![
-                stack("megatron-2025"),
-                optimizer,
-                ("zero", "1"),
-                ("optimizer", "lion"),
-            ],
-        ),
+        ("offload.parameters", vec![stack("megatron-2025"), parameters, ("zero", "1")]),
+        ("offload.optimizer", vec![stack("megatron-2025"), optimizer, ("zero", "0")]),
+        ("offload.optimizer", vec![stack("megatron-2025"), ("offload.optimizer", "nvme"), ("zero", "1")]),
+        ("optimizer", vec![stack("megatron-2025"), optimizer, ("zero", "1"), ("optimizer", "lion")]),
         (
             "offload.activations",
-            vec![
-                stack("megatron-2025"),
-                ("offload.activations", "cpu"),
-                ("recompute", "full"),
-                ("zero", "1"),
-            ],
+            vec![stack("megatron-2025"), ("offload.activations", "cpu"), ("recompute", "full"), ("zero", "1")],
         ),
         ("offload.optimizer", vec![stack("fsdp2"), optimizer]),
-        (
-            "offload.gradients",
-            vec![stack("fsdp2"), ("offload.gradients", "cpu")],
-        ),
-        (
-            "offload.parameters",
-            vec![
-                stack("fsdp2"),
-                parameters,
-                ("zero", "2"),
-                ("offload.framework", "fsdp2"),
-            ],
-        ),
-        (
-            "offload.parameters",
-            vec![stack("fsdp2"), ("offload.parameters", "nvme")],
-        ),
+        ("offload.gradients", vec![stack("fsdp2"), ("offload.gradients", "cpu")]),
+        ("offload.parameters", vec![stack("fsdp2"), parameters, ("zero", "2"), ("offload.framework", "fsdp2")]),
+        ("offload.parameters", vec![stack("fsdp2"), ("offload.parameters", "nvme")]),
         ("optimizer", vec![optimizer, ("optimizer", "adam-8bit")]),
-        (
-            "optimizer",
-            vec![stack("fsdp2"), parameters, ("optimizer", "adam-8bit-paged")],
-        ),
-        (
-            "offload.parameters",
-            vec![("offload.parameters", "nvme"), ("zero", "2")],
-        ),
+        ("optimizer", vec![stack("fsdp2"), parameters, ("optimizer", "adam-8bit-paged")]),
+        ("offload.parameters", vec![("offload.parameters", "nvme"), ("zero", "2")]),
         (
             "offload.activations",
-            vec![
-                stack("megatron-2025"),
-                ("offload.activations", "cpu"),
-                ("pp", "2"),
-                ("zero", "1"),
-            ],
+            vec![stack("megatron-2025"), ("offload.activations", "cpu"), ("pp", "2"), ("zero", "1")],
         ),
+        ("offload.gradients", vec![stack("megatron-2025"), optimizer, ("offload.gradients", "cpu"), ("zero", "1")]),
+        ("offload.parameters", vec![("gpus", "1"), stack("torchtune"), optimizer, parameters]),
         (
             "offload.gradients",
-            vec![
-                stack("megatron-2025"),
-                optimizer,
-                ("offload.gradients", "cpu"),
-                ("zero", "1"),
-            ],
+            vec![("gpus", "1"), stack("torchtune"), optimizer, ("offload.gradients", "cpu"), ("global_batch", "8")],
         ),
-        (
-            "offload.parameters",
-            vec![("gpus", "1"), stack("torchtune"), optimizer, parameters],
-        ),
-        (
-            "offload.gradients",
-            vec![
-                ("gpus", "1"),
-                stack("torchtune"),
-                optimizer,
-                ("offload.gradients", "cpu"),
-                ("global_batch", "8"),
-            ],
-        ),
-        (
-            "offload.optimizer",
-            vec![
-                ("gpus", "1"),
-                stack("torchtune"),
-                ("offload.optimizer", "nvme"),
-            ],
-        ),
-        (
-            "offload.framework",
-            vec![optimizer, ("offload.framework", "torchao")],
-        ),
+        ("offload.optimizer", vec![("gpus", "1"), stack("torchtune"), ("offload.optimizer", "nvme")]),
+        ("offload.framework", vec![optimizer, ("offload.framework", "torchao")]),
     ] {
         let run = with(&deepspeed(3), &pairs);
         let errors = report(&run).unwrap_err().errors;
         assert_eq!(errors[0].field, field, "{pairs:?} {errors:?}");
         let fix = errors[0].fix.as_ref().unwrap();
         let mended = run.with_texts(&fix.set).unwrap();
-        assert!(
-            report(&mended).is_ok(),
-            "{pairs:?} {:?}",
-            report(&mended).unwrap_err().errors
-        );
+        assert!(report(&mended).is_ok(), "{pairs:?} {:?}", report(&mended).unwrap_err().errors);
     }
 }
 
@@ -344,9 +223,7 @@ fn int8_weights_are_not_sharded() {
     let warned = |base| {
         let run = with(&with(&deepspeed(3), &pairs), &[("adapter.base", base)]);
         let warnings = figures(&run).warnings;
-        warnings
-            .into_iter()
-            .find(|issue| issue.field == "adapter.base")
+        warnings.into_iter().find(|issue| issue.field == "adapter.base")
     };
     assert!(warned("nf4-double").is_none());
     let fix = warned("int8").unwrap().fix.unwrap();
@@ -369,17 +246,10 @@ fn the_frozen_base_waits_on_the_host_with_the_parameters() {
         host_memory_gib: Some(128.0),
         ..deepspeed(3)
     };
-    let run = with(
-        &run,
-        &[("adapter.method", "qlora"), ("offload.parameters", "cpu")],
-    );
+    let run = with(&run, &[("adapter.method", "qlora"), ("offload.parameters", "cpu")]);
     let report = figures(&run);
     assert_eq!(report.memory.verdict, Verdict::Fits);
     assert_eq!(report.memory.per_stage[0].weights.0, 0.0);
     let host = report.memory.host.unwrap();
-    assert!(
-        host.states_bytes.gib() > 34.6,
-        "{}",
-        host.states_bytes.gib()
-    );
+    assert!(host.states_bytes.gib() > 34.6, "{}", host.states_bytes.gib());
 }

@@ -42,9 +42,9 @@ fn fujii_estimates_match_to_a_hundredth_gib_but_for_five_misprints() {
         let ours = report.memory.peak_bytes.gib();
         assert_eq!(report.memory.peak_stage, 0, "{row:?}");
         let layout = [count("tp"), count("cp"), count("pp"), count("micro_batch")];
-        let misprint = MISPRINTS.iter().find(|(table, at, gpus, ..)| {
-            *table == row["table"] && *at == layout && *gpus == count("gpus")
-        });
+        let misprint = MISPRINTS
+            .iter()
+            .find(|(table, at, gpus, ..)| *table == row["table"] && *at == layout && *gpus == count("gpus"));
         let expected = match misprint {
             Some((_, _, _, as_printed, formula)) => {
                 assert_eq!(printed, *as_printed);
@@ -85,25 +85,15 @@ fn gpus_are_as_the_data_sheets_say() {
         let gpu = presets::gpu(id).unwrap().gpu;
         let row = rows.iter().find(|row| row["gpu"] == name).unwrap();
         let number = |key: &str| {
-            let digits: String = row[key]
-                .chars()
-                .take_while(|c| c.is_ascii_digit() || *c == '.')
-                .collect();
+            let digits: String = row[key].chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
             digits.parse::<f64>().unwrap()
         };
         let said = |key: &str| !row[key].is_empty();
         let near = |ours: f64, theirs: f64, what: &str| {
-            assert!(
-                (ours / theirs - 1.0).abs() < 1e-9,
-                "{id} {what}: {ours} {theirs}"
-            );
+            assert!((ours / theirs - 1.0).abs() < 1e-9, "{id} {what}: {ours} {theirs}");
         };
         near(gpu.bf16.0 / 1e12, number("bf16_dense_tflops"), "bf16");
-        near(
-            gpu.memory.gib(),
-            number("mem_marketing_gb"),
-            "size on the box",
-        );
+        near(gpu.memory.gib(), number("mem_marketing_gb"), "size on the box");
         if said("mem_usable_gib") {
             near(gpu.usable.gib(), number("mem_usable_gib"), "usable");
         }
@@ -111,30 +101,19 @@ fn gpus_are_as_the_data_sheets_say() {
             near(gpu.fp4.0 / 1e12, number("fp4_dense_tflops"), "fp4");
         }
         near(gpu.hbm.0 / 1e12, number("hbm_tbps"), "memory bandwidth");
-        near(
-            gpu.intra.0 / 1e9,
-            number("scaleup_uni_gbps_per_gpu"),
-            "link",
-        );
+        near(gpu.intra.0 / 1e9, number("scaleup_uni_gbps_per_gpu"), "link");
         // A PCIe card's network is a range there, or none is typical, and its bridge joins two.
         if id.contains("pcie") || !said("nic_gbits_per_gpu_typical") {
             continue;
         }
-        near(
-            gpu.inter.0 / 1e9,
-            number("nic_gbits_per_gpu_typical") / 8.0,
-            "network",
-        );
+        near(gpu.inter.0 / 1e9, number("nic_gbits_per_gpu_typical") / 8.0, "network");
         near(gpu.per_node as f64, number("scaleup_domain"), "node");
     }
     // A test that names every preset, so that a new one gets its row.
     assert_eq!(presets::GPUS.len(), 20);
     // No row of its own there: nanochat issue 60 prints the peak, NVIDIA's page the memory.
     let geforce = presets::gpu("rtx-5090").unwrap().gpu;
-    assert_eq!(
-        (geforce.bf16.0, geforce.memory.gib(), geforce.hbm.0),
-        (209.5e12, 32.0, 1.792e12)
-    );
+    assert_eq!((geforce.bf16.0, geforce.memory.gib(), geforce.hbm.0), (209.5e12, 32.0, 1.792e12));
 }
 
 #[test]

@@ -11,16 +11,11 @@ use std::fs;
 use std::path::PathBuf;
 
 fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn number(request: &Value, key: &str) -> Option<u32> {
-    request
-        .get(key)?
-        .as_u64()
-        .and_then(|n| u32::try_from(n).ok())
+    request.get(key)?.as_u64().and_then(|n| u32::try_from(n).ok())
 }
 
 fn seconds(request: &Value, key: &str, default: f64) -> f64 {
@@ -31,24 +26,16 @@ fn seconds(request: &Value, key: &str, default: f64) -> f64 {
 fn ask(request: &Value) -> (Spec, Durations) {
     let id = request["schedule"].as_str().unwrap();
     let row = schedule(id).unwrap_or_else(|| panic!("no schedule {id}"));
-    let mut spec = Spec::new(
-        row,
-        number(request, "pp").unwrap(),
-        number(request, "microbatches").unwrap(),
-    );
+    let mut spec = Spec::new(row, number(request, "pp").unwrap(), number(request, "microbatches").unwrap());
     spec.virtual_stages = number(request, "virtual_stages").unwrap_or(1);
     spec.group = number(request, "group");
     spec.memory_limit = number(request, "memory_limit");
     spec.waves = number(request, "waves").unwrap_or(1);
     spec.splits = number(request, "splits").unwrap_or(2);
     let time = |key| seconds(request, key, 1.0);
-    let mut durations = Durations::uniform(
-        spec.stages(),
-        time("forward_s"),
-        time("backward_input_s"),
-        time("backward_weight_s"),
-    )
-    .with_p2p(seconds(request, "p2p_s", 0.0));
+    let mut durations =
+        Durations::uniform(spec.stages(), time("forward_s"), time("backward_input_s"), time("backward_weight_s"))
+            .with_p2p(seconds(request, "p2p_s", 0.0));
     if request.get("pair_s").is_some() {
         durations = durations.with_pair(seconds(request, "pair_s", 0.0));
     }
@@ -80,10 +67,8 @@ fn difference(ours: &Order, theirs: &str) -> Option<String> {
 
 #[test]
 fn every_order_equals_what_the_implementations_themselves_order() {
-    let mut files: Vec<PathBuf> = fs::read_dir(data("schedule_orders"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(data("schedule_orders")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 143, "orders are missing: {}", files.len());
     let mut wrong = Vec::new();
@@ -106,30 +91,19 @@ fn every_order_equals_what_the_implementations_themselves_order() {
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {} differ\n{}",
-        wrong.len(),
-        files.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {} differ\n{}", wrong.len(), files.len(), wrong.join("\n"));
 }
 
 /// A row as a request: numbers are numbers, empty cells are left out.
 fn request_of(columns: &[&str], cells: &[&str]) -> Value {
-    let pairs = columns
-        .iter()
-        .zip(cells)
-        .filter(|(_, cell)| !cell.is_empty());
+    let pairs = columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let value = |cell: &str| {
         cell.parse::<u64>()
             .map(Value::from)
             .or_else(|_| cell.parse::<f64>().map(Value::from))
             .unwrap_or_else(|_| cell.into())
     };
-    pairs
-        .map(|(column, cell)| ((*column).to_owned(), value(cell)))
-        .collect()
+    pairs.map(|(column, cell)| ((*column).to_owned(), value(cell))).collect()
 }
 
 #[test]
@@ -178,29 +152,14 @@ fn every_number_equals_that_of_the_independent_simulator() {
                 wrong.push(format!("{label}: {column} {ours}, theirs {theirs}"));
             }
         }
-        let peaks: Vec<String> = stats
-            .peak_in_flight
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let theirs = cells[columns
-            .iter()
-            .position(|name| *name == "peak_per_rank")
-            .unwrap()];
+        let peaks: Vec<String> = stats.peak_in_flight.iter().map(ToString::to_string).collect();
+        let theirs = cells[columns.iter().position(|name| *name == "peak_per_rank").unwrap()];
         if peaks.join("|") != theirs {
-            wrong.push(format!(
-                "{label}: peaks {}, theirs {theirs}",
-                peaks.join("|")
-            ));
+            wrong.push(format!("{label}: peaks {}, theirs {theirs}", peaks.join("|")));
         }
     }
     assert!(rows >= 555, "rows are missing: {rows}");
-    assert!(
-        wrong.is_empty(),
-        "{} of {rows} rows differ\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {rows} rows differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// Idle between a rank's first and last op, over what? The contract says the mean of all ranks' work, the file the
@@ -223,14 +182,8 @@ fn the_span_bubble_divides_by_a_ranks_own_work_as_the_file_does() {
         let printed = request["span_over_ideal"].as_f64().unwrap();
         let meets = |ours: f64| (ours - printed).abs() <= 1e-9 * printed.max(1.0);
         assert!(meets(stats.bubble_span), "{line}");
-        let equal = stats
-            .busy_s
-            .iter()
-            .all(|busy| (busy - stats.ideal_s).abs() < 1e-9);
-        assert!(
-            meets(contract) || (!equal && durations.pair.is_some()),
-            "{line}"
-        );
+        let equal = stats.busy_s.iter().all(|busy| (busy - stats.ideal_s).abs() < 1e-9);
+        assert!(meets(contract) || (!equal && durations.pair.is_some()), "{line}");
         rows += 1;
         both += i32::from(meets(contract));
     }

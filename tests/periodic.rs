@@ -119,10 +119,7 @@ fn what_is_left_out_changes_no_figure() {
         let mut orders = vec![built.order];
         if random.once_in(4) {
             let order = Some(orders[0].print());
-            let custom = Spec {
-                order,
-                ..Spec::new(schedule("custom").unwrap(), 0, 0)
-            };
+            let custom = Spec { order, ..Spec::new(schedule("custom").unwrap(), 0, 0) };
             orders.push(build(&custom, &durations).unwrap().order);
         }
         for order in &orders {
@@ -131,27 +128,16 @@ fn what_is_left_out_changes_no_figure() {
             }
             let stats = Stats::of(order, &time(order, &durations).unwrap());
             assert_eq!(stats.peak_in_flight, peaks(order), "{spec:?}");
-            let literal = Order {
-                ranks: order.ranks.iter().map(|row| row.iter().collect()).collect(),
-                ..order.clone()
-            };
+            let literal =
+                Order { ranks: order.ranks.iter().map(|row| row.iter().collect()).collect(), ..order.clone() };
             assert_eq!(order.items(), literal.items());
             for rank in 0..order.ranks.len() {
-                let mut stages: Vec<u32> = order.ranks[rank]
-                    .iter()
-                    .flat_map(Item::ops)
-                    .map(|op| op.stage)
-                    .collect();
+                let mut stages: Vec<u32> = order.ranks[rank].iter().flat_map(Item::ops).map(|op| op.stage).collect();
                 stages.sort_unstable();
                 stages.dedup();
                 assert_eq!(order.stages_of(rank), stages);
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {tried}, first {}",
-        wrong.len(),
-        wrong[0]
-    );
+    assert!(wrong.is_empty(), "{} of {tried}, first {}", wrong.len(), wrong[0]);
 }

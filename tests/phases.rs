@@ -24,18 +24,13 @@ fn with(pairs: &[(&str, &str)]) -> Run {
         recompute: shardscope::core::run::Recompute::Full,
         ..Run::default()
     };
-    let set: Vec<(&str, String)> = pairs
-        .iter()
-        .map(|(key, text)| (*key, (*text).to_owned()))
-        .collect();
+    let set: Vec<(&str, String)> = pairs.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
     run.with_texts(&set).unwrap()
 }
 
 fn memory(pairs: &[(&str, &str)]) -> Memory {
     let run = with(pairs);
-    report(&run)
-        .unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
-        .memory
+    report(&run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors)).memory
 }
 
 fn phase(memory: &Memory, name: &str) -> shardscope::core::memory::StageMemory {
@@ -60,11 +55,7 @@ fn what_training_leaves_stands_beside_the_engine() {
     assert!((policy / (12.0 * P / 8.0) - 1.0).abs() < 1e-6, "{policy}");
     let engine = item(&rollout, "rollout engine");
     assert!((engine / (0.5 * stays.capacity_bytes.0) - 1.0).abs() < 1e-9);
-    let leaves = memory(&[
-        VERL,
-        ("phases.offload", "true"),
-        ("phases.rollout_gib", "40"),
-    ]);
+    let leaves = memory(&[VERL, ("phases.offload", "true"), ("phases.rollout_gib", "40")]);
     let rollout = phase(&leaves, "rollout");
     assert_eq!(item(&rollout, "policy"), 0.0);
     assert_eq!(rollout.allocated(), Bytes::from_gib(40.0));
@@ -80,10 +71,7 @@ fn weights_are_handed_over_before_the_cache_is_awake() {
     assert!((engine / (2.0 * P / 2.0) - 1.0).abs() < 1e-9, "{engine}");
     let shard = item(&sync, "policy");
     assert!((shard / (2.0 * P / 8.0) - 1.0).abs() < 1e-6, "{shard}");
-    assert_eq!(
-        item(&sync, "weights on their way"),
-        2.0 * f64::from(1 << 30)
-    );
+    assert_eq!(item(&sync, "weights on their way"), 2.0 * f64::from(1 << 30));
     // An engine that does not sleep has its whole reservation then (vLLM issue 15254).
     let awake = memory(&[VERL, ("phases.sleep", "off"), ("phases.offload", "true")]);
     let awake = phase(&awake, "weight synchronisation");
@@ -93,11 +81,7 @@ fn weights_are_handed_over_before_the_cache_is_awake() {
 /// A critic gives one number a token: no logits, no head (`OpenRLHF`, verl).
 #[test]
 fn a_critic_has_no_logits() {
-    let all = memory(&[
-        VERL,
-        ("phases.critic", "policy"),
-        ("phases.offload", "true"),
-    ]);
+    let all = memory(&[VERL, ("phases.critic", "policy"), ("phases.offload", "true")]);
     let (critic, policy) = (phase(&all, "critic update"), phase(&all, "policy update"));
     assert!(item(&policy, "logits") > 0.0);
     assert_eq!(item(&critic, "logits"), 0.0);
@@ -113,12 +97,7 @@ fn a_critic_has_no_logits() {
 fn a_policy_of_adapters_needs_no_second_copy() {
     let full = memory(&[VERL]);
     let adapters = memory(&[VERL, ("adapter.method", "lora"), ("precision", "bf16")]);
-    let reference = |memory: &Memory| {
-        memory
-            .phases
-            .iter()
-            .any(|phase| phase.name.contains("reference"))
-    };
+    let reference = |memory: &Memory| memory.phases.iter().any(|phase| phase.name.contains("reference"));
     assert!(reference(&full) && !reference(&adapters));
     assert!(adapters.peak_bytes.0 < full.peak_bytes.0);
 }
@@ -156,28 +135,14 @@ fn a_sleeping_engines_weights_wait_on_the_host() {
 fn phases_that_cannot_be_are_refused_with_what_would_work() {
     for (field, pairs) in [
         ("phases.framework", vec![("phases.critic", "policy")]),
-        (
-            "phases.rollout_gib",
-            vec![VERL, ("phases.rollout_gib", "100")],
-        ),
+        ("phases.rollout_gib", vec![VERL, ("phases.rollout_gib", "100")]),
         ("phases.rollout_tp", vec![VERL, ("phases.rollout_tp", "3")]),
-        (
-            "phases.critic",
-            vec![
-                VERL,
-                ("phases.critic", "gpt-2-xl"),
-                ("tp", "8"),
-                ("zero", "0"),
-            ],
-        ),
+        ("phases.critic", vec![VERL, ("phases.critic", "gpt-2-xl"), ("tp", "8"), ("zero", "0")]),
     ] {
         let run = with(&pairs);
         let errors = report(&run).unwrap_err().errors;
         assert_eq!(errors[0].field, field, "{errors:?}");
         let fix = errors[0].fix.as_ref().unwrap();
-        assert!(
-            report(&run.with_texts(&fix.set).unwrap()).is_ok(),
-            "{field}"
-        );
+        assert!(report(&run.with_texts(&fix.set).unwrap()).is_ok(), "{field}");
     }
 }

@@ -11,10 +11,7 @@ fn report(run: &Run) -> Report {
 }
 
 fn with(precision: &'static str, run: &Run) -> Run {
-    Run {
-        precision: Based::preset(precision),
-        ..run.clone()
-    }
+    Run { precision: Based::preset(precision), ..run.clone() }
 }
 
 fn near(ours: f64, by_hand: f64) {
@@ -44,14 +41,8 @@ fn activations_of_a_llama_double_in_fp32_and_scores_are_stored() {
     let tokens = 4.0 * s;
     let tensors = tokens * h * (16.0 + 6.0 * f / h) / t;
     let bytes = |precision| report(&with(precision, &llama())).memory.per_stage[0].activations;
-    near(
-        bytes("bf16-fp32-grads").0,
-        32.0 * (tensors + 4.0 * a * tokens / t),
-    );
-    near(
-        bytes("fp32").0,
-        32.0 * (2.0 * tensors + 4.0 * a * s * tokens / t),
-    );
+    near(bytes("bf16-fp32-grads").0, 32.0 * (tensors + 4.0 * a * tokens / t));
+    near(bytes("fp32").0, 32.0 * (2.0 * tensors + 4.0 * a * s * tokens / t));
 }
 
 /// He's blog: `16 k b s h + 2 b s h + 2 k b a s² + b a s²` a layer, k the bytes of an activation: 4 in full precision, 2 in
@@ -60,14 +51,9 @@ fn activations_of_a_llama_double_in_fp32_and_scores_are_stored() {
 #[test]
 fn every_method_counts_activations_in_the_bytes_of_the_precision() {
     let (b, s, h, a, layers) = (2.0, 1024.0, 1600.0, 25.0, 48.0);
-    for (precision, k) in [
-        ("fp32", 4.0),
-        ("bf16", 2.0),
-        ("fp16", 2.0),
-        ("fsdp-mixed", 2.0),
-        ("te-fp8", 2.0),
-        ("deepseek-fp8", 2.0),
-    ] {
+    for (precision, k) in
+        [("fp32", 4.0), ("bf16", 2.0), ("fp16", 2.0), ("fsdp-mixed", 2.0), ("te-fp8", 2.0), ("deepseek-fp8", 2.0)]
+    {
         let by_hand = layers * ((16.0 * k + 2.0) * b * s * h + (2.0 * k + 1.0) * b * a * s * s);
         for memory_method in [Method::Detailed, Method::He, Method::Playbook] {
             let run = Run {
@@ -91,16 +77,8 @@ fn every_method_counts_activations_in_the_bytes_of_the_precision() {
 /// Megatron Core sends activations as they are: four bytes an element in fp32 where bf16 has two.
 #[test]
 fn messages_of_activations_double_in_fp32() {
-    let dense = Run {
-        cp: 2,
-        ..Run::default()
-    };
-    let routed = Run {
-        model: Based::preset("mixtral-8x7b"),
-        tp: 1,
-        ep: 8,
-        ..Run::default()
-    };
+    let dense = Run { cp: 2, ..Run::default() };
+    let routed = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
     let mut met = Vec::new();
     for run in [dense, routed] {
         let (half, full) = (report(&with("bf16", &run)), report(&with("fp32", &run)));
@@ -121,21 +99,10 @@ fn messages_of_activations_double_in_fp32() {
 /// NVIDIA's A100 data sheet has no fp8 and TF32 at half of bf16 (156 of 312 TFLOP/s), as H100's (494.5 of 989).
 #[test]
 fn fp8_on_a_gpu_without_it_is_an_error_whose_fix_works() {
-    for policy in [
-        "te-fp8",
-        "fp8-lm",
-        "deepseek-fp8",
-        "nanotron-fp8",
-        "fp8-delayed",
-        "fp8-current",
-        "fp8-blockwise",
-    ] {
+    for policy in ["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8", "fp8-delayed", "fp8-current", "fp8-blockwise"] {
         for flags in [false, true] {
-            let run = Run {
-                gpu: Based::preset("a100-sxm-80gb"),
-                fp8_activations: flags,
-                ..with(policy, &Run::default())
-            };
+            let run =
+                Run { gpu: Based::preset("a100-sxm-80gb"), fp8_activations: flags, ..with(policy, &Run::default()) };
             let issues = evaluate(&run).unwrap_err();
             assert_eq!((issues.len(), issues[0].field.as_str()), (1, "precision"));
             for fix in issues[0].fixes() {
@@ -172,19 +139,13 @@ fn block_scaled_formats_are_refused_where_tensor_cores_do_not_read_them() {
         ("gb300", "mxfp8", true),
         ("a100-sxm-80gb", "nvfp4", false),
     ] {
-        let run = Run {
-            gpu: Based::preset(gpu),
-            ..with(policy, &Run::default())
-        };
+        let run = Run { gpu: Based::preset(gpu), ..with(policy, &Run::default()) };
         match evaluate(&run) {
             Ok(_) => assert!(works, "{policy} on {gpu}"),
             Err(issues) => {
                 assert!(!works, "{policy} on {gpu}: {issues:?}");
                 for fix in issues[0].fixes() {
-                    assert!(
-                        evaluate(&run.with_texts(&fix.set).unwrap()).is_ok(),
-                        "{gpu}"
-                    );
+                    assert!(evaluate(&run.with_texts(&fix.set).unwrap()).is_ok(), "{gpu}");
                 }
             }
         }
@@ -194,11 +155,7 @@ fn block_scaled_formats_are_refused_where_tensor_cores_do_not_read_them() {
 /// Transformer Engine, `low_precision_training`: no recipe with scales by block but MXFP8 has attention in fp8.
 #[test]
 fn attention_in_fp8_is_refused_where_the_recipe_has_none() {
-    for (policy, works) in [
-        ("fp8-delayed", true),
-        ("fp8-blockwise", false),
-        ("nvfp4", false),
-    ] {
+    for (policy, works) in [("fp8-delayed", true), ("fp8-blockwise", false), ("nvfp4", false)] {
         let mut run = with(policy, &Run::default());
         run.gpu = Based::preset("b200-sxm");
         run.stack.parts.attention = Some(AttentionKernel::Fp8);
@@ -217,25 +174,15 @@ fn attention_in_fp8_is_refused_where_the_recipe_has_none() {
 #[test]
 fn layers_that_stay_in_bf16_take_and_keep_what_bf16_does() {
     let run = |precision, first, last| {
-        let mut run = Run {
-            gpu: Based::preset("b200-sxm"),
-            ..with(precision, &llama())
-        };
+        let mut run = Run { gpu: Based::preset("b200-sxm"), ..with(precision, &llama()) };
         run.precision.parts.bf16_first = first;
         run.precision.parts.bf16_last = last;
         let report = report(&run);
         let stage = report.memory.per_stage[0].clone();
-        [
-            report.step.compute_s.0,
-            stage.weights.0,
-            stage.activations.0,
-        ]
+        [report.step.compute_s.0, stage.weights.0, stage.activations.0]
     };
     for precision in ["mxfp8", "nvfp4", "fp8-current"] {
-        let [none, bf16] = [
-            run(precision, None, None),
-            run("bf16-fp32-grads", None, None),
-        ];
+        let [none, bf16] = [run(precision, None, None), run("bf16-fp32-grads", None, None)];
         for (first, last, share) in [(32, 0, 1.0), (3, 5, 0.25), (40, 40, 1.0), (0, 8, 0.25)] {
             let ours = run(precision, Some(first), Some(last));
             for figure in 0..3 {

@@ -55,17 +55,11 @@ fn totals_are_within_one_percent_of_the_published_ones() {
         let model = presets::model(id).unwrap().architecture;
         let total = model.elements().total() as f64 / 1e9;
         let published = number("total_params_published_b");
-        println!(
-            "{id}: {total:.3} B, published {published} ({:+.2} %)",
-            100.0 * (total / published - 1.0)
-        );
+        println!("{id}: {total:.3} B, published {published} ({:+.2} %)", 100.0 * (total / published - 1.0));
         assert!((total / published - 1.0).abs() < 0.01, "{id}: {total}");
         // A vision tower's projector is two layers here, four in Llama 4: 0.03 B.
         let digits = if model.vision.is_some() { 0.03 } else { 1e-3 };
-        assert!(
-            (total - number("total_computed_b")).abs() < digits,
-            "{id}: {total}"
-        );
+        assert!((total - number("total_computed_b")).abs() < digits, "{id}: {total}");
         for (ours, column) in model.active_by_convention().into_iter().zip([
             "active_computed_no_emb_no_head_b",
             "active_computed_with_head_b",
@@ -76,10 +70,7 @@ fn totals_are_within_one_percent_of_the_published_ones() {
                 continue;
             }
             let ours = ours as f64 / 1e9;
-            assert!(
-                (ours - number(column)).abs() < 1e-3,
-                "{id} {column}: {ours}"
-            );
+            assert!((ours - number(column)).abs() < 1e-3, "{id} {column}: {ours}");
         }
     }
 }
@@ -116,13 +107,8 @@ fn every_tuned_run_fits_the_machine_of_its_name() {
     use shardscope::core::report::report;
     use shardscope::core::run::Run;
     for (index, tuned) in presets::TUNED.iter().enumerate() {
-        let pairs = tuned
-            .link
-            .split('&')
-            .map(|pair| pair.split_once('=').unwrap());
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let pairs = tuned.link.split('&').map(|pair| pair.split_once('=').unwrap());
+        let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let (run, issues) = Run::from_pairs(&pairs);
         assert_eq!((&run, issues), (&tuned.run(), Vec::new()), "{}", tuned.id);
         let others = &presets::TUNED[..index];

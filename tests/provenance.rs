@@ -32,10 +32,7 @@ fn every_cited_constant_is_in_the_table_of_constants() {
         if let Some(rest) = words.strip_prefix("pub") {
             words = rest.trim_start_matches(|c| c != ' ').trim_start();
         }
-        let Some(rest) = words
-            .strip_prefix("const ")
-            .or(words.strip_prefix("static "))
-        else {
+        let Some(rest) = words.strip_prefix("const ").or(words.strip_prefix("static ")) else {
             continue;
         };
         let Some((name, kind)) = rest.split_once(": ") else {
@@ -45,10 +42,7 @@ fn every_cited_constant_is_in_the_table_of_constants() {
             continue;
         }
         found += 1;
-        assert!(
-            shown_words.contains(name),
-            "{name} has no row in accuracy/constants.rs"
-        );
+        assert!(shown_words.contains(name), "{name} has no row in accuracy/constants.rs");
     }
     // The loss kernels stand there as one table.
     assert!(found >= 15 && shown.contains("LOSS_KERNELS"), "{found}");

@@ -24,10 +24,7 @@ const MISSES: &[(&str, &str)] = &[
         "28.4 s for what takes 4.9 at this chip's rates: 7 % of its peak; the note says nothing of data loading, of the \
          images a sample has, nor of its kernels",
     ),
-    (
-        "qwen2-vl-uneven",
-        "the same; its gain of 1.448 is more than layers of equal cost can give, 22/18",
-    ),
+    ("qwen2-vl-uneven", "the same; its gain of 1.448 is more than layers of equal cost can give, 22/18"),
 ];
 
 /// Runs that ran and are called out of memory here, and why. One that comes to fit has to go.
@@ -102,62 +99,24 @@ fn every_miss_is_of_a_run_that_is_published_and_says_why() {
 fn the_table_of_published_throughput_has_the_same_figures() {
     let rows = common::table("throughput.csv");
     for (id, layers, seq, recompute, column) in [
-        (
-            "llama-3-405b-8k-gpus",
-            "126",
-            "8192",
-            "none",
-            "tflops_per_gpu",
-        ),
-        (
-            "llama-3-405b-16k-gpus",
-            "126",
-            "8192",
-            "none",
-            "tflops_per_gpu",
-        ),
-        (
-            "llama-3-405b-long",
-            "126",
-            "131072",
-            "none",
-            "tflops_per_gpu",
-        ),
-        (
-            "gpt-3-175b-korthikanti",
-            "96",
-            "2048",
-            "selective",
-            "step_time_s",
-        ),
-        (
-            "gpt-3-175b-full-recompute",
-            "96",
-            "2048",
-            "full",
-            "step_time_s",
-        ),
+        ("llama-3-405b-8k-gpus", "126", "8192", "none", "tflops_per_gpu"),
+        ("llama-3-405b-16k-gpus", "126", "8192", "none", "tflops_per_gpu"),
+        ("llama-3-405b-long", "126", "131072", "none", "tflops_per_gpu"),
+        ("gpt-3-175b-korthikanti", "96", "2048", "selective", "step_time_s"),
+        ("gpt-3-175b-full-recompute", "96", "2048", "full", "step_time_s"),
         ("megatron-1t-3072", "128", "2048", "full", "tflops_per_gpu"),
     ] {
         let run = PUBLISHED.iter().find(|run| run.id == id).unwrap();
         let gpus = run.run().gpus.to_string();
-        let (Measured::Tflops(ours) | Measured::HardwareTflops(ours) | Measured::Step(ours)) =
-            run.measured[0]
-        else {
+        let (Measured::Tflops(ours) | Measured::HardwareTflops(ours) | Measured::Step(ours)) = run.measured[0] else {
             panic!("{id}");
         };
         let found = rows.iter().filter(|row| {
             let same = |key: &str, value: &str| row[key] == value;
-            same("layers", layers)
-                && same("seq", seq)
-                && same("gpus", &gpus)
-                && same("recompute", recompute)
+            same("layers", layers) && same("seq", seq) && same("gpus", &gpus) && same("recompute", recompute)
         });
         let printed: Vec<f64> = found.filter_map(|row| row[column].parse().ok()).collect();
-        assert!(
-            printed.contains(&ours) && !printed.is_empty(),
-            "{id}: {printed:?}"
-        );
+        assert!(printed.contains(&ours) && !printed.is_empty(), "{id}: {printed:?}");
     }
 }
 
@@ -165,10 +124,7 @@ fn the_table_of_published_throughput_has_the_same_figures() {
 /// would leave more all-to-all exposed than there is compute to hide it; activations in bf16 would not fit.
 #[test]
 fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
-    let run = PUBLISHED
-        .iter()
-        .find(|run| run.id == "deepseek-v3")
-        .unwrap();
+    let run = PUBLISHED.iter().find(|run| run.id == "deepseek-v3").unwrap();
     let with = |set: &dyn Fn(&mut shardscope::core::run::Run)| {
         let mut run = run.run();
         set(&mut run);

@@ -40,9 +40,7 @@ fn groups(shape: &[u64; 5], mask: [bool; 5]) -> Vec<Vec<u64>> {
         .map(|group| {
             let first = rank(group, &outside);
             let members = 0..count(&inside);
-            members
-                .map(|member| first + rank(member, &inside))
-                .collect()
+            members.map(|member| first + rank(member, &inside)).collect()
         })
         .collect()
 }
@@ -65,9 +63,8 @@ fn megatron(mesh: Mesh, token: &str, experts: bool) -> Vec<Vec<u64>> {
 }
 
 fn ours(mesh: Mesh, kind: GroupKind) -> Vec<Vec<u64>> {
-    let mut all: Vec<Vec<u64>> = (0..mesh.ranks())
-        .map(|rank| mesh.members(kind, rank).sample(u64::MAX).collect())
-        .collect();
+    let mut all: Vec<Vec<u64>> =
+        (0..mesh.ranks()).map(|rank| mesh.members(kind, rank).sample(u64::MAX).collect()).collect();
     all.sort();
     all.dedup();
     all
@@ -79,34 +76,18 @@ fn sorted(mut groups: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
 }
 
 fn mesh([tp, cp, dp, pp]: [u64; 4], [ep, etp]: [u64; 2], order: RankOrder) -> Mesh {
-    Mesh {
-        tp,
-        cp,
-        dp,
-        pp,
-        ep,
-        etp,
-        per_node: 8,
-        order,
-    }
+    Mesh { tp, cp, dp, pp, ep, etp, per_node: 8, order }
 }
 
 fn meshes() -> Vec<Mesh> {
-    let dense = [
-        [2, 1, 2, 4],
-        [2, 2, 4, 2],
-        [4, 1, 3, 2],
-        [1, 2, 4, 3],
-        [3, 2, 2, 2],
-    ];
+    let dense = [[2, 1, 2, 4], [2, 2, 4, 2], [4, 1, 3, 2], [1, 2, 4, 3], [3, 2, 2, 2]];
     let experts = [[1, 1], [2, 1], [4, 1], [2, 2], [8, 2]];
     let mut all = Vec::new();
     for sizes in dense {
         for [ep, etp] in experts {
             for order in ORDERS {
                 let mesh = mesh(sizes, [ep, etp], order);
-                if (mesh.tp * mesh.cp * mesh.dp).is_multiple_of(ep * etp) && mesh.pipelines_agree()
-                {
+                if (mesh.tp * mesh.cp * mesh.dp).is_multiple_of(ep * etp) && mesh.pipelines_agree() {
                     all.push(mesh);
                 }
             }
@@ -119,16 +100,9 @@ fn meshes() -> Vec<Mesh> {
 #[test]
 fn sixteen_gpus_have_the_groups_of_the_documentation() {
     let mesh = mesh([2, 1, 2, 4], [1, 1], RankOrder::PpLast);
-    let pairs =
-        |step: u64, firsts: [u64; 8]| firsts.map(|first| vec![first, first + step]).to_vec();
-    assert_eq!(
-        ours(mesh, GroupKind::Dp),
-        pairs(2, [0, 1, 4, 5, 8, 9, 12, 13])
-    );
-    assert_eq!(
-        ours(mesh, GroupKind::Tp),
-        pairs(1, [0, 2, 4, 6, 8, 10, 12, 14])
-    );
+    let pairs = |step: u64, firsts: [u64; 8]| firsts.map(|first| vec![first, first + step]).to_vec();
+    assert_eq!(ours(mesh, GroupKind::Dp), pairs(2, [0, 1, 4, 5, 8, 9, 12, 13]));
+    assert_eq!(ours(mesh, GroupKind::Tp), pairs(1, [0, 2, 4, 6, 8, 10, 12, 14]));
     let pipelines = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
     assert_eq!(ours(mesh, GroupKind::Pp), pipelines.map(Vec::from));
 }

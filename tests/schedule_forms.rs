@@ -16,13 +16,7 @@ type Times = (f64, f64, f64);
 type Row = (&'static str, f64, f64);
 
 const UNIT: Times = (1.0, 1.0, 1.0);
-const TRIPLES: [Times; 5] = [
-    UNIT,
-    (10.0, 12.0, 7.0),
-    (10.0, 9.0, 11.0),
-    (10.0, 15.0, 5.0),
-    (7.0, 10.0, 10.0),
-];
+const TRIPLES: [Times; 5] = [UNIT, (10.0, 12.0, 7.0), (10.0, 9.0, 11.0), (10.0, 15.0, 5.0), (7.0, 10.0, 10.0)];
 
 fn spec(id: &str, p: u32, m: u32) -> Spec {
     Spec::new(schedule(id).expect("a schedule"), p, m)
@@ -110,12 +104,8 @@ fn uneven() -> impl Iterator<Item = (u32, Durations)> {
             let lengths = [0.5, 1.0, 1.0, 1.0, 1.25, 2.0, 3.7];
             (0..p).map(|_| random.one(&lengths)).collect()
         };
-        let durations = Durations {
-            forward: times(),
-            backward_input: times(),
-            backward_weight: times(),
-            ..Durations::unit(p)
-        };
+        let durations =
+            Durations { forward: times(), backward_input: times(), backward_weight: times(), ..Durations::unit(p) };
         let m = random.one(&[1, 2, 3, 5, 8, 16, 31, 64]);
         (m, durations.with_p2p(random.one(&[0.0, 0.01, 0.3, 4.0])))
     })
@@ -127,16 +117,11 @@ fn uneven() -> impl Iterator<Item = (u32, Durations)> {
 fn gpipe_with_uneven_stages_is_two_flow_shops() {
     for (m, durations) in uneven() {
         let p = u32::try_from(durations.forward.len()).unwrap();
-        let both = durations
-            .backward_input
-            .iter()
-            .zip(&durations.backward_weight);
+        let both = durations.backward_input.iter().zip(&durations.backward_weight);
         let back: Vec<f64> = both.map(|(b, w)| b + w).collect();
         let shop = |times: &[f64]| {
             let largest = times.iter().copied().fold(0.0, f64::max);
-            times.iter().sum::<f64>()
-                + f64::from(m - 1) * largest
-                + f64::from(p - 1) * durations.p2p
+            times.iter().sum::<f64>() + f64::from(m - 1) * largest + f64::from(p - 1) * durations.p2p
         };
         let stats = run_with(&spec("gpipe", p, m), &durations);
         let printed = shop(&durations.forward) + shop(&back);
@@ -188,22 +173,14 @@ fn latency_costs_1f1b_2c_p_minus_1_every_p_micro_batches_and_is_hidden_by_the_ot
     let c = 0.25;
     for p in [2u32, 4, 8] {
         let time = |id: &str, v: u32, m: u32| {
-            let spec = Spec {
-                virtual_stages: v,
-                ..spec(id, p, m)
-            };
+            let spec = Spec { virtual_stages: v, ..spec(id, p, m) };
             let durations = Durations::unit(spec.stages()).with_p2p(c);
             run_with(&spec, &durations).makespan_s
         };
         let step = |id: &str, v: u32| time(id, v, 6 * p) - time(id, v, 5 * p);
         let work = 3.0 * f64::from(p);
         same(step("1f1b", 1), work + 2.0 * c * f64::from(p - 1), "1f1b");
-        for (id, v) in [
-            ("gpipe", 1),
-            ("eager-1f1b", 1),
-            ("interleaved-1f1b", 2),
-            ("looped-bfs", 2),
-        ] {
+        for (id, v) in [("gpipe", 1), ("eager-1f1b", 1), ("interleaved-1f1b", 2), ("looped-bfs", 2)] {
             same(step(id, v), work * f64::from(v), id);
         }
         for (id, v) in [("zb-h1", 1), ("zb-v", 2)] {
@@ -213,11 +190,7 @@ fn latency_costs_1f1b_2c_p_minus_1_every_p_micro_batches_and_is_hidden_by_the_ot
 }
 
 fn interleaved(p: u32, m: u32, v: u32, group: u32) -> Spec {
-    Spec {
-        virtual_stages: v,
-        group: Some(group),
-        ..spec("interleaved-1f1b", p, m)
-    }
+    Spec { virtual_stages: v, group: Some(group), ..spec("interleaved-1f1b", p, m) }
 }
 
 #[test]
@@ -269,10 +242,7 @@ fn looped_bfs_idles_like_interleaving_and_holds_everything() {
     for p in 1..=6u32 {
         for v in 1..=4 {
             for m in 1..=2 * p {
-                let spec = Spec {
-                    virtual_stages: v,
-                    ..spec("looped-bfs", p, m)
-                };
+                let spec = Spec { virtual_stages: v, ..spec("looped-bfs", p, m) };
                 let stats = run(&spec, (10.0, 12.0, 7.0));
                 let missing = p.saturating_sub(m);
                 let printed = 29.0 * f64::from((p - 1) + (v - 1) * missing);
@@ -288,10 +258,7 @@ fn pipedream_holds_p_minus_r_versions_and_2bw_two() {
     let stats = run(&spec("pipedream", 5, 20), UNIT);
     assert_eq!(stats.weight_copies, [5, 4, 3, 2, 1]);
     assert_eq!(stats.peak_in_flight, [5, 4, 3, 2, 1]);
-    assert_eq!(
-        run(&spec("pipedream-2bw", 5, 20), UNIT).weight_copies,
-        [2; 5]
-    );
+    assert_eq!(run(&spec("pipedream-2bw", 5, 20), UNIT).weight_copies, [2; 5]);
 }
 
 #[test]
@@ -319,18 +286,11 @@ fn chimera_of_one_unit_has_the_papers_critical_path_and_memory() {
         let stats = run(&spec("chimera", d, d), UNIT);
         // B = 2F, N = D: (D-2)/(3N/2 + D-2).
         let (n, d_) = (f64::from(d), f64::from(d));
-        same(
-            stats.bubble_fraction,
-            (d_ - 2.0) / (1.5 * n + d_ - 2.0),
-            "B=2F",
-        );
+        same(stats.bubble_fraction, (d_ - 2.0) / (1.5 * n + d_ - 2.0), "B=2F");
         let least = stats.peak_in_flight.iter().min().expect("a worker");
         assert_eq!((*least, most(&stats.peak_in_flight)), (d / 2 + 1, d));
     }
-    assert_eq!(
-        run(&spec("chimera", 4, 4), UNIT).peak_in_flight,
-        [3, 4, 4, 3]
-    );
+    assert_eq!(run(&spec("chimera", 4, 4), UNIT).peak_in_flight, [3, 4, 4, 3]);
 }
 
 #[test]
@@ -347,16 +307,9 @@ fn chimera_concatenated_with_double_backward_idles_k_plus_1_times_d_minus_2() {
 #[test]
 fn chimera_forward_doubling_idles_3_halves_d_minus_2_and_doubles_the_activations() {
     for d in [2u32, 4, 6, 8] {
-        let doubling = Spec {
-            variant: Variant::ForwardDoubling,
-            ..spec("chimera", d, 2 * d)
-        };
+        let doubling = Spec { variant: Variant::ForwardDoubling, ..spec("chimera", d, 2 * d) };
         let stats = run(&doubling, UNIT);
-        same(
-            bubble(&stats),
-            f64::from(3 * (d / 2 - 1)),
-            &format!("D={d}"),
-        );
+        same(bubble(&stats), f64::from(3 * (d / 2 - 1)), &format!("D={d}"));
         assert_eq!(most(&stats.peak_in_flight), 2 * d);
     }
 }
@@ -365,28 +318,17 @@ fn chimera_forward_doubling_idles_3_halves_d_minus_2_and_doubles_the_activations
 fn hanayo_of_one_unit_has_the_measured_total_bubbles() {
     for p in [2u32, 4, 8] {
         for waves in 1..=4 {
-            let hanayo = Spec {
-                waves,
-                ..spec("hanayo", p, p)
-            };
+            let hanayo = Spec { waves, ..spec("hanayo", p, p) };
             let (n, w) = (f64::from(p), f64::from(waves));
             let equal = run(&hanayo, (2.0, 1.0, 1.0));
-            same(
-                equal.bubble_fraction,
-                (n - 1.0) / (2.0 * w * n + n - 1.0),
-                "F=B",
-            );
+            same(equal.bubble_fraction, (n - 1.0) / (2.0 * w * n + n - 1.0), "F=B");
             let double = run(&hanayo, UNIT);
             let exact = (2.0 * n - 2.0) / (3.0 * n * w + 2.0 * n - 2.0);
             same(double.bubble_fraction, exact, "B=2F");
             // The simplification that secondary texts print, (2P-2)/(3PW + P-1), is never what the order gives.
             let printed = (2.0 * n - 2.0) / (3.0 * n * w + n - 1.0);
             assert!((double.bubble_fraction - printed).abs() > 1e-3);
-            same(
-                double.messages_per_microbatch,
-                f64::from(4 * waves * (p - 1)),
-                "messages",
-            );
+            same(double.messages_per_microbatch, f64::from(4 * waves * (p - 1)), "messages");
             assert_eq!(most(&double.peak_in_flight), 2 * waves * p);
         }
     }
@@ -400,27 +342,15 @@ fn hanayo_units_overlap_so_that_only_one_units_bubble_is_left() {
     for p in [2u32, 3, 4, 8] {
         for waves in 1..=3 {
             for count in [1, 2, 3, 4, 16] {
-                let hanayo = Spec {
-                    waves,
-                    ..spec("hanayo", p, count * p)
-                };
+                let hanayo = Spec { waves, ..spec("hanayo", p, count * p) };
                 let stats = run(&hanayo, UNIT);
                 let label = format!("p={p} W={waves}, {count} units");
                 same(bubble(&stats), f64::from(4 * (p - 1)), &label);
                 assert_eq!(most(&stats.peak_in_flight), 2 * waves * p, "{label}");
                 // Other durations do not bring the stalls back.
                 for times in [(2.0, 1.0, 1.0), (1.0, 2.0, 1.0), (10.0, 12.0, 7.0)] {
-                    let one = bubble(&run(
-                        &Spec {
-                            waves,
-                            ..spec("hanayo", p, p)
-                        },
-                        times,
-                    ));
-                    assert!(
-                        bubble(&run(&hanayo, times)) < 1.5 * one,
-                        "{label} {times:?}"
-                    );
+                    let one = bubble(&run(&Spec { waves, ..spec("hanayo", p, p) }, times));
+                    assert!(bubble(&run(&hanayo, times)) < 1.5 * one, "{label} {times:?}");
                 }
             }
         }
@@ -435,28 +365,14 @@ fn hanayo_of_one_wave_idles_more_than_chimera_and_of_two_less() {
         for times in [UNIT, (2.0, 1.0, 1.0)] {
             let chimera = run(&spec("chimera", p, p), times).bubble_fraction;
             let [one, two] = [1, 2].map(|waves| {
-                let hanayo = Spec {
-                    waves,
-                    ..spec("hanayo", p, p)
-                };
+                let hanayo = Spec { waves, ..spec("hanayo", p, p) };
                 run(&hanayo, times).bubble_fraction
             });
-            assert!(
-                two < chimera && chimera < one,
-                "p={p}: {two} {chimera} {one}"
-            );
+            assert!(two < chimera && chimera < one, "p={p}: {two} {chimera} {one}");
         }
     }
-    same(
-        run(&spec("chimera", 4, 4), UNIT).bubble_fraction,
-        0.25,
-        "Chimera",
-    );
-    same(
-        run(&spec("hanayo", 4, 4), UNIT).bubble_fraction,
-        1.0 / 3.0,
-        "Hanayo",
-    );
+    same(run(&spec("chimera", 4, 4), UNIT).bubble_fraction, 0.25, "Chimera");
+    same(run(&spec("hanayo", 4, 4), UNIT).bubble_fraction, 1.0 / 3.0, "Hanayo");
 }
 
 #[test]
@@ -477,11 +393,7 @@ fn zb_h1_idles_f_plus_b_minus_the_least_and_holds_p_everywhere() {
             let stats = run(&spec("zb-h1", p, 4 * p), (f, b, w));
             let ranks = f64::from(p - 1);
             // Published (p-1)(F+B-W), exact for W <= min(F, B).
-            same(
-                bubble(&stats),
-                ranks * (f + b - w.min(f).min(b)),
-                "makespan",
-            );
+            same(bubble(&stats), ranks * (f + b - w.min(f).min(b)), "makespan");
             same(span(&stats), ranks * b.max(f + b - w), "span");
             assert_eq!(stats.peak_in_flight, vec![p; p as usize]);
         }
@@ -519,10 +431,7 @@ fn interleaved_zero_bubble_idles_a_chunks_f_plus_b_minus_w_and_holds_p_v_everywh
     for p in 1..=6u32 {
         for v in 1..=4 {
             for (f, b, w) in [UNIT, (10.0, 12.0, 7.0), (10.0, 15.0, 5.0)] {
-                let spec = Spec {
-                    virtual_stages: v,
-                    ..spec("interleaved-zb1p", p, 4 * p)
-                };
+                let spec = Spec { virtual_stages: v, ..spec("interleaved-zb1p", p, 4 * p) };
                 let stats = run(&spec, (f, b, w));
                 same(bubble(&stats), f64::from(p - 1) * (f + b - w), "bubble");
                 assert_eq!(stats.peak_in_flight, vec![p * v; p as usize]);
@@ -599,10 +508,7 @@ fn unequal_times_cost_the_zero_bubble_family_what_the_comparison_prints() {
 fn automatic_zero_bubble_has_no_idle_time_in_its_span_with_2p_minus_1_or_2p_held() {
     for p in [2u32, 4, 8] {
         for limit in [2 * p - 1, 2 * p] {
-            let spec = Spec {
-                memory_limit: Some(limit),
-                ..spec("zb-auto", p, 4 * p)
-            };
+            let spec = Spec { memory_limit: Some(limit), ..spec("zb-auto", p, 4 * p) };
             same(span(&run(&spec, UNIT)), 0.0, "span");
         }
     }
@@ -614,27 +520,11 @@ fn v_half_and_v_min_hold_a_half_and_a_third_of_1f1b_and_idle_as_stated_from_m_2p
         for m in [2 * p, 3 * p] {
             let half = run(&spec("v-half", p, m), UNIT);
             assert_eq!(most(&half.peak_in_flight), 2 * (p / 2 + 1), "V-Half p={p}");
-            let stated = if p.is_multiple_of(2) {
-                (3 * p).saturating_sub(7).max(1)
-            } else {
-                3 * p - 4
-            };
-            same(
-                span(&half),
-                f64::from(stated),
-                &format!("V-Half p={p} m={m}"),
-            );
+            let stated = if p.is_multiple_of(2) { (3 * p).saturating_sub(7).max(1) } else { 3 * p - 4 };
+            same(span(&half), f64::from(stated), &format!("V-Half p={p} m={m}"));
             let min = run(&spec("v-min", p, m), UNIT);
-            assert_eq!(
-                most(&min.peak_in_flight),
-                2 * (p + 2).div_ceil(3),
-                "V-Min p={p}"
-            );
-            let stated = if p.is_multiple_of(3) {
-                4 * p - 7
-            } else {
-                4 * p - 5
-            };
+            assert_eq!(most(&min.peak_in_flight), 2 * (p + 2).div_ceil(3), "V-Min p={p}");
+            let stated = if p.is_multiple_of(3) { 4 * p - 7 } else { 4 * p - 5 };
             same(span(&min), f64::from(stated), &format!("V-Min p={p} m={m}"));
         }
     }
@@ -645,35 +535,19 @@ fn dualpipes_own_table_holds_at_equal_times() {
     // Bubble (PP/2-1)(F&B + B - 3W) with B whole, activations PP+1, weights twice; V: (p-1)(...) of a chunk.
     for (p, m) in [(4u32, 10u32), (8, 20), (8, 32), (16, 32)] {
         let stats = run(&spec("dualpipe", p, m), UNIT);
-        same(
-            bubble(&stats),
-            f64::from(p / 2 - 1) * (3.0 + 2.0 - 3.0),
-            "DualPipe",
-        );
+        same(bubble(&stats), f64::from(p / 2 - 1) * (3.0 + 2.0 - 3.0), "DualPipe");
         assert_eq!(stats.peak_in_flight, vec![p + 1; p as usize]);
         assert_eq!(stats.weight_copies, vec![2; p as usize]);
     }
     for (p, m) in [(2u32, 4u32), (4, 10), (4, 16), (8, 20)] {
         let stats = run(&spec("dualpipev", p, m), UNIT);
-        same(
-            bubble(&stats),
-            f64::from(p - 1) * (3.0 + 2.0 - 3.0),
-            "DualPipeV",
-        );
+        same(bubble(&stats), f64::from(p - 1) * (3.0 + 2.0 - 3.0), "DualPipeV");
         assert_eq!(most(&stats.peak_in_flight), 2 * p + 1);
         assert_eq!(stats.weight_copies, vec![1; p as usize]);
     }
     // The figures: p = 8 with 20 micro-batches and the V of 4 with 10 both take 66 slots.
-    same(
-        run(&spec("dualpipe", 8, 20), UNIT).makespan_s,
-        66.0,
-        "makespan",
-    );
-    same(
-        run(&spec("dualpipev", 4, 10), UNIT).makespan_s,
-        66.0,
-        "makespan",
-    );
+    same(run(&spec("dualpipe", 8, 20), UNIT).makespan_s, 66.0, "makespan");
+    same(run(&spec("dualpipev", 4, 10), UNIT).makespan_s, 66.0, "makespan");
 }
 
 #[test]
@@ -681,22 +555,13 @@ fn dualpipes_formula_is_the_idle_time_of_the_ranks_with_most_pairs_only() {
     // p = 8, m = 32, F = B = W = 10, F&B = 25: the printed formula gives 45 for all.
     let durations = Durations::uniform(8, 10.0, 10.0, 10.0).with_pair(25.0);
     let stats = run_with(&spec("dualpipe", 8, 32), &durations);
-    let idle: Vec<f64> = stats
-        .busy_s
-        .iter()
-        .map(|busy| stats.makespan_s - busy)
-        .collect();
+    let idle: Vec<f64> = stats.busy_s.iter().map(|busy| stats.makespan_s - busy).collect();
     assert_eq!(idle, [35.0, 40.0, 45.0, 45.0, 45.0, 45.0, 40.0, 35.0]);
 }
 
 #[test]
 fn dualpipev_idles_2f_plus_b_minus_the_least_of_w_and_b_where_forwards_are_no_shorter() {
-    for (f, b, w) in [
-        UNIT,
-        (12.0, 10.0, 7.0),
-        (10.0, 10.0, 11.0),
-        (10.0, 9.0, 11.0),
-    ] {
+    for (f, b, w) in [UNIT, (12.0, 10.0, 7.0), (10.0, 10.0, 11.0), (10.0, 9.0, 11.0)] {
         for p in [2u32, 3, 4, 8] {
             let stats = run(&spec("dualpipev", p, 4 * p), (f, b, w));
             let printed = f64::from(p - 1) * (2.0 * f + b - w.min(b));
@@ -713,24 +578,13 @@ fn overlapped_schedules_take_what_victarrys_formula_gives() {
             for k in 2..=4 {
                 let m = k * p;
                 for pair in [24.0, 29.0] {
-                    let id = if v == 1 {
-                        "1f1b-overlap"
-                    } else {
-                        "interleaved-overlap"
-                    };
-                    let spec = Spec {
-                        virtual_stages: v,
-                        ..spec(id, p, m)
-                    };
+                    let id = if v == 1 { "1f1b-overlap" } else { "interleaved-overlap" };
+                    let spec = Spec { virtual_stages: v, ..spec(id, p, m) };
                     let durations = Durations::uniform(spec.stages(), f, 12.0, 7.0).with_pair(pair);
                     let stats = run_with(&spec, &durations);
                     let alone = f64::from(p - 1 + p * (v - 1) + 1) * (f + b);
                     let pairs = f64::from(m * v - p * (v - 1) - 1) * pair;
-                    same(
-                        stats.makespan_s,
-                        alone + pairs,
-                        &format!("p={p} m={m} v={v} F&B={pair}"),
-                    );
+                    same(stats.makespan_s, alone + pairs, &format!("p={p} m={m} v={v} F&B={pair}"));
                 }
             }
         }
@@ -743,24 +597,13 @@ fn splits_divide_the_bubble_and_seq1f1b_holds_p_minus_r_plus_c_minus_1_of_them()
         for c in 1..=4 {
             for m in 1..=10 {
                 for id in ["seq1f1b", "terapipe"] {
-                    let spec = Spec {
-                        splits: c,
-                        ..spec(id, p, m)
-                    };
+                    let spec = Spec { splits: c, ..spec(id, p, m) };
                     let stats = run(&spec, (10.0, 12.0, 7.0));
                     let label = format!("{id} p={p} m={m} c={c}");
                     same(bubble(&stats), 29.0 * f64::from(p - 1), &label);
-                    same(
-                        stats.messages_per_microbatch,
-                        f64::from(2 * c * (p - 1)),
-                        &label,
-                    );
+                    same(stats.messages_per_microbatch, f64::from(2 * c * (p - 1)), &label);
                     let peak = |r: u32| {
-                        if id == "terapipe" {
-                            m * c
-                        } else {
-                            (p - r + c - 1).min(m * c)
-                        }
+                        if id == "terapipe" { m * c } else { (p - r + c - 1).min(m * c) }
                     };
                     let peaks: Vec<u32> = (0..p).map(peak).collect();
                     assert_eq!(stats.peak_in_flight, peaks, "{label}");
@@ -777,59 +620,14 @@ fn boundary_tensors_cross_ranks_as_often_as_the_summary_says() {
     let looped = f64::from(2 * (p * 3 - 1));
     let folded = f64::from(4 * (p - 1));
     let rows = [
-        (
-            [
-                "naive",
-                "gpipe",
-                "1f1b",
-                "eager-1f1b",
-                "zb-h1",
-                "zb-h2",
-                "zb-auto",
-            ]
-            .as_slice(),
-            plain,
-        ),
-        (
-            [
-                "chimera",
-                "dualpipe",
-                "1f1b-overlap",
-                "pipedream",
-                "pipedream-2bw",
-            ]
-            .as_slice(),
-            plain,
-        ),
-        (
-            [
-                "interleaved-1f1b",
-                "looped-bfs",
-                "interleaved-zb1p",
-                "interleaved-overlap",
-            ]
-            .as_slice(),
-            looped,
-        ),
-        (
-            [
-                "zb-v",
-                "zb-v-auto",
-                "v-half",
-                "v-min",
-                "dualpipev",
-                "hanayo",
-            ]
-            .as_slice(),
-            folded,
-        ),
+        (["naive", "gpipe", "1f1b", "eager-1f1b", "zb-h1", "zb-h2", "zb-auto"].as_slice(), plain),
+        (["chimera", "dualpipe", "1f1b-overlap", "pipedream", "pipedream-2bw"].as_slice(), plain),
+        (["interleaved-1f1b", "looped-bfs", "interleaved-zb1p", "interleaved-overlap"].as_slice(), looped),
+        (["zb-v", "zb-v-auto", "v-half", "v-min", "dualpipev", "hanayo"].as_slice(), folded),
     ];
     for (ids, messages) in rows {
         for id in ids {
-            let spec = Spec {
-                virtual_stages: 3,
-                ..spec(id, p, 8)
-            };
+            let spec = Spec { virtual_stages: 3, ..spec(id, p, 8) };
             same(run(&spec, UNIT).messages_per_microbatch, messages, id);
         }
     }
@@ -840,10 +638,7 @@ fn activations_in_stage_micro_batches_follow_the_summary() {
     // A/p is one stage-micro-batch: GPipe m, 1F1B p on the first rank, interleaved p + (p-1)/v, V shapes by chunks.
     let p = 4u32;
     let first = |id: &str, v: u32| {
-        let spec = Spec {
-            virtual_stages: v,
-            ..spec(id, p, 16)
-        };
+        let spec = Spec { virtual_stages: v, ..spec(id, p, 16) };
         run(&spec, UNIT).in_flight[0]
     };
     same(first("gpipe", 1), 16.0, "gpipe");

@@ -8,54 +8,29 @@ use shardscope::core::pipeline::order::parse_ranks;
 use shardscope::core::pipeline::stats::in_flight_curve;
 use shardscope::core::pipeline::trace::Place;
 use shardscope::core::pipeline::{
-    Durations, Fault, Item, Kind, Op, Order, Row, SCHEDULES, Spec, Stats, Timeline, Trace, build,
-    schedule, simulate,
+    Durations, Fault, Item, Kind, Op, Order, Row, SCHEDULES, Spec, Stats, Timeline, Trace, build, schedule, simulate,
 };
 use shardscope::core::run::{OneOf, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A schedule other than `custom` at a size that may or may not have an order.
 fn specs() -> impl Strategy<Value = Spec> {
-    let ids = SCHEDULES
-        .iter()
-        .filter(|row| row.id != "custom")
-        .collect::<Vec<_>>();
+    let ids = SCHEDULES.iter().filter(|row| row.id != "custom").collect::<Vec<_>>();
     let row = prop::sample::select(ids);
     let variant = prop::sample::select(Variant::ALL).prop_map(|(variant, _)| variant);
     let group = prop::option::of(1..14u32);
     let limit = prop::option::of(1..20u32);
-    (
-        row,
-        1..7u32,
-        1..15u32,
-        1..4u32,
-        group,
-        limit,
-        1..4u32,
-        1..4u32,
-        variant,
+    (row, 1..7u32, 1..15u32, 1..4u32, group, limit, 1..4u32, 1..4u32, variant).prop_map(
+        |(row, pp, microbatches, virtual_stages, group, memory_limit, waves, splits, variant)| Spec {
+            virtual_stages,
+            group,
+            memory_limit,
+            waves,
+            splits,
+            variant,
+            ..Spec::new(row, pp, microbatches)
+        },
     )
-        .prop_map(
-            |(
-                row,
-                pp,
-                microbatches,
-                virtual_stages,
-                group,
-                memory_limit,
-                waves,
-                splits,
-                variant,
-            )| Spec {
-                virtual_stages,
-                group,
-                memory_limit,
-                waves,
-                splits,
-                variant,
-                ..Spec::new(row, pp, microbatches)
-            },
-        )
 }
 
 /// Uneven stages, a latency, perhaps a pair shorter or longer than its parts, perhaps unequal micro-batches.
@@ -85,10 +60,7 @@ fn asked() -> impl Strategy<Value = (Spec, Durations)> {
 
 /// Built with equal micro-batches: what lays out an order knows none other.
 fn order_of(spec: &Spec, durations: &Durations) -> Option<Order> {
-    let equal = Durations {
-        microbatch_scale: None,
-        ..durations.clone()
-    };
+    let equal = Durations { microbatch_scale: None, ..durations.clone() };
     build(spec, &equal).ok().map(|built| built.order)
 }
 
@@ -100,10 +72,7 @@ fn ends(timeline: &Timeline) -> Ends {
     for (rank, ops) in timeline.ranks.iter().enumerate() {
         for timed in ops.iter().filter(|timed| timed.op.kind != Kind::W) {
             let forward = timed.op.kind == Kind::F;
-            ends.insert(
-                (forward, timed.op.stage, timed.op.microbatch),
-                (timed.end, rank),
-            );
+            ends.insert((forward, timed.op.stage, timed.op.microbatch), (timed.end, rank));
         }
     }
     ends
@@ -111,11 +80,7 @@ fn ends(timeline: &Timeline) -> Ends {
 
 /// The rules written out a second time: forward of the stage before, gradient of the stage behind, own forward.
 fn wanted(op: Op, order: &Order) -> Vec<(bool, u32, u32)> {
-    let Op {
-        kind,
-        stage: s,
-        microbatch: i,
-    } = op;
+    let Op { kind, stage: s, microbatch: i } = op;
     let mut wanted = Vec::new();
     let c = order.splits;
     match kind {
@@ -376,27 +341,17 @@ proptest! {
 fn every_schedule_is_met_by_the_properties_with_an_order() {
     // A schedule that the random sizes never build would be tested by nothing.
     for row in SCHEDULES.iter().filter(|row| row.id != "custom") {
-        let spec = Spec {
-            virtual_stages: 2,
-            ..Spec::new(row, 4, 8)
-        };
-        assert!(
-            build(&spec, &Durations::unit(spec.stages())).is_ok(),
-            "{}",
-            row.id
-        );
+        let spec = Spec { virtual_stages: 2, ..Spec::new(row, 4, 8) };
+        assert!(build(&spec, &Durations::unit(spec.stages())).is_ok(), "{}", row.id);
     }
 }
 
 #[test]
 fn sizes_beyond_what_can_be_simulated_are_rejected_before_anything_is_laid_out() {
     for row in SCHEDULES.iter().filter(|row| row.id != "custom") {
-        for (pp, microbatches, more) in [
-            (u32::MAX, u32::MAX, u32::MAX),
-            (64, u32::MAX, 2),
-            (3_000_000, 2, 2),
-            (4, 8, u32::MAX),
-        ] {
+        for (pp, microbatches, more) in
+            [(u32::MAX, u32::MAX, u32::MAX), (64, u32::MAX, 2), (3_000_000, 2, 2), (4, 8, u32::MAX)]
+        {
             let spec = Spec {
                 virtual_stages: more,
                 waves: more,
@@ -418,10 +373,7 @@ fn sizes_beyond_what_can_be_simulated_are_rejected_before_anything_is_laid_out()
 fn a_size_of_zero_is_rejected_with_one() {
     let gpipe = schedule("gpipe").unwrap();
     let issue = build(&Spec::new(gpipe, 0, 4), &Durations::unit(1)).unwrap_err();
-    assert_eq!(
-        (issue.field.as_str(), issue.fix.unwrap().set[0].1.as_str()),
-        ("pp", "1")
-    );
+    assert_eq!((issue.field.as_str(), issue.fix.unwrap().set[0].1.as_str()), ("pp", "1"));
     let issue = build(&Spec::new(gpipe, 4, 0), &Durations::unit(4)).unwrap_err();
     assert_eq!(issue.field, "microbatches");
 }

@@ -53,13 +53,11 @@ const SPACES: &[&str] = &[
 ];
 
 /// A dense model near 20 thousand layouts, every field free but one.
-const LARGE: &[&str] =
-    &[r#"{"run":{"gpus":32,"global_batch":32},"space":{"sequence_parallel":true}}"#];
+const LARGE: &[&str] = &[r#"{"run":{"gpus":32,"global_batch":32},"space":{"sequence_parallel":true}}"#];
 /// Routed experts: ep and etp free, four schedules.
-const ROUTED: &[&str] = &[
-    r#"{"run":{"gpus":16,"global_batch":16,"model":"mixtral-8x7b"},"space":{"sequence_parallel":true,
-        "recompute":["none","full"],"split":["even","spare-last"],"micro_batch":1}}"#,
-];
+const ROUTED: &[&str] =
+    &[r#"{"run":{"gpus":16,"global_batch":16,"model":"mixtral-8x7b"},"space":{"sequence_parallel":true,
+        "recompute":["none","full"],"split":["even","spare-last"],"micro_batch":1}}"#];
 
 /// The strict order by step time, from the full report of every layout that fits.
 fn exhaustive(space: &Space) -> (u64, Vec<(f64, Run)>) {
@@ -84,18 +82,11 @@ fn equal_to_exhaustive(spaces: &[&str]) -> u64 {
         let (count, all) = exhaustive(request.search.space());
         request.search.finish();
         let plan = request.plan();
-        println!(
-            "{count} layouts, {} fit, {} reported",
-            all.len(),
-            plan.reported
-        );
+        println!("{count} layouts, {} fit, {} reported", all.len(), plan.reported);
         assert_eq!(plan.evaluated, count, "{json}");
         // What an automatic schedule holds depends on its durations: only its report knows.
         let timed = json.contains("-auto");
-        assert!(
-            plan.feasible == all.len() as u64 || timed && plan.feasible > all.len() as u64,
-            "{json}"
-        );
+        assert!(plan.feasible == all.len() as u64 || timed && plan.feasible > all.len() as u64, "{json}");
         assert_eq!(plan.best.len(), all.len().min(20), "{json}");
         for (row, (time, run)) in plan.best.iter().zip(&all) {
             assert_eq!(row.report.step.time_s.0.to_bits(), time.to_bits(), "{json}");
@@ -137,21 +128,14 @@ fn groups() -> BTreeMap<(String, u64), Group> {
     for row in table("fujii_measured.csv") {
         let gpus: u64 = row["gpus"].parse().unwrap();
         let number = row["table"].clone();
-        let (inter, loader) = if number == "3" {
-            (12.5, 2.75)
-        } else {
-            (25.0, 3.0)
-        };
+        let (inter, loader) = if number == "3" { (12.5, 2.75) } else { (25.0, 3.0) };
         let json = format!(
             r#"{{"run":{{"model":"llama-3.1-8b","gpu":{{"base":"{}","inter_gb_per_s":{inter}}},"gpus":{gpus},
             "seq_len":8192,"global_batch":1024,"loader_ns":{loader}}},"top":40,
             "space":{{"schedule":"1f1b","zero":1,"recompute":"none","sequence_parallel":true,"split":"even"}}}}"#,
             row["gpu"]
         );
-        let group = groups.entry((number, gpus)).or_insert_with(|| Group {
-            request: request(&json),
-            rows: Vec::new(),
-        });
+        let group = groups.entry((number, gpus)).or_insert_with(|| Group { request: request(&json), rows: Vec::new() });
         group.rows.push(row);
     }
     groups
@@ -162,13 +146,8 @@ fn measured(group: &Group) -> Vec<(f64, f64, Option<f64>)> {
     let base = &group.request.search.space().base;
     let rows = group.rows.iter().map(|row| {
         let size = |key: &str| row[key].parse().unwrap();
-        let run = Run {
-            tp: size("tp"),
-            cp: size("cp"),
-            pp: size("pp"),
-            micro_batch: size("micro_batch"),
-            ..base.clone()
-        };
+        let run =
+            Run { tp: size("tp"), cp: size("cp"), pp: size("pp"), micro_batch: size("micro_batch"), ..base.clone() };
         let report = report(&run).unwrap();
         let share = report.memory.peak_bytes / report.memory.capacity_bytes;
         let tflops = row["tflops_per_gpu_or_oom"].parse().ok();
@@ -211,17 +190,8 @@ fn the_first_of_the_measured_layouts_ran_and_is_nearly_the_fastest() {
     let mut losses = Vec::new();
     for ((number, gpus), mut group) in groups() {
         let tflops = |run: &Run| -> Option<Option<f64>> {
-            let sizes = [
-                ("tp", run.tp),
-                ("cp", run.cp),
-                ("pp", run.pp),
-                ("micro_batch", run.micro_batch),
-            ];
-            let same = |row: &&Row| {
-                sizes
-                    .iter()
-                    .all(|(key, size)| row[*key] == size.to_string())
-            };
+            let sizes = [("tp", run.tp), ("cp", run.cp), ("pp", run.pp), ("micro_batch", run.micro_batch)];
+            let same = |row: &&Row| sizes.iter().all(|(key, size)| row[*key] == size.to_string());
             let row = group.rows.iter().find(same)?;
             Some(row["tflops_per_gpu_or_oom"].parse().ok())
         };
@@ -236,13 +206,9 @@ fn the_first_of_the_measured_layouts_ran_and_is_nearly_the_fastest() {
         let ran = group.rows.iter();
         let ran = ran.filter_map(|row| row["tflops_per_gpu_or_oom"].parse::<f64>().ok());
         let fastest = ran.fold(0.0, f64::max);
-        let layout = format!(
-            "tp {} cp {} pp {} b {}",
-            run.tp, run.cp, run.pp, run.micro_batch
-        );
+        let layout = format!("tp {} cp {} pp {} b {}", run.tp, run.cp, run.pp, run.micro_batch);
         println!("table {number} on {gpus}: {layout}, {outcome:?} of {fastest} TFLOP/s");
-        let tflops =
-            outcome.unwrap_or_else(|| panic!("table {number} on {gpus}: {layout} ran out"));
+        let tflops = outcome.unwrap_or_else(|| panic!("table {number} on {gpus}: {layout} ran out"));
         losses.push(fastest / tflops - 1.0);
     }
     let mean = losses.iter().sum::<f64>() / losses.len() as f64;
@@ -344,22 +310,11 @@ fn a_measured_step_is_one_observation_of_the_plan() {
     assert_eq!(plan.warnings.len(), 1);
     let warning = &plan.warnings[0];
     assert_eq!(warning.field, "measured_step_s");
-    assert!(
-        warning
-            .message
-            .to_string()
-            .contains("1.30 times its own estimate")
-    );
+    assert!(warning.message.to_string().contains("1.30 times its own estimate"));
     let mut compared = 0;
     for row in &plan.best {
-        assert_eq!(
-            (row.layout.measured_step_s, row.layout.profile.runs),
-            (None, Some(1))
-        );
-        let plain = Run {
-            profile: Run::default().profile,
-            ..row.layout.clone()
-        };
+        assert_eq!((row.layout.measured_step_s, row.layout.profile.runs), (None, Some(1)));
+        let plain = Run { profile: Run::default().profile, ..row.layout.clone() };
         let Some(other) = without.best.iter().find(|other| other.layout == plain) else {
             continue;
         };

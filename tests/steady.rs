@@ -13,17 +13,13 @@ use shardscope::core::time::STEP_END;
 use std::collections::BTreeMap;
 
 /// The case of the issue: eight ranks, 24 micro-batches.
-const LLAMA_70B: &str =
-    r#"{"model":"llama-2-70b","gpus":64,"tp":8,"pp":8,"global_batch":24,"zero":0,"seq_len":4096}"#;
+const LLAMA_70B: &str = r#"{"model":"llama-2-70b","gpus":64,"tp":8,"pp":8,"global_batch":24,"zero":0,"seq_len":4096}"#;
 
 const ENDLESS: [Schedule; 2] = [Schedule::Pipedream, Schedule::Pipedream2bw];
 
 fn run(json: &str, schedule: Schedule) -> Run {
     let value: Value = serde_json::from_str(json).unwrap();
-    Run {
-        schedule,
-        ..Run::from_value(&value).unwrap()
-    }
+    Run { schedule, ..Run::from_value(&value).unwrap() }
 }
 
 fn evaluated(json: &str, schedule: Schedule) -> Evaluation {
@@ -32,10 +28,7 @@ fn evaluated(json: &str, schedule: Schedule) -> Evaluation {
 
 #[track_caller]
 fn same(ours: f64, theirs: f64) {
-    assert!(
-        (ours - theirs).abs() <= 1e-9 * theirs.abs().max(1e-9),
-        "{ours}, not {theirs}"
-    );
+    assert!((ours - theirs).abs() <= 1e-9 * theirs.abs().max(1e-9), "{ours}, not {theirs}");
 }
 
 /// `schedule_numbers.csv` simulates finite pieces of `PipeDream`: 16 micro-batches more of 8 ranks add what 16 take once the
@@ -44,17 +37,8 @@ fn same(ours: f64, theirs: f64) {
 fn a_step_takes_what_more_micro_batches_add_in_the_independent_simulator() {
     let mut makespans = BTreeMap::<_, Vec<(u32, f64)>>::new();
     for row in table("schedule_numbers.csv") {
-        let (p, m): (u32, u32) = (
-            row["pp"].parse().unwrap(),
-            row["microbatches"].parse().unwrap(),
-        );
-        let times = [
-            "forward_s",
-            "backward_input_s",
-            "backward_weight_s",
-            "p2p_s",
-        ]
-        .map(|key| row[key].clone());
+        let (p, m): (u32, u32) = (row["pp"].parse().unwrap(), row["microbatches"].parse().unwrap());
+        let times = ["forward_s", "backward_input_s", "backward_weight_s", "p2p_s"].map(|key| row[key].clone());
         if row["schedule"] == "pipedream" && m >= p && m.is_multiple_of(p) {
             let makespan = row["makespan_s"].parse().unwrap();
             makespans.entry((p, times)).or_default().push((m, makespan));
@@ -94,11 +78,7 @@ fn equal_ranks_idle_only_for_their_messages() {
 fn the_report_is_that_of_1f1b_without_fill_and_drain() {
     let steps = |batch: u32| {
         let json = LLAMA_70B.replace("\"global_batch\":24", &format!("\"global_batch\":{batch}"));
-        evaluated(&json, Schedule::OneFOneB)
-            .report
-            .pipeline
-            .makespan_s
-            .0
+        evaluated(&json, Schedule::OneFOneB).report.pipeline.makespan_s.0
     };
     let added = steps(24 * 12) - steps(24 * 11);
     let flushed = evaluated(LLAMA_70B, Schedule::OneFOneB).report;
@@ -106,41 +86,21 @@ fn the_report_is_that_of_1f1b_without_fill_and_drain() {
         let evaluation = evaluated(LLAMA_70B, schedule);
         let (pipeline, step) = (&evaluation.report.pipeline, &evaluation.report.step);
         same(pipeline.makespan_s.0, added);
-        same(
-            pipeline.bubble_fraction,
-            1.0 - pipeline.ideal_s.0 / pipeline.makespan_s.0,
-        );
-        same(
-            pipeline.bubble_over_ideal,
-            pipeline.makespan_s.0 / pipeline.ideal_s.0 - 1.0,
-        );
+        same(pipeline.bubble_fraction, 1.0 - pipeline.ideal_s.0 / pipeline.makespan_s.0);
+        same(pipeline.bubble_over_ideal, pipeline.makespan_s.0 / pipeline.ideal_s.0 - 1.0);
         same(step.bubble_s.0, pipeline.makespan_s.0 - pipeline.ideal_s.0);
         // 7/(24 + 7) of the flushed step is fill and drain; what is left is the last rank's head and the messages.
         assert!(pipeline.bubble_fraction < flushed.pipeline.bubble_fraction - 0.15);
         let warned = &evaluation.report.warnings;
-        assert!(
-            warned
-                .iter()
-                .all(|issue| !issue.message.to_string().contains("bubble")),
-            "{warned:?}"
-        );
+        assert!(warned.iter().all(|issue| !issue.message.to_string().contains("bubble")), "{warned:?}");
         // Forwards and messages to the last rank; backwards and messages from it.
         let times = &evaluation.durations;
         let (first, hops) = (0..7, 7.0 * times.p2p);
         let back = |stage: usize| times.backward_input[stage] + times.backward_weight[stage];
-        same(
-            pipeline.fill_s.unwrap().0,
-            first.clone().map(|s| times.forward[s]).sum::<f64>() + hops,
-        );
-        same(
-            pipeline.drain_s.unwrap().0,
-            first.map(back).sum::<f64>() + hops,
-        );
+        same(pipeline.fill_s.unwrap().0, first.clone().map(|s| times.forward[s]).sum::<f64>() + hops);
+        same(pipeline.drain_s.unwrap().0, first.map(back).sum::<f64>() + hops);
     }
-    assert_eq!(
-        (flushed.pipeline.fill_s, flushed.pipeline.drain_s),
-        (None, None)
-    );
+    assert_eq!((flushed.pipeline.fill_s, flushed.pipeline.drain_s), (None, None));
 }
 
 /// One micro-batch a step: others of later steps are in the pipeline, rank r holds p − r.
@@ -159,20 +119,10 @@ fn short_steps_hold_as_many_micro_batches_as_long_ones() {
 /// A rank that works longer than the others makes them wait in every step: that warning stays.
 #[test]
 fn a_long_rank_is_still_named() {
-    let json = LLAMA_70B.replace(
-        "\"zero\":0",
-        "\"zero\":0,\"stage_layers\":[24,8,8,8,8,8,8,8]",
-    );
+    let json = LLAMA_70B.replace("\"zero\":0", "\"zero\":0,\"stage_layers\":[24,8,8,8,8,8,8,8]");
     let report = evaluated(&json, Schedule::Pipedream).report;
-    let fields: Vec<&str> = report
-        .warnings
-        .iter()
-        .map(|issue| issue.field.as_str())
-        .collect();
-    assert!(
-        fields.contains(&"stage_layers") && !fields.contains(&"global_batch"),
-        "{fields:?}"
-    );
+    let fields: Vec<&str> = report.warnings.iter().map(|issue| issue.field.as_str()).collect();
+    assert!(fields.contains(&"stage_layers") && !fields.contains(&"global_batch"), "{fields:?}");
 }
 
 /// PipeDream, section 3.2: a stage updates its weights after every backward pass; PipeDream-2BW, section 3: once the

@@ -62,10 +62,7 @@ fn published() -> Vec<Case> {
 
 /// Mean of |ratio - 1|.
 fn mean_error(ratios: impl IntoIterator<Item = f64>) -> f64 {
-    let errors: Vec<f64> = ratios
-        .into_iter()
-        .map(|ratio| (ratio - 1.0).abs())
-        .collect();
+    let errors: Vec<f64> = ratios.into_iter().map(|ratio| (ratio - 1.0).abs()).collect();
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
@@ -78,19 +75,10 @@ fn show(cases: &[Case], ratios: &[f64]) {
     for (source, ratios) in by_source {
         let bias = ratios.iter().sum::<f64>() / ratios.len() as f64 - 1.0;
         let error = mean_error(ratios.iter().copied());
-        println!(
-            "{source}: {} runs, error {:.1} %, bias {:+.1} %",
-            ratios.len(),
-            error * 100.0,
-            bias * 100.0
-        );
+        println!("{source}: {} runs, error {:.1} %, bias {:+.1} %", ratios.len(), error * 100.0, bias * 100.0);
     }
     let mut order: Vec<usize> = (0..cases.len()).collect();
-    order.sort_by(|a, b| {
-        (ratios[*b] - 1.0)
-            .abs()
-            .total_cmp(&(ratios[*a] - 1.0).abs())
-    });
+    order.sort_by(|a, b| (ratios[*b] - 1.0).abs().total_cmp(&(ratios[*a] - 1.0).abs()));
     for index in order.into_iter().take(5) {
         println!("  {:.3}  {}", ratios[index], cases[index].name);
     }
@@ -113,11 +101,7 @@ fn one_factor_from_one_table_serves_the_other_to_9_percent() {
     let cases = fujii();
     for (from, to) in [("table 3", "table 4"), ("table 4", "table 3")] {
         let of = |source: &str| -> Vec<f64> {
-            cases
-                .iter()
-                .filter(|case| case.source.contains(source))
-                .map(Case::ratio)
-                .collect()
+            cases.iter().filter(|case| case.source.contains(source)).map(Case::ratio).collect()
         };
         let mut known = of(from);
         known.sort_by(f64::total_cmp);
@@ -134,24 +118,14 @@ fn the_layout_predicted_fastest_is_nearly_the_fastest_measured() {
     let mut groups: BTreeMap<&str, Vec<(&Case, f64)>> = BTreeMap::new();
     for case in &cases {
         let predicted = case.ratio() * case.measured;
-        groups
-            .entry(&case.group)
-            .or_default()
-            .push((case, predicted));
+        groups.entry(&case.group).or_default().push((case, predicted));
     }
     let mut losses = Vec::new();
     for (group, cases) in &groups {
-        let best = cases
-            .iter()
-            .map(|(case, _)| case.measured)
-            .fold(f64::INFINITY, f64::min);
+        let best = cases.iter().map(|(case, _)| case.measured).fold(f64::INFINITY, f64::min);
         let chosen = cases.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0;
         losses.push(chosen.measured / best - 1.0);
-        println!(
-            "{group}: {} loses {:.2} %",
-            chosen.name,
-            losses[losses.len() - 1] * 100.0
-        );
+        println!("{group}: {} loses {:.2} %", chosen.name, losses[losses.len() - 1] * 100.0);
     }
     let mean = losses.iter().sum::<f64>() / losses.len() as f64;
     assert!(mean <= 0.015, "{mean}");

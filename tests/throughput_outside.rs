@@ -41,17 +41,9 @@ fn runs_outside_the_fit_are_met_within_wide_bands() {
     }
     for (name, ratios) in &mut sources {
         let n = ratios.len() as f64;
-        let error = ratios
-            .iter()
-            .map(|(ratio, _)| (ratio - 1.0).abs())
-            .sum::<f64>()
-            / n;
+        let error = ratios.iter().map(|(ratio, _)| (ratio - 1.0).abs()).sum::<f64>() / n;
         let bias = ratios.iter().map(|(ratio, _)| ratio).sum::<f64>() / n - 1.0;
-        println!(
-            "{name}: {n} runs, error {:.1} %, bias {:+.1} %",
-            error * 100.0,
-            bias * 100.0
-        );
+        println!("{name}: {n} runs, error {:.1} %, bias {:+.1} %", error * 100.0, bias * 100.0);
         ratios.sort_by(|a, b| (b.0 - 1.0).abs().total_cmp(&(a.0 - 1.0).abs()));
         for (ratio, label) in ratios.iter().take(2) {
             println!("  {ratio:.3}  {label}");
@@ -60,11 +52,5 @@ fn runs_outside_the_fit_are_met_within_wide_bands() {
             assert!(error <= *band, "{name}: {error}");
         }
     }
-    assert_eq!(
-        sources
-            .keys()
-            .filter(|name| BANDS.iter().any(|(part, _)| name.contains(part)))
-            .count(),
-        BANDS.len()
-    );
+    assert_eq!(sources.keys().filter(|name| BANDS.iter().any(|(part, _)| name.contains(part))).count(), BANDS.len());
 }

@@ -29,10 +29,7 @@ const LAYOUTS: [&str; 14] = [
 ];
 
 fn with(layout: &str, more: &str) -> Scenario {
-    let fields: Vec<&str> = [layout, more]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
+    let fields: Vec<&str> = [layout, more].into_iter().filter(|part| !part.is_empty()).collect();
     scenario(&format!("{{{}}}", fields.join(",")))
 }
 
@@ -60,19 +57,9 @@ fn more_bandwidth_or_compute_is_never_slower() {
         ] {
             let times: Vec<f64> = values
                 .iter()
-                .map(|value| {
-                    seconds(
-                        layout,
-                        &format!(r#""gpu":{{"base":"h100-sxm-80gb","{field}":{value}}}"#),
-                    )
-                })
+                .map(|value| seconds(layout, &format!(r#""gpu":{{"base":"h100-sxm-80gb","{field}":{value}}}"#)))
                 .collect();
-            assert!(
-                times
-                    .windows(2)
-                    .all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)),
-                "{layout} {field} {times:?}"
-            );
+            assert!(times.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)), "{layout} {field} {times:?}");
         }
     }
 }
@@ -81,8 +68,7 @@ fn more_bandwidth_or_compute_is_never_slower() {
 fn exposed_and_hidden_are_all_there_is() {
     for layout in LAYOUTS {
         for share in [0.0, 0.5, 1.0] {
-            let overlap =
-                format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
+            let overlap = format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
             let report = evaluate(&with(layout, &overlap).run).unwrap().report;
             for row in report.overlap.iter().filter(|row| row.name != "pp") {
                 let hidden = row.comm_s.0 - row.exposed_s.0;
@@ -113,10 +99,7 @@ fn exposed_is_what_does_not_hide_and_what_slows_compute() {
             assert!((sum - row.not_hidden_s.0).abs() <= 1e-9 * row.comm_s.0);
             for other in &row.shares_wire_with {
                 let other = report.overlap.iter().find(|one| one.name == *other);
-                assert!(
-                    other.unwrap().shares_wire_with.contains(&row.name),
-                    "{layout}"
-                );
+                assert!(other.unwrap().shares_wire_with.contains(&row.name), "{layout}");
             }
         }
     }
@@ -130,23 +113,15 @@ fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
     let report = evaluate(&scenario(request).run).unwrap().report;
     let row = |name: &str| report.overlap.iter().find(|row| row.name == name).unwrap();
     let (dp, zero3) = (row("dp"), row("zero3"));
-    assert_eq!(
-        (&dp.shares_wire_with[..], &zero3.shares_wire_with[..]),
-        (&["zero3"][..], &["dp"][..])
-    );
+    assert_eq!((&dp.shares_wire_with[..], &zero3.shares_wire_with[..]), (&["zero3"][..], &["dp"][..]));
     let (share, tax) = (0.8, 0.4);
     for pass in dp.passes.iter().chain(&zero3.passes) {
         let hidden = pass.comm_s.0.min(share * pass.compute_s.0);
-        assert!(
-            near(pass.not_hidden_s.0 + hidden, pass.comm_s.0),
-            "{pass:?}"
-        );
+        assert!(near(pass.not_hidden_s.0 + hidden, pass.comm_s.0), "{pass:?}");
         assert!(near(pass.slows_compute_s.0, tax * hidden), "{pass:?}");
     }
     let [scatter] = &dp.passes[..] else { panic!() };
-    let [_, gather] = &zero3.passes[..] else {
-        panic!()
-    };
+    let [_, gather] = &zero3.passes[..] else { panic!() };
     let wire = scatter.comm_s + gather.comm_s;
     let shown = scatter.not_hidden_s + gather.not_hidden_s;
     assert!(near(shown.0, wire.0 - share * gather.compute_s.0));
@@ -164,16 +139,12 @@ fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
 fn a_larger_share_of_the_window_is_never_slower() {
     for layout in LAYOUTS {
         let at = |share: f64| {
-            let overlap =
-                format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
+            let overlap = format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
             seconds(layout, &overlap)
         };
         let no_slower = |a: f64, b: f64| a <= b * (1.0 + 1e-9);
         let times = [at(1.0), at(0.5), at(0.0)];
-        assert!(
-            times.windows(2).all(|two| no_slower(two[0], two[1])),
-            "{layout}"
-        );
+        assert!(times.windows(2).all(|two| no_slower(two[0], two[1])), "{layout}");
     }
 }
 
@@ -231,18 +202,11 @@ fn a_measured_step_scales_every_time_and_nothing_else() {
         ] {
             assert!(near(a.0, b.0 * 1.5), "{layout}");
         }
-        assert!(near(
-            scaled.timeline().makespan(),
-            other.pipeline.makespan_s.0
-        ));
+        assert!(near(scaled.timeline().makespan(), other.pipeline.makespan_s.0));
         for (a, b) in other.overlap.iter().zip(&one.overlap) {
             assert_eq!((a.bytes_per_gpu, a.ratio), (b.bytes_per_gpu, b.ratio));
             assert!(near(a.comm_s.0, b.comm_s.0 * 1.5) && near(a.exposed_s.0, b.exposed_s.0 * 1.5));
-            assert!(
-                near(a.compute_s.0, b.compute_s.0 * 1.5),
-                "{layout} {}",
-                a.name
-            );
+            assert!(near(a.compute_s.0, b.compute_s.0 * 1.5), "{layout} {}", a.name);
         }
         assert_eq!(other.pipeline.bubble_fraction, one.pipeline.bubble_fraction);
         assert_eq!(other.memory.peak_bytes, one.memory.peak_bytes);
@@ -257,10 +221,7 @@ fn with_lengths(run: &Run, times: impl Fn(usize) -> (u64, u64)) -> Run {
         let (over, under) = times(at);
         usual * over / under
     });
-    Run {
-        microbatch_lengths: Some(lengths.collect()),
-        ..run.clone()
-    }
+    Run { microbatch_lengths: Some(lengths.collect()), ..run.clone() }
 }
 
 /// Lengths that say what an equal run does say nothing: every figure is the equal run's.
@@ -287,10 +248,7 @@ fn lengths_count_as_the_tokens_they_have() {
         let equal = with(layout, r#""loader_ns":2.75,"tokens_total":1e12"#).run;
         let whole = evaluate(&equal).unwrap().report;
         let shorter = |at: usize| if at.is_multiple_of(2) { (1, 2) } else { (1, 1) };
-        for (run, share) in [
-            (with_lengths(&equal, shorter), 0.75),
-            (with_lengths(&equal, |_| (2, 1)), 2.0),
-        ] {
+        for (run, share) in [(with_lengths(&equal, shorter), 0.75), (with_lengths(&equal, |_| (2, 1)), 2.0)] {
             let scenario = Scenario::new(&run).unwrap();
             let report = evaluate(&run).unwrap().report;
             let lengths = run.microbatch_lengths.unwrap();
@@ -299,10 +257,7 @@ fn lengths_count_as_the_tokens_they_have() {
             assert!(near(tokens as f64, share * whole.layout.tokens_per_step));
             let (step, usual) = (&report.step, &whole.step);
             assert!(near(step.model_flops, share * usual.model_flops));
-            assert!(
-                near(step.compute_s.0, share * usual.compute_s.0),
-                "{layout}"
-            );
+            assert!(near(step.compute_s.0, share * usual.compute_s.0), "{layout}");
             assert!(near(step.tokens_per_s, tokens as f64 / step.time_s.0));
             assert!(near(step.days.unwrap() * 86400.0, 1e12 / step.tokens_per_s));
             let rate = step.model_flops / step.time_s.0 / scenario.layout.gpus as f64;
@@ -310,10 +265,7 @@ fn lengths_count_as_the_tokens_they_have() {
             assert!(near(step.hfu / step.mfu, usual.hfu / usual.mfu), "{layout}");
             for (a, b) in report.overlap.iter().zip(&whole.overlap) {
                 let once = a.name == "dp";
-                assert!(
-                    once || near(a.bytes_per_gpu.0, share * b.bytes_per_gpu.0),
-                    "{layout}"
-                );
+                assert!(once || near(a.bytes_per_gpu.0, share * b.bytes_per_gpu.0), "{layout}");
             }
         }
     }
@@ -322,23 +274,14 @@ fn lengths_count_as_the_tokens_they_have() {
 /// Contract, second edition: the path from ideal to actual ends at the step.
 #[test]
 fn the_parts_of_a_step_sum_to_its_time() {
-    let loads = [
-        "",
-        r#""loader_ns":900"#,
-        r#""measured_step_s":9.5"#,
-        r#""recompute":"full""#,
-    ];
+    let loads = ["", r#""loader_ns":900"#, r#""measured_step_s":9.5"#, r#""recompute":"full""#];
     for layout in LAYOUTS {
         for more in loads {
             let step = step(layout, more);
             let sum: f64 = step.parts.iter().map(|part| part.seconds.0).sum();
             assert!((sum / step.time_s.0 - 1.0).abs() < 1e-9, "{layout} {more}");
             let least = step.parts.iter().map(|part| part.seconds.0);
-            assert!(
-                least.fold(0.0, f64::min) > -1e-9,
-                "{layout} {more} {:?}",
-                step.parts
-            );
+            assert!(least.fold(0.0, f64::min) > -1e-9, "{layout} {more} {:?}", step.parts);
         }
     }
 }
@@ -352,37 +295,22 @@ fn the_ideal_step_of_a_dense_model_is_its_flops_at_the_peak() {
     let flops = 72.0 * 128.0 * s * l * h * h * (1.0 + s / (12.0 * h) + v / (12.0 * l * h));
     for (more, peak) in [
         (r#""tp":8,"pp":8"#, 989.4e12),
-        (
-            r#""tp":8,"pp":4,"recompute":"full","attention_flops":"full""#,
-            989.4e12,
-        ),
+        (r#""tp":8,"pp":4,"recompute":"full","attention_flops":"full""#, 989.4e12),
         (r#""tp":8,"pp":4,"measured_step_s":60"#, 989.4e12),
         (r#""tp":8,"pp":8,"precision":"te-fp8""#, 1978.9e12),
     ] {
         let ideal = part(&step(gpt, more), "ideal");
         let closed = flops / (128.0 * peak);
-        assert!(
-            (ideal / closed - 1.0).abs() < 1e-3,
-            "{more}: {ideal} {closed}"
-        );
+        assert!((ideal / closed - 1.0).abs() < 1e-3, "{more}: {ideal} {closed}");
     }
 }
 
 /// A part is zero where what causes it is off, and longer than nothing where it is on.
 #[test]
 fn every_part_of_a_step_has_its_cause() {
-    let off =
-        r#""tp":1,"pp":1,"gpus":1,"global_batch":4,"model":{"base":"llama-3.1-8b","layers":4}"#;
+    let off = r#""tp":1,"pp":1,"gpus":1,"global_batch":4,"model":{"base":"llama-3.1-8b","layers":4}"#;
     let alone = step(off, "");
-    for name in [
-        "recompute",
-        "bubble",
-        "exposed_tp",
-        "exposed_cp",
-        "exposed_ep",
-        "exposed_dp",
-        "loader",
-    ] {
+    for name in ["recompute", "bubble", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_dp", "loader"] {
         assert_eq!(part(&alone, name), 0.0, "{name}");
     }
     for (name, layout) in [
@@ -396,8 +324,7 @@ fn every_part_of_a_step_has_its_cause() {
     ] {
         assert!(part(&step(layout, ""), name) > 0.0, "{name}");
     }
-    let launches =
-        |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), "launches");
+    let launches = |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), "launches");
     assert!(launches(true) < 0.2 * launches(false));
 }
 
@@ -425,15 +352,9 @@ fn the_rank_order_decides_which_groups_stay_in_a_node() {
 #[test]
 fn experts_that_need_other_pipeline_groups_are_refused() {
     let tried = |order, ep| {
-        try_scenario(&format!(
-            r#"{{"model":"mixtral-8x7b","tp":2,"pp":4,"etp":1,"ep":{ep},"rank_order":"{order}"}}"#
-        ))
+        try_scenario(&format!(r#"{{"model":"mixtral-8x7b","tp":2,"pp":4,"etp":1,"ep":{ep},"rank_order":"{order}"}}"#))
     };
     assert!(tried("tp-cp-ep-pp-dp", 2).is_ok());
     assert!(tried("tp-cp-ep-dp-pp", 8).is_ok());
-    assert!(
-        tried("tp-cp-ep-pp-dp", 8)
-            .unwrap_err()
-            .contains("rank_order")
-    );
+    assert!(tried("tp-cp-ep-pp-dp", 8).unwrap_err().contains("rank_order"));
 }

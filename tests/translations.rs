@@ -45,18 +45,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Calls whose first argument is a template, as they stand before it.
-const CALLS: [&str; 10] = [
-    "t!(",
-    "plain(",
-    "joined(",
-    "say(",
-    "translated(",
-    "text(",
-    ".label(",
-    ".title(",
-    "fold(",
-    ".note(",
-];
+const CALLS: [&str; 10] =
+    ["t!(", "plain(", "joined(", "say(", "translated(", "text(", ".label(", ".title(", "fold(", ".note("];
 
 /// Words that are the same in every language: names of programs, libraries, formats, units and symbols.
 const NAMES: &[&str] = &[
@@ -107,17 +97,10 @@ fn literals(code: &str) -> Vec<Literal> {
         } else if c == '"' {
             let mut end = 1;
             while !rest[end..].starts_with('"') {
-                end += if rest[end..].starts_with('\\') {
-                    2
-                } else {
-                    rest[end..].chars().next().unwrap().len_utf8()
-                };
+                end += if rest[end..].starts_with('\\') { 2 } else { rest[end..].chars().next().unwrap().len_utf8() };
             }
             let text = unescaped(&rest[1..end]);
-            found.push(Literal {
-                text,
-                before: std::mem::take(&mut before),
-            });
+            found.push(Literal { text, before: std::mem::take(&mut before) });
             rest = &rest[end + 1..];
         } else {
             if !c.is_whitespace() {
@@ -168,11 +151,7 @@ fn sources_of(folder: &Path, found: &mut Vec<Literal>) {
 
 /// The holes of a template by name, sorted.
 fn holes(template: &str) -> Vec<&str> {
-    let mut holes: Vec<_> = template
-        .split('{')
-        .skip(1)
-        .filter_map(|piece| Some(piece.split_once('}')?.0))
-        .collect();
+    let mut holes: Vec<_> = template.split('{').skip(1).filter_map(|piece| Some(piece.split_once('}')?.0)).collect();
     holes.sort_unstable();
     holes.dedup();
     holes
@@ -190,9 +169,7 @@ fn is_english(template: &str) -> bool {
     plain.push_str(rest);
     plain
         .split(|c: char| !c.is_alphanumeric() && !"-._/".contains(c))
-        .any(|word| {
-            word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase()) && !NAMES.contains(&word)
-        })
+        .any(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase()) && !NAMES.contains(&word))
 }
 
 /// Links of runs that between them show most of what there is to say.
@@ -223,11 +200,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         legend(wires, Some(0.1), unit),
         leaf("p", "", cluster::busiest(&all)),
         leaf("p", "", cluster::summary(&scene, None)),
-        leaf(
-            "p",
-            "",
-            cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL),
-        ),
+        leaf("p", "", cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL)),
         selected(evaluation, 1, wires, unit),
         crossing::Question::new(evaluation, 1, &all, unit).tables(),
         node_table(&scene, 1),
@@ -264,10 +237,7 @@ fn shown() -> BTreeSet<&'static str> {
             take(&content(named(page), &read.run, None));
         }
         for text in ["nothing", "v=1&tp=4"] {
-            let question = Question {
-                text: text.to_owned(),
-                ..Question::default()
-            };
+            let question = Question { text: text.to_owned(), ..Question::default() };
             take(&summary(&Reading::of(&question), &read.run));
             match import::read(text, &read.run) {
                 Ok(meaning) => take(&leaf("p", "", &meaning.format)),
@@ -278,9 +248,7 @@ fn shown() -> BTreeSet<&'static str> {
     }
     take(&derived(&Run::default()));
     for text in ["v=1&seq_len=16384", "v=1&pp=4&schedule=pipedream"] {
-        gallery_of(&link::decode(text).run)
-            .iter()
-            .for_each(&mut take);
+        gallery_of(&link::decode(text).run).iter().for_each(&mut take);
     }
     for node in measured() {
         take(&node);
@@ -299,12 +267,7 @@ fn shown() -> BTreeSet<&'static str> {
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
         let live = (step.live)(&Dials::new(step.sliders, &[]));
-        for node in [
-            learn::head(id),
-            learn::words(&live),
-            learn::formula(&live),
-            learn::picture(&live),
-        ] {
+        for node in [learn::head(id), learn::words(&live), learn::formula(&live), learn::picture(&live)] {
             node.templates(&mut |template| {
                 all.insert(template);
             });
@@ -346,32 +309,18 @@ fn measured() -> Vec<Node> {
     let run = Run::default();
     let report = evaluate(&run).unwrap().report;
     let (seconds, peak) = (report.step.time_s.0, report.memory.peak_bytes.gib());
-    let peaks = MemoryKind::ALL.map(|(kind, _)| Peak {
-        kind,
-        gib: 2.0 * peak,
-    });
+    let peaks = MemoryKind::ALL.map(|(kind, _)| Peak { kind, gib: 2.0 * peak });
     let odd = Observation {
         peaks: peaks.to_vec(),
         ratios: vec![(Multiplier::Network, 1.2)],
         ..Observation::step("", run.clone(), 2.0 * seconds)
     };
     let all = [Observation::step("", run.clone(), seconds), odd];
-    let request = Request {
-        observations: all.to_vec(),
-        name: String::new(),
-        question: None,
-        gpus: None,
-        plan: Vec::new(),
-    };
+    let request =
+        Request { observations: all.to_vec(), name: String::new(), question: None, gpus: None, plan: Vec::new() };
     let answer = request.answer().unwrap();
-    let with = Run {
-        profile: answer.profile.clone(),
-        ..run.clone()
-    };
-    let piece = Piece {
-        first: true,
-        last: Some(Wanted::default()),
-    };
+    let with = Run { profile: answer.profile.clone(), ..run.clone() };
+    let piece = Piece { first: true, last: Some(Wanted::default()) };
     let file = |text: &str| match piece.take(text.as_bytes(), &mut None) {
         Answer::Understood(of) => logs::summary::summary(&of, &run),
         answer => panic!("{answer:?}"),
@@ -381,9 +330,7 @@ fn measured() -> Vec<Node> {
         kept(&all),
         offer(&all[0]),
         profiles(&with, None, None, |_| String::new()),
-        profiles(&run, Some(&with.profile), Some(&answer.profile), |_| {
-            String::new()
-        }),
+        profiles(&run, Some(&with.profile), Some(&answer.profile), |_| String::new()),
         fitted(&all, &answer, &run, |_| Some(String::new())),
         file(
             " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n",
@@ -400,41 +347,16 @@ fn every_template_has_a_row_with_its_holes_and_every_row_a_template() {
     let mut templates = shown();
     let called = |literal: &&Literal| {
         let stands = |call: &str| literal.before.strip_suffix(call);
-        let word =
-            |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "._".contains(c));
-        CALLS
-            .iter()
-            .any(|call| stands(call).is_some_and(|before| call.starts_with('.') || word(before)))
+        let word = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "._".contains(c));
+        CALLS.iter().any(|call| stands(call).is_some_and(|before| call.starts_with('.') || word(before)))
     };
-    templates.extend(
-        literals
-            .iter()
-            .filter(called)
-            .map(|literal| literal.text.as_str()),
-    );
-    let missing: Vec<_> = templates
-        .iter()
-        .filter(|template| is_english(template) && !catalogue.contains_key(**template))
-        .collect();
-    let unlike: Vec<_> = catalogue
-        .iter()
-        .filter(|(template, row)| holes(template) != holes(row))
-        .collect();
-    let known: BTreeSet<_> = literals
-        .iter()
-        .map(|literal| literal.text.as_str())
-        .collect();
-    let unused: Vec<_> = catalogue
-        .keys()
-        .filter(|template| !known.contains(template.as_str()))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "templates without a row in locales/zh.json: {missing:#?}"
-    );
-    assert!(
-        unlike.is_empty(),
-        "rows with other holes than their template: {unlike:#?}"
-    );
+    templates.extend(literals.iter().filter(called).map(|literal| literal.text.as_str()));
+    let missing: Vec<_> =
+        templates.iter().filter(|template| is_english(template) && !catalogue.contains_key(**template)).collect();
+    let unlike: Vec<_> = catalogue.iter().filter(|(template, row)| holes(template) != holes(row)).collect();
+    let known: BTreeSet<_> = literals.iter().map(|literal| literal.text.as_str()).collect();
+    let unused: Vec<_> = catalogue.keys().filter(|template| !known.contains(template.as_str())).collect();
+    assert!(missing.is_empty(), "templates without a row in locales/zh.json: {missing:#?}");
+    assert!(unlike.is_empty(), "rows with other holes than their template: {unlike:#?}");
     assert!(unused.is_empty(), "rows that no source says: {unused:#?}");
 }

@@ -26,10 +26,7 @@ fn with(run: &Run, settings: &str) -> Run {
 
 /// A page with 16 GPUs and nothing like the files: what they leave out is of it.
 fn page() -> Run {
-    with(
-        &Run::default(),
-        "gpus=16 seq_len=3072 micro_batch=4 global_batch=64 zero=1 recompute=none",
-    )
+    with(&Run::default(), "gpus=16 seq_len=3072 micro_batch=4 global_batch=64 zero=1 recompute=none")
 }
 
 fn import(name: &str) -> Meaning {
@@ -196,11 +193,7 @@ const MEANT: &[(&str, &str, &str)] = &[
         "hf-trainer",
         "model=llama-2-7b adapter.method=lora adapter.rank=64 adapter.targets=q_proj,v_proj",
     ),
-    (
-        "peft_mistral_head.json",
-        "hf-trainer",
-        "model=mistral-7b adapter.method=lora adapter.rank=16 adapter.targets=",
-    ),
+    ("peft_mistral_head.json", "hf-trainer", "model=mistral-7b adapter.method=lora adapter.rank=16 adapter.targets="),
     // "auto" is the launcher's.
     (
         "deepspeed_z3_offload.json",
@@ -233,11 +226,7 @@ fn files_mean_what_their_examples_run() {
             let (key, value) = setting.split_once('=').unwrap();
             let field = field(key).unwrap_or_else(|| panic!("{key}"));
             // A preset is named; its shapes are those that it spells out.
-            let meant = if key.starts_with("model.") {
-                run.resolved()
-            } else {
-                run.clone()
-            };
+            let meant = if key.starts_with("model.") { run.resolved() } else { run.clone() };
             let said = field.text(&meant).unwrap_or_default();
             if said != value {
                 wrong.push(format!("{name}: {setting}, read as {said}"));
@@ -342,11 +331,10 @@ fn what_a_program_can_say_of_fine_tuning_comes_back() {
             let lost = not_said(dialect, &scenario);
             for field in FIELDS {
                 let same = field.get(&back) == field.get(&meant);
-                let may = loses.split(' ').any(|key| {
-                    key == field.key || key == "precision" && field.key.starts_with("precision.")
-                });
-                let named = lost.iter().all(|(key, _)| *key != field.key)
-                    && field.key.starts_with("adapter.");
+                let may = loses
+                    .split(' ')
+                    .any(|key| key == field.key || key == "precision" && field.key.starts_with("precision."));
+                let named = lost.iter().all(|(key, _)| *key != field.key) && field.key.starts_with("adapter.");
                 // Said in whole steps; schedules and scale-up links mean nothing on one pipeline rank.
                 let other = ["tokens_total", "sequence_parallel"].contains(&field.key);
                 let rank = |run: &Run| run.adapter.rank.unwrap_or(8);

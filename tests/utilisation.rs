@@ -46,36 +46,18 @@ fn megatron_bridge_prints_what_megatron_counts() {
         ("LLAMA3_8B", r#""llama-3.1-8b""#.to_owned(), 8192),
         ("LLAMA3_70B", r#""llama-3.1-70b""#.to_owned(), 8192),
         ("LLAMA3.1_405B", r#""llama-3.1-405b""#.to_owned(), 8192),
-        (
-            "DeepSeekV3",
-            r#"{"base":"deepseek-v3","mtp_modules":1}"#.to_owned(),
-            4096,
-        ),
+        ("DeepSeekV3", r#"{"base":"deepseek-v3","mtp_modules":1}"#.to_owned(), 4096),
         ("DeepSeekV3 (w/o MTP)", r#""deepseek-v3""#.to_owned(), 4096),
-        (
-            "Qwen3_30B_a3B",
-            experts("mixtral-8x7b", 48, 2048, 32, 768),
-            4096,
-        ),
-        (
-            "Qwen3_235B_a22B",
-            experts("mixtral-8x7b", 94, 4096, 64, 1536),
-            4096,
-        ),
+        ("Qwen3_30B_a3B", experts("mixtral-8x7b", 48, 2048, 32, 768), 4096),
+        ("Qwen3_235B_a22B", experts("mixtral-8x7b", 94, 4096, 64, 1536), 4096),
     ] {
-        let mut flops: Vec<f64> = rows
-            .iter()
-            .filter(|(row, _)| row["model"] == name)
-            .map(|(_, flops)| *flops)
-            .collect();
+        let mut flops: Vec<f64> =
+            rows.iter().filter(|(row, _)| row["model"] == name).map(|(_, flops)| *flops).collect();
         flops.sort_by(f64::total_cmp);
         let median = flops[flops.len() / 2];
         let run = format!(r#"{{"model":{model},"tp":1,"pp":1,"gpus":8,"seq_len":{seq}}}"#);
         let ours = count("megatron", &scenario(&run).model, seq);
-        assert!(
-            (ours / median - 1.0).abs() < 0.004,
-            "{name}: {ours} {median}"
-        );
+        assert!((ours / median - 1.0).abs() < 0.004, "{name}: {ours} {median}");
     }
 }
 
@@ -86,8 +68,7 @@ fn llm_foundry_prints_what_the_palm_paper_counts() {
     assert!(rows.len() > 100);
     for (row, flops) in rows {
         let [layers, hidden, ffn, heads, vocab, seq] =
-            ["layers", "hidden", "ffn", "heads", "vocab", "seq"]
-                .map(|column| row[column].parse::<u64>().unwrap());
+            ["layers", "hidden", "ffn", "heads", "vocab", "seq"].map(|column| row[column].parse::<u64>().unwrap());
         let mpt = Architecture {
             gated_ffn: false,
             tied_embeddings: true,
@@ -98,11 +79,7 @@ fn llm_foundry_prints_what_the_palm_paper_counts() {
         // Both figures are printed as whole numbers.
         let rounded = |column: &str| 0.5 / number(&row, column).unwrap();
         let slack = 0.003 + rounded("tflops_per_gpu") + rounded("tokens_per_s_per_gpu");
-        assert!(
-            (ours / flops - 1.0).abs() < slack,
-            "{}: {ours} {flops}",
-            row["model"]
-        );
+        assert!((ours / flops - 1.0).abs() < slack, "{}: {ours} {flops}", row["model"]);
     }
 }
 
@@ -132,7 +109,5 @@ fn fp8_on_h20_is_below_its_fp8_peak() {
         panic!("{:?}", step.mfu_by);
     };
     assert!((megatron.mfu / step.mfu - 1.0).abs() < 1e-12);
-    assert!(
-        megatron.mfu < nanotron.mfu && nanotron.mfu < torchtitan.mfu && torchtitan.mfu < palm.mfu
-    );
+    assert!(megatron.mfu < nanotron.mfu && nanotron.mfu < torchtitan.mfu && torchtitan.mfu < palm.mfu);
 }

@@ -24,11 +24,7 @@ struct Need {
 impl Need {
     fn of(rank: &StageMemory) -> Self {
         let sum = |part: &str| -> f64 {
-            rank.items
-                .iter()
-                .filter(|item| item.name.contains(part))
-                .map(|item| item.bytes.gib())
-                .sum()
+            rank.items.iter().filter(|item| item.name.contains(part)).map(|item| item.bytes.gib()).sum()
         };
         Self {
             blocks: rank.allocated().gib() - rank_logits(rank) - sum("workspaces"),
@@ -59,11 +55,7 @@ fn outcomes() -> Vec<Outcome> {
         .map(|row| {
             let estimate = estimate_of(&row.run);
             Outcome {
-                table: if row.source().name.contains("table 3") {
-                    3
-                } else {
-                    4
-                },
+                table: if row.source().name.contains("table 3") { 3 } else { 4 },
                 ranks: estimate.per_stage.iter().map(Need::of).collect(),
                 visible: estimate.capacity.gib(),
                 ran_out: row.measured == Measured::RanOut,
@@ -83,48 +75,31 @@ struct Rule {
 
 impl Rule {
     fn shipped() -> Self {
-        Self {
-            fragmentation: FRAGMENTATION.value,
-            process: PROCESS.value.gib(),
-        }
+        Self { fragmentation: FRAGMENTATION.value, process: PROCESS.value.gib() }
     }
 
     fn ratio(self, run: &Outcome) -> f64 {
         run.ranks
             .iter()
-            .map(|rank| {
-                self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes
-            })
+            .map(|rank| self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes)
             .fold(0.0, f64::max)
             / run.visible
     }
 
     fn wrong(self, runs: &[&Outcome]) -> usize {
-        runs.iter()
-            .filter(|run| (self.ratio(run) > 1.0) != run.ran_out)
-            .count()
+        runs.iter().filter(|run| (self.ratio(run) > 1.0) != run.ran_out).count()
     }
 
     /// The centre of all rules on a grid that are wrong least often.
     fn fitted(runs: &[&Outcome]) -> Self {
         let grid = (0..=34).flat_map(|i| {
-            (0..=60).map(move |j| Self {
-                fragmentation: 1.05 + 0.005 * f64::from(i),
-                process: 0.05 * f64::from(j),
-            })
+            (0..=60).map(move |j| Self { fragmentation: 1.05 + 0.005 * f64::from(i), process: 0.05 * f64::from(j) })
         });
         let tried: Vec<_> = grid.map(|rule| (rule.wrong(runs), rule)).collect();
         let least = tried.iter().map(|(wrong, _)| *wrong).min().unwrap();
-        let best: Vec<_> = tried
-            .iter()
-            .filter(|(wrong, _)| *wrong == least)
-            .map(|(_, rule)| *rule)
-            .collect();
+        let best: Vec<_> = tried.iter().filter(|(wrong, _)| *wrong == least).map(|(_, rule)| *rule).collect();
         let mean = |of: fn(&Self) -> f64| best.iter().map(of).sum::<f64>() / best.len() as f64;
-        Self {
-            fragmentation: mean(|rule| rule.fragmentation),
-            process: mean(|rule| rule.process),
-        }
+        Self { fragmentation: mean(|rule| rule.fragmentation), process: mean(|rule| rule.process) }
     }
 }
 
@@ -135,11 +110,7 @@ fn of_table(runs: &[Outcome], table: u64) -> Vec<&Outcome> {
 #[test]
 fn no_run_that_ran_out_of_memory_is_called_fits() {
     for run in outcomes() {
-        assert!(
-            !(run.ran_out && run.verdict == Verdict::Fits),
-            "{}",
-            run.ratio
-        );
+        assert!(!(run.ran_out && run.verdict == Verdict::Fits), "{}", run.ratio);
     }
 }
 
@@ -148,17 +119,12 @@ fn at_most_3_of_232_verdicts_are_wrong_about_the_middle_of_the_band() {
     let runs = outcomes();
     assert_eq!(runs.len(), 232);
     let wrong = runs.iter().filter(|run| (run.ratio > 1.0) != run.ran_out);
-    let wrong: Vec<_> = wrong
-        .map(|run| (run.table, run.ratio, run.ran_out))
-        .collect();
+    let wrong: Vec<_> = wrong.map(|run| (run.table, run.ratio, run.ran_out)).collect();
     println!("wrong: {wrong:?}");
     assert!(wrong.len() <= 3);
     for run in &runs {
         let again = Rule::shipped().ratio(run);
-        assert!(
-            (run.ratio / again - 1.0).abs() < 1e-9,
-            "the rule is the report's"
-        );
+        assert!((run.ratio / again - 1.0).abs() < 1e-9, "the rule is the report's");
     }
 }
 
@@ -194,10 +160,7 @@ fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
         let outcomes: Vec<(Verdict, bool)> = rows
             .iter()
             .map(|row| {
-                let run = Run {
-                    memory_method: method,
-                    ..row.run.clone()
-                };
+                let run = Run { memory_method: method, ..row.run.clone() };
                 let ran_out = row.measured == Measured::RanOut;
                 (estimate_of(&run).verdict(), ran_out)
             })
@@ -205,19 +168,12 @@ fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
         let counted = [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
             let of = outcomes.iter().filter(|(given, _)| *given == verdict);
             let ran_out = of.clone().filter(|(_, ran_out)| *ran_out).count();
-            Chance {
-                like: of.count() as u64,
-                ran_out: ran_out as u64,
-            }
+            Chance { like: of.count() as u64, ran_out: ran_out as u64 }
         });
         (method, counted)
     });
     assert_eq!(OUTCOMES, counted);
-    assert!(
-        Method::ALL
-            .iter()
-            .all(|(method, _)| OUTCOMES.iter().any(|row| row.0 == *method))
-    );
+    assert!(Method::ALL.iter().all(|(method, _)| OUTCOMES.iter().any(|row| row.0 == *method)));
 }
 
 /// The range of the need is the verdict: no run that ran out needs less than the capacity by all of its range, none that
@@ -229,11 +185,7 @@ fn the_range_of_the_need_holds_what_became_of_every_measured_run() {
         let (low, likely, high) = (estimate.need.low, estimate.need.likely, estimate.need.high);
         assert!(low < likely && likely < high && likely == estimate.peak().1);
         let ran_out = row.measured == Measured::RanOut;
-        assert!(if ran_out {
-            high > estimate.capacity
-        } else {
-            low <= estimate.capacity
-        });
+        assert!(if ran_out { high > estimate.capacity } else { low <= estimate.capacity });
         let verdict = match (low <= estimate.capacity, high <= estimate.capacity) {
             (_, true) => Verdict::Fits,
             (true, false) => Verdict::Tight,

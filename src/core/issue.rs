@@ -34,11 +34,7 @@ impl Fix {
     /// "use tp=4, pp=2".
     #[must_use]
     pub fn new(set: Vec<(&'static str, String)>) -> Self {
-        Self {
-            label: t!("use {setting}", setting = pairs(&set)),
-            set,
-            instead: Vec::new(),
-        }
+        Self { label: t!("use {setting}", setting = pairs(&set)), set, instead: Vec::new() }
     }
     fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
         Self::new(vec![(key, value.to_string())])
@@ -51,10 +47,7 @@ impl Fix {
         values.truncate(MAX_INSTEAD);
         let mut values = values.into_iter();
         let first = values.next()?;
-        Some(Self {
-            instead: values.collect(),
-            ..Self::one(key, first)
-        })
+        Some(Self { instead: values.collect(), ..Self::one(key, first) })
     }
 }
 
@@ -91,66 +84,34 @@ impl Issue {
         Self::new(Severity::Notice, field, message)
     }
     fn new(severity: Severity, field: impl Into<String>, message: impl Into<Message>) -> Self {
-        Self {
-            severity,
-            field: field.into(),
-            message: message.into(),
-            fix: None,
-            or: None,
-        }
+        Self { severity, field: field.into(), message: message.into(), fix: None, or: None }
     }
     /// Adds the button "use key=value".
     #[must_use]
     pub(crate) fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
-        Self {
-            fix: Some(Fix::one(key, value)),
-            ..self
-        }
+        Self { fix: Some(Fix::one(key, value)), ..self }
     }
     /// Adds the button "use key=value" of the value nearest to `wanted` that works, of `candidates`.
     #[must_use]
-    pub(crate) fn with_near(
-        self,
-        key: &'static str,
-        wanted: u64,
-        candidates: impl IntoIterator<Item = u64>,
-    ) -> Self {
-        Self {
-            fix: Fix::near(key, wanted, candidates.into_iter().collect()),
-            ..self
-        }
+    pub(crate) fn with_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
+        Self { fix: Fix::near(key, wanted, candidates.into_iter().collect()), ..self }
     }
     /// Adds a second such button.
     #[must_use]
-    pub(crate) fn or_near(
-        self,
-        key: &'static str,
-        wanted: u64,
-        candidates: impl IntoIterator<Item = u64>,
-    ) -> Self {
-        Self {
-            or: Fix::near(key, wanted, candidates.into_iter().collect()).map(Box::new),
-            ..self
-        }
+    pub(crate) fn or_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
+        Self { or: Fix::near(key, wanted, candidates.into_iter().collect()).map(Box::new), ..self }
     }
     /// Adds a second button "use key=value".
     #[must_use]
     pub(crate) fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
-        Self {
-            or: Some(Box::new(Fix::one(key, value))),
-            ..self
-        }
+        Self { or: Some(Box::new(Fix::one(key, value))), ..self }
     }
     /// Ends the message with what works: "...; tp=4 works".
     #[must_use]
     pub fn naming_its_fix(mut self) -> Self {
         if let Some(fix) = &self.fix {
             let setting = pairs(&fix.set);
-            self.message = t!(
-                "{problem}; {setting} works",
-                problem = self.message,
-                setting
-            );
+            self.message = t!("{problem}; {setting} works", problem = self.message, setting);
         }
         self
     }
@@ -161,27 +122,17 @@ impl Issue {
     /// Whether one of its buttons sets the field `key`.
     #[must_use]
     pub fn is_mended_by(&self, key: &str) -> bool {
-        self.fixes()
-            .any(|fix| fix.set.iter().any(|(set, _)| *set == key))
+        self.fixes().any(|fix| fix.set.iter().any(|(set, _)| *set == key))
     }
     /// Adds a button that sets several fields at once.
     #[must_use]
     pub fn with_fixes(self, label: impl Into<Message>, set: Vec<(&'static str, String)>) -> Self {
-        Self {
-            fix: Some(Fix {
-                label: label.into(),
-                ..Fix::new(set)
-            }),
-            ..self
-        }
+        Self { fix: Some(Fix { label: label.into(), ..Fix::new(set) }), ..self }
     }
 }
 
 /// "tp=4, pp=2".
 fn pairs(set: &[(&'static str, String)]) -> String {
-    let pairs: Vec<_> = set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let pairs: Vec<_> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
     pairs.join(", ")
 }

@@ -20,17 +20,11 @@ enum Kind {
     /// A template without holes.
     Plain(#[serde(deserialize_with = "statics::text")] Static),
     /// A template with a value for each of its holes.
-    Template(
-        #[serde(deserialize_with = "template")] &'static Template,
-        Vec<Argument>,
-    ),
+    Template(#[serde(deserialize_with = "template")] &'static Template, Vec<Argument>),
     /// Text that is the same in every language.
     Verbatim(String),
     /// Parts with a separator between them, which is a template too: ", ".
-    Joined(
-        #[serde(deserialize_with = "statics::text")] Static,
-        Vec<Message>,
-    ),
+    Joined(#[serde(deserialize_with = "statics::text")] Static, Vec<Message>),
 }
 
 impl Default for Kind {
@@ -138,9 +132,7 @@ impl Message {
 
     fn write(&self, out: &mut impl Write, catalogue: Option<&Catalogue>) -> fmt::Result {
         let here = |template: &'static str| -> &str {
-            catalogue
-                .and_then(|catalogue| catalogue.get(template))
-                .map_or(template, String::as_str)
+            catalogue.and_then(|catalogue| catalogue.get(template)).map_or(template, String::as_str)
         };
         let (text, holes, arguments) = match &self.0 {
             Kind::Plain(template) => (*template, &[][..], &[][..]),
@@ -186,11 +178,7 @@ impl Display for Message {
 impl Serialize for Message {
     /// In English where people read it; between the modules of the page with its templates, to be translated.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(self)
-        } else {
-            self.0.serialize(serializer)
-        }
+        if serializer.is_human_readable() { serializer.collect_str(self) } else { self.0.serialize(serializer) }
     }
 }
 
@@ -211,10 +199,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Templ
         let found = known.iter().find(same).copied();
         found.unwrap_or_else(|| {
             let holes: Vec<Static> = holes.into_iter().map(kept).collect();
-            let new: &'static Template = Box::leak(Box::new(Template {
-                text: kept(text),
-                holes: holes.leak(),
-            }));
+            let new: &'static Template = Box::leak(Box::new(Template { text: kept(text), holes: holes.leak() }));
             known.push(new);
             new
         })
@@ -315,13 +300,9 @@ mod tests {
     use super::*;
 
     fn chinese() -> Catalogue {
-        [
-            ("{n} layers on rank {rank}", "rank {rank} 上有 {n} 层"),
-            ("first", "首个"),
-            (", ", "、"),
-        ]
-        .map(|(english, other)| (english.to_owned(), other.to_owned()))
-        .into()
+        [("{n} layers on rank {rank}", "rank {rank} 上有 {n} 层"), ("first", "首个"), (", ", "、")]
+            .map(|(english, other)| (english.to_owned(), other.to_owned()))
+            .into()
     }
 
     #[test]
@@ -329,22 +310,12 @@ mod tests {
         let n = 16_384_u32;
         let message = t!("{n} layers on rank {rank}", n, rank = t!("first"));
         assert_eq!(message.to_string(), "16\u{202f}384 layers on rank first");
-        assert_eq!(
-            message.translated(&chinese()),
-            "rank 首个 上有 16\u{202f}384 层"
-        );
+        assert_eq!(message.translated(&chinese()), "rank 首个 上有 16\u{202f}384 层");
     }
 
     #[test]
     fn names_and_unknown_templates_stay_as_they_are() {
-        let list = Message::joined(
-            ", ",
-            [
-                verbatim("first"),
-                t!("first"),
-                t!("second {it}", it = "{n}".to_owned()),
-            ],
-        );
+        let list = Message::joined(", ", [verbatim("first"), t!("first"), t!("second {it}", it = "{n}".to_owned())]);
         assert_eq!(list.translated(&chinese()), "first、首个、second {n}");
         assert_eq!(list.to_string(), "first, first, second {n}");
         let mut seen = Vec::new();

@@ -27,21 +27,11 @@ pub struct Cited<T> {
 impl<T> Cited<T> {
     /// `value`, from `place` in `source`.
     pub const fn new(value: T, source: &'static Source, place: &'static str) -> Self {
-        Self {
-            value,
-            source,
-            place,
-            fitted: false,
-        }
+        Self { value, source, place, fitted: false }
     }
     /// `value`, fitted to the training runs of `source`; `place` says which.
     pub const fn fitted(value: T, source: &'static Source, place: &'static str) -> Self {
-        Self {
-            value,
-            source,
-            place,
-            fitted: true,
-        }
+        Self { value, source, place, fitted: true }
     }
 }
 
@@ -134,11 +124,7 @@ mod tests {
     fn every_source_can_be_looked_up_and_stands_once() {
         for (index, source) in ALL.iter().enumerate() {
             assert!(!source.short.is_empty() && !source.locator.is_empty());
-            assert!(
-                ALL[..index].iter().all(|other| other.short != source.short),
-                "{} stands twice",
-                source.short
-            );
+            assert!(ALL[..index].iter().all(|other| other.short != source.short), "{} stands twice", source.short);
         }
     }
 }

@@ -32,12 +32,7 @@ enum Reply {
     #[serde(rename = "shardscope:pong")]
     Pong { version: &'static str },
     #[serde(rename = "shardscope:run")]
-    Run {
-        run: Value,
-        link: String,
-        errors: Vec<Issue>,
-        notices: Vec<Issue>,
-    },
+    Run { run: Value, link: String, errors: Vec<Issue>, notices: Vec<Issue> },
 }
 
 /// A choice of what is shown: its name, its key in a link, and the values that it takes.
@@ -49,36 +44,16 @@ struct Choice {
 }
 
 const CHOICES: [Choice; 5] = [
-    Choice {
-        name: "panel",
-        key: PANEL,
-        takes: |text| PANELS.split(", ").any(|panel| panel == text),
-        values: PANELS,
-    },
-    Choice {
-        name: "theme",
-        key: "view.theme",
-        takes: |text| matches!(text, "light" | "dark"),
-        values: "light, dark",
-    },
-    Choice {
-        name: "lang",
-        key: "view.lang",
-        takes: |text| matches!(text, "en" | "zh"),
-        values: "en, zh",
-    },
+    Choice { name: "panel", key: PANEL, takes: |text| PANELS.split(", ").any(|panel| panel == text), values: PANELS },
+    Choice { name: "theme", key: "view.theme", takes: |text| matches!(text, "light" | "dark"), values: "light, dark" },
+    Choice { name: "lang", key: "view.lang", takes: |text| matches!(text, "en" | "zh"), values: "en, zh" },
     Choice {
         name: "lesson",
         key: LESSON,
         takes: |text| StepId::named(text).is_some(),
         values: "a lesson and a step, such as pipelines.4",
     },
-    Choice {
-        name: "sliders",
-        key: SLIDERS,
-        takes: are_sliders,
-        values: "values of its sliders, such as p.8,m.16",
-    },
+    Choice { name: "sliders", key: SLIDERS, takes: are_sliders, values: "values of its sliders, such as p.8,m.16" },
 ];
 const PANELS: &str = "memory, timeline, overlap, strip, schedules, cluster, lesson, all";
 const PANEL: &str = "view.embed";
@@ -93,12 +68,9 @@ pub fn answer(message: &str, address: &str) -> Answer {
         Err(errors) => return present(address, errors),
     };
     match message.get("type") {
-        Some(Value::Text(name)) if name == "shardscope:ping" => Answer {
-            reply: Some(Reply::Pong {
-                version: env!("CARGO_PKG_VERSION"),
-            }),
-            ..Answer::default()
-        },
+        Some(Value::Text(name)) if name == "shardscope:ping" => {
+            Answer { reply: Some(Reply::Pong { version: env!("CARGO_PKG_VERSION") }), ..Answer::default() }
+        }
         Some(Value::Text(name)) if name == "shardscope:get" => present(address, Vec::new()),
         Some(Value::Text(name)) if name == "shardscope:set" => match set(&message, address) {
             Ok((fragment, reloads)) => Answer {
@@ -127,10 +99,7 @@ fn present(address: &str, mut errors: Vec<Issue>) -> Answer {
         errors,
         notices: read.notices,
     };
-    Answer {
-        reply: Some(reply),
-        ..Answer::default()
-    }
+    Answer { reply: Some(reply), ..Answer::default() }
 }
 
 /// The fragment that `message` wants, and whether that is another panel.
@@ -182,8 +151,7 @@ fn value_in<'a>(settings: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
 /// Key and value of each setting of a link, as they stand there.
 fn pairs(link: &str) -> impl Iterator<Item = (&str, &str)> {
     let all = link::fragment(link).split('&');
-    all.filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    all.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
 fn is_view(key: &str) -> bool {
@@ -232,45 +200,18 @@ mod tests {
     #[test]
     fn what_is_set_is_where_the_address_goes() {
         for (what, fragment, reloads) in [
-            (
-                r#""run":{"tp":1,"gpus":32}"#,
-                "v=1&gpus=32&tp=1&view.embed=strip&view.sliders=p.8",
-                false,
-            ),
-            (
-                r#""run":"{\"tp\":1}""#,
-                "v=1&tp=1&view.embed=strip&view.sliders=p.8",
-                false,
-            ),
-            (
-                r#""link":"v=1&pp=2&view.embed=all""#,
-                "v=1&pp=2&view.embed=strip&view.sliders=p.8",
-                false,
-            ),
-            (
-                r#""theme":"dark""#,
-                "v=1&tp=4&view.embed=strip&view.sliders=p.8&view.theme=dark",
-                false,
-            ),
-            (
-                r#""lesson":"zero.2""#,
-                "v=1&tp=4&view.embed=strip&view.lesson=zero.2",
-                false,
-            ),
-            (
-                r#""panel":"memory""#,
-                "v=1&tp=4&view.sliders=p.8&view.embed=memory",
-                true,
-            ),
+            (r#""run":{"tp":1,"gpus":32}"#, "v=1&gpus=32&tp=1&view.embed=strip&view.sliders=p.8", false),
+            (r#""run":"{\"tp\":1}""#, "v=1&tp=1&view.embed=strip&view.sliders=p.8", false),
+            (r#""link":"v=1&pp=2&view.embed=all""#, "v=1&pp=2&view.embed=strip&view.sliders=p.8", false),
+            (r#""theme":"dark""#, "v=1&tp=4&view.embed=strip&view.sliders=p.8&view.theme=dark", false),
+            (r#""lesson":"zero.2""#, "v=1&tp=4&view.embed=strip&view.lesson=zero.2", false),
+            (r#""panel":"memory""#, "v=1&tp=4&view.sliders=p.8&view.embed=memory", true),
         ] {
             let answer = set_to(what);
             assert_eq!(answer["fragment"], fragment, "{what}");
             assert_eq!(answer["reloads"], reloads, "{what}");
             let run = link::decode(fragment).run;
-            assert_eq!(
-                answer["reply"]["link"],
-                format!("{PAGE}#{}", link::encode(&run))
-            );
+            assert_eq!(answer["reply"]["link"], format!("{PAGE}#{}", link::encode(&run)));
         }
     }
 
@@ -298,11 +239,7 @@ mod tests {
             let answer = set_to(bad);
             assert!(answer["fragment"].is_null(), "{bad}");
             assert!(answer["reply"]["errors"][0]["message"].is_string(), "{bad}");
-            assert_eq!(
-                answer["reply"]["run"],
-                serde_json::json!({ "tp": 4 }),
-                "{bad}"
-            );
+            assert_eq!(answer["reply"]["run"], serde_json::json!({ "tp": 4 }), "{bad}");
         }
         assert!(asked(r#"{"type":"other"}"#)["reply"].is_null());
         assert!(asked("7")["reply"].is_null());

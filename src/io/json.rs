@@ -21,10 +21,7 @@ pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
 /// What is said of a value within more than [`MAX_DEPTH`] others, or within itself.
 #[must_use]
 pub(crate) fn too_deep(field: &str) -> Issue {
-    let message = t!(
-        "nested deeper than {depth} levels, or within itself",
-        depth = MAX_DEPTH
-    );
+    let message = t!("nested deeper than {depth} levels, or within itself", depth = MAX_DEPTH);
     Issue::error(field, message)
 }
 
@@ -34,21 +31,14 @@ pub(crate) fn too_deep(field: &str) -> Issue {
 /// That it is no JSON, too long, or nested too deep.
 pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
     if text.len() > MAX_BYTES as usize {
-        let message = t!(
-            "longer than {bytes} bytes: not read",
-            bytes = MAX_BYTES.to_string()
-        );
+        let message = t!("longer than {bytes} bytes: not read", bytes = MAX_BYTES.to_string());
         return Err(vec![Issue::error("", message)]);
     }
     if depth(text) > MAX_DEPTH {
         return Err(vec![too_deep("")]);
     }
-    serde_json::from_str(text).map_err(|error| {
-        vec![Issue::error(
-            "",
-            t!("not JSON: {error}", error = error.to_string()),
-        )]
-    })
+    serde_json::from_str(text)
+        .map_err(|error| vec![Issue::error("", t!("not JSON: {error}", error = error.to_string()))])
 }
 
 /// How many brackets are open at most, outside of strings.

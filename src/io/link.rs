@@ -132,20 +132,14 @@ pub fn decode(text: &str) -> Decoded {
     let mut pairs = Vec::new();
     let mut second = Vec::new();
     let text = if text.len() > MAX_LENGTH {
-        notices.push(Issue::notice(
-            "",
-            "the link is over 4 MB long and was not read",
-        ));
+        notices.push(Issue::notice("", "the link is over 4 MB long and was not read"));
         ""
     } else {
         fragment(text)
     };
     let all = || text.split('&').filter(|pair| !pair.is_empty());
     if all().nth(MAX_PAIRS).is_some() {
-        notices.push(Issue::notice(
-            "",
-            "the link has over 512 settings; those behind were not read",
-        ));
+        notices.push(Issue::notice("", "the link has over 512 settings; those behind were not read"));
     }
     for pair in all().take(MAX_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -178,10 +172,7 @@ pub fn decode(text: &str) -> Decoded {
         // Only says that there is one.
         second.retain(|(key, _)| key != "v");
         let (second, issues) = run.with_differences(&second);
-        notices.extend(issues.into_iter().map(|issue| Issue {
-            field: format!("b.{}", issue.field),
-            ..issue
-        }));
+        notices.extend(issues.into_iter().map(|issue| Issue { field: format!("b.{}", issue.field), ..issue }));
         view.second = Some(second);
     }
     Decoded { run, view, notices }
@@ -190,20 +181,10 @@ pub fn decode(text: &str) -> Decoded {
 fn version_notice(version: &str) -> Option<Issue> {
     match version.parse::<u64>() {
         Ok(VERSION) => None,
-        Ok(newer) if newer > VERSION => Some(Issue::notice(
-            "v",
-            t!(
-                "made by a newer version (link {newer}); what this one knows is shown",
-                newer
-            ),
-        )),
-        _ => Some(Issue::notice(
-            "v",
-            t!(
-                "link version 1 expected; read as version {version}",
-                version = VERSION
-            ),
-        )),
+        Ok(newer) if newer > VERSION => {
+            Some(Issue::notice("v", t!("made by a newer version (link {newer}); what this one knows is shown", newer)))
+        }
+        _ => Some(Issue::notice("v", t!("link version 1 expected; read as version {version}", version = VERSION))),
     }
 }
 
@@ -281,21 +262,14 @@ mod tests {
 
     #[test]
     fn links_are_read_in_any_order_and_written_in_the_registrys() {
-        let link =
-            decode("https://wiki/x/?a#pp=2&model.layers=40&v=1&model.base=llama-3.1-8b&tp=4");
+        let link = decode("https://wiki/x/?a#pp=2&model.layers=40&v=1&model.base=llama-3.1-8b&tp=4");
         assert_eq!(link.notices, []);
-        assert_eq!(
-            encode(&link.run),
-            "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&pp=2"
-        );
+        assert_eq!(encode(&link.run), "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&pp=2");
     }
 
     #[test]
     fn what_is_shown_beside_the_run_comes_back() {
-        let view = View {
-            compare: Some("zb-v".to_owned()),
-            ..View::default()
-        };
+        let view = View { compare: Some("zb-v".to_owned()), ..View::default() };
         let link = encode_with(&Run::default(), &view);
         assert_eq!(link, "v=1&view.compare=zb-v");
         assert_eq!(decode(&link).view, view);
@@ -304,15 +278,8 @@ mod tests {
     #[test]
     fn a_second_run_is_said_by_what_differs_from_the_first() {
         let first = decode("v=1&tp=4&recompute=full&model.base=llama-3.1-8b&model.layers=40").run;
-        let second = Run {
-            tp: 4,
-            pp: 2,
-            ..Run::default()
-        };
-        let view = View {
-            second: Some(second),
-            ..View::default()
-        };
+        let second = Run { tp: 4, pp: 2, ..Run::default() };
+        let view = View { second: Some(second), ..View::default() };
         let link = encode_with(&first, &view);
         assert_eq!(
             link,
@@ -331,19 +298,9 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_told_and_left_out() {
         let link = decode("v=1&tp=four&wings=2&seq_len=4k&view.embed=memory");
-        let fields: Vec<_> = link
-            .notices
-            .iter()
-            .map(|issue| issue.field.as_str())
-            .collect();
+        let fields: Vec<_> = link.notices.iter().map(|issue| issue.field.as_str()).collect();
         assert_eq!(fields, ["tp", "wings"]);
-        assert_eq!(
-            link.run,
-            Run {
-                seq_len: 4096,
-                ..Run::default()
-            }
-        );
+        assert_eq!(link.run, Run { seq_len: 4096, ..Run::default() });
         assert_eq!(link.view.embed.as_deref(), Some("memory"));
         // The notice says that the default is used, so it is, whatever stands elsewhere.
         let twice = decode("v=1&tp=4&tp=x");

@@ -128,10 +128,7 @@ pub struct Exported {
 
 impl From<String> for Exported {
     fn from(text: String) -> Self {
-        Self {
-            errors: Vec::new(),
-            text,
-        }
+        Self { errors: Vec::new(), text }
     }
 }
 
@@ -146,9 +143,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     }
     let request = json::read(line)?;
     Ok(match verb {
-        Verb::Report => Answer::Report(Box::new(
-            report::report_value(&request).map_err(|no| no.errors)?,
-        )),
+        Verb::Report => Answer::Report(Box::new(report::report_value(&request).map_err(|no| no.errors)?)),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
         Verb::Import => {
@@ -170,10 +165,8 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.
 fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
     let link = link::decode(text);
-    let (bad, unknown): (Vec<_>, Vec<_>) = link
-        .notices
-        .into_iter()
-        .partition(|issue| issue.severity > Severity::Notice);
+    let (bad, unknown): (Vec<_>, Vec<_>) =
+        link.notices.into_iter().partition(|issue| issue.severity > Severity::Notice);
     if !bad.is_empty() {
         return Err(bad);
     }
@@ -185,12 +178,8 @@ fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
 /// The Run and the text under `key` of a request that holds nothing else; the default Run where it has none.
 fn run_and_text<'a>(request: &'a Value, key: &'static str) -> Result<(Run, &'a str), Vec<Issue>> {
     if let Value::Map(entries) = request {
-        let unknown = entries
-            .iter()
-            .filter(|(name, _)| name != "run" && name != key);
-        let unknown: Vec<_> = unknown
-            .map(|(name, _)| Issue::error(name, "no such field"))
-            .collect();
+        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != key);
+        let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
         if !unknown.is_empty() {
             return Err(unknown);
         }

@@ -87,11 +87,7 @@ impl Panel {
         Self::Tuning,
         Self::MemoryTable,
         Self::Methods,
-        Self::OverTime {
-            rank: None,
-            theme: Theme::Light,
-            width: 600,
-        },
+        Self::OverTime { rank: None, theme: Theme::Light, width: 600 },
         Self::Narrow,
         Self::Sequences,
         Self::Grids,
@@ -127,22 +123,18 @@ impl Panel {
             Self::Tuning => memory::tuning(evaluation, unit),
             Self::MemoryTable => memory::data_table(&report.memory, unit),
             Self::Methods => memory::methods(&methods::rows(evaluation), unit),
-            Self::OverTime { rank, theme, width } => {
-                over_the_step(evaluation, rank, theme, width, unit)
-            }
+            Self::OverTime { rank, theme, width } => over_the_step(evaluation, rank, theme, width, unit),
             Self::Narrow => memory::narrow(evaluation, unit),
             Self::Sequences => sequences(scenario),
             Self::Grids => grids(scenario),
             Self::Ring => ring(scenario, unit),
             Self::Overlap => saved(rows(evaluation, unit), "overlap", evaluation, unit),
             Self::Step => saved(step(evaluation), "step", evaluation, unit),
-            Self::Uneven => balance(evaluation).map_or_else(Node::none, |balance| {
-                uneven(&balance, &scenario.run.gpu.title())
-            }),
-            Self::Splits => splits(evaluation, unit),
-            Self::Idea => {
-                pipeline::idea(report.pipeline.schedule).map_or_else(Node::none, about_schedule)
+            Self::Uneven => {
+                balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &scenario.run.gpu.title()))
             }
+            Self::Splits => splits(evaluation, unit),
+            Self::Idea => pipeline::idea(report.pipeline.schedule).map_or_else(Node::none, about_schedule),
             Self::Ranks => ranks(evaluation, "Timeline table"),
             Self::Gradients(policy) => sync(evaluation, policy),
             Self::Unequal(spread) => unequal(evaluation, spread),
@@ -158,13 +150,7 @@ fn saved(picture: Node, name: &'static str, evaluation: &Evaluation, unit: Memor
 }
 
 /// Memory of one rank over the step: the picture, its fullest instant in words, a table.
-fn over_the_step(
-    evaluation: &Evaluation,
-    rank: Option<usize>,
-    theme: Theme,
-    width: usize,
-    unit: MemoryUnit,
-) -> Node {
+fn over_the_step(evaluation: &Evaluation, rank: Option<usize>, theme: Theme, width: usize, unit: MemoryUnit) -> Node {
     let report = &evaluation.report.memory;
     let known = rank.filter(|rank| *rank < report.per_stage.len());
     let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
@@ -173,18 +159,10 @@ fn over_the_step(
     let other = if report.method == Method::Detailed.id() {
         Node::none()
     } else {
-        leaf(
-            "p",
-            "muted",
-            "By the detailed method: the published ones know no time.",
-        )
+        leaf("p", "muted", "By the detailed method: the published ones know no time.")
     };
     [
-        el(
-            "p",
-            &[("class", "legend")],
-            &[legend(evaluation.scenario.gpu.usable, unit)],
-        ),
+        el("p", &[("class", "legend")], &[legend(evaluation.scenario.gpu.usable, unit)]),
         picture(evaluation, &curve, theme, width, unit),
         el("p", &[("class", "saves")], &[save("memory-over-time")]),
         leaf("p", "peak-words", peak_words(&curve, unit)),
@@ -196,35 +174,19 @@ fn over_the_step(
 }
 
 /// The areas as SVG, at the width of the panel.
-fn picture(
-    evaluation: &Evaluation,
-    curve: &OverTime,
-    theme: Theme,
-    width: usize,
-    unit: MemoryUnit,
-) -> Node {
+fn picture(evaluation: &Evaluation, curve: &OverTime, theme: Theme, width: usize, unit: MemoryUnit) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // constants, in pixels
     let (gutter, height) = (GUTTER as usize, (AREA + AXIS) as u32);
     let columns = width.clamp(gutter + 100, 2000) - gutter;
     let areas = areas(curve, evaluation.scenario.gpu.usable, columns);
-    let picture = AreaPicture {
-        areas: &areas,
-        makespan: curve.makespan,
-        unit,
-        palette: theme.palette(),
-        scale: 1.0,
-    };
+    let picture = AreaPicture { areas: &areas, makespan: curve.makespan, unit, palette: theme.palette(), scale: 1.0 };
     let mut svg = String::new();
     let size = (u32::try_from(columns + gutter).unwrap_or(600), height);
     let mut backend = SVGBackend::with_string(&mut svg, size);
     let painted = picture.paint(&mut backend).and_then(|()| backend.present());
     drop(backend);
     // A picture that cannot be painted is left out; words and table say the same.
-    if painted.is_ok() {
-        raw(&svg)
-    } else {
-        Node::none()
-    }
+    if painted.is_ok() { raw(&svg) } else { Node::none() }
 }
 
 /// Where a figure comes from; the fullest GPU where none is chosen.
@@ -233,10 +195,7 @@ fn about_figure(evaluation: &Evaluation, figure: Option<Figure>, unit: MemoryUni
     figure
         .and_then(|figure| explain(evaluation, figure))
         .or_else(|| explain(evaluation, peak))
-        .map_or_else(
-            || leaf("p", "muted", "Choose a figure to see where it comes from."),
-            |term| about(&term, unit),
-        )
+        .map_or_else(|| leaf("p", "muted", "Choose a figure to see where it comes from."), |term| about(&term, unit))
 }
 
 #[cfg(test)]

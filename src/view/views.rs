@@ -20,12 +20,7 @@ pub enum View {
 
 impl View {
     /// What the header offers, in its order.
-    pub const OFFERED: [Self; 4] = [
-        Self::Run,
-        Self::Schedules,
-        Self::Cluster,
-        Self::Learn(StepId::first()),
-    ];
+    pub const OFFERED: [Self; 4] = [Self::Run, Self::Schedules, Self::Cluster, Self::Learn(StepId::first())];
 
     /// Its name.
     #[must_use]
@@ -94,10 +89,7 @@ mod tests {
     #[test]
     fn a_link_names_a_view_and_a_view_its_link() {
         let steps = StepId::all().map(View::Learn);
-        for view in [View::Run, View::Schedules, View::Cluster]
-            .into_iter()
-            .chain(steps)
-        {
+        for view in [View::Run, View::Schedules, View::Cluster].into_iter().chain(steps) {
             let [open, lesson] = view.link();
             assert_eq!(View::linked(open.as_deref(), lesson.as_deref()), view);
         }

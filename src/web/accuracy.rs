@@ -46,10 +46,7 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     let frame = NodeRef::<leptos::html::Section>::new();
     let look = move || {
         let near = frame.get_untracked().is_some_and(|frame| {
-            let height = window()
-                .inner_height()
-                .ok()
-                .and_then(|height| height.as_f64());
+            let height = window().inner_height().ok().and_then(|height| height.as_f64());
             frame.get_bounding_client_rect().top() < height.unwrap_or_default() + NEAR
         });
         // A failed load is repeated on the next request.
@@ -128,9 +125,7 @@ async fn computed(words: RwSignal<Message>) -> Option<Node> {
             Some(Answer::Computed(count)) => words.set(t!("{count} runs computed…", count)),
             Some(Answer::Shown(all)) => return Some(all),
             None => {
-                words.set(t!(
-                    "The part of the calculator that computes them could not be loaded."
-                ));
+                words.set(t!("The part of the calculator that computes them could not be loaded."));
                 return None;
             }
         }

@@ -63,9 +63,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             Choice::Load(link) => chosen.load = link,
         }),
         Action::Sort(column) => {
-            state
-                .gallery
-                .update(|look| look.sort = look.sort.pressed(column));
+            state.gallery.update(|look| look.sort = look.sort.pressed(column));
         }
         Action::Gallery(action) => {
             let run = state.run.get_untracked();
@@ -95,20 +93,13 @@ fn keep(state: State, save: Save, button: Element) {
             button.set_text_content(Some(&untrack(|| translated(word))));
         }),
         Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
-        Save::Picture {
-            name,
-            drawn,
-            unit,
-            png,
-            run,
-        } => {
+        Save::Picture { name, drawn, unit, png, run } => {
             let around = button.closest("section, dialog").ok().flatten();
             let width = around.map_or(0, |around| around.client_width()) - 96;
             let theme = state.theme.get_untracked();
             let evaluation = run.and_then(|run| evaluate(&run).ok());
-            let svg = evaluation.and_then(|evaluation| {
-                picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit)
-            });
+            let svg =
+                evaluation.and_then(|evaluation| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));
             offer_picture(&button, name, png, svg);
         }
     }
@@ -118,11 +109,7 @@ fn keep(state: State, save: Save, button: Element) {
 pub(crate) fn offer_picture(target: &Element, name: &str, png: bool, svg: Option<String>) {
     let end = if png { "png" } else { "svg" };
     let detail = Object::new();
-    for (key, value) in [
-        ("name", name.into()),
-        ("end", end.into()),
-        ("svg", svg.into()),
-    ] {
+    for (key, value) in [("name", name.into()), ("end", end.into()), ("svg", svg.into())] {
         let value: JsValue = value;
         let _ = Reflect::set(&detail, &key.into(), &value);
     }

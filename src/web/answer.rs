@@ -21,9 +21,7 @@ pub fn answer_page(question: &[u8]) -> Vec<u8> {
         Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
         Some(Asked::Export(order)) => to_bytes(&order.written()),
         Some(Asked::Lesson(question)) => to_bytes(&question.page()),
-        Some(Asked::Accuracy(question)) => {
-            to_bytes(&BENCH.with_borrow_mut(|bench| question.answer(bench)))
-        }
+        Some(Asked::Accuracy(question)) => to_bytes(&BENCH.with_borrow_mut(|bench| question.answer(bench))),
         Some(Asked::Crossings(question)) => to_bytes(&question.tables()),
         None => Vec::new(),
     }

@@ -66,10 +66,7 @@ struct Encoded {
 #[must_use]
 pub fn encode_link(run: JsValue) -> JsValue {
     let run = value(run).and_then(|run| Run::from_value(&run));
-    reply(run.map(|run| Encoded {
-        errors: Vec::new(),
-        fragment: link::encode(&run),
-    }))
+    reply(run.map(|run| Encoded { errors: Vec::new(), fragment: link::encode(&run) }))
 }
 
 #[derive(Serialize)]
@@ -87,11 +84,7 @@ pub fn decode_link(link: JsValue) -> JsValue {
         let mut link = link::decode(&text);
         let later = |issue: &Issue| issue.severity != Severity::Warning;
         sort_by(&mut link.notices, |a, b| later(a).cmp(&later(b)));
-        Decoded {
-            errors: Vec::new(),
-            run: link.run.to_value(),
-            notices: link.notices,
-        }
+        Decoded { errors: Vec::new(), run: link.run.to_value(), notices: link.notices }
     }))
 }
 
@@ -122,10 +115,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
             }
         };
         let (date, address) = (text_of("date")?, text_of("address")?);
-        let stamp = Stamp {
-            date: &date,
-            address: &address,
-        };
+        let stamp = Stamp { date: &date, address: &address };
         export::export(&run, &text(format, "a format")?, &stamp)
     };
     reply(written().map(Exported::from))

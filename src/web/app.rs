@@ -83,9 +83,7 @@ fn App() -> impl IntoView {
     effect(move || {
         let verdict = match state.evaluation() {
             _ if state.fault().is_some() => t!("✕ cannot run"),
-            Some(evaluation) if !state.is_stale() => {
-                words::peak(&evaluation.report, state.unit.get())
-            }
+            Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.unit.get()),
             _ => Message::default(),
         };
         let name = state.run.with(words::name);
@@ -113,12 +111,7 @@ fn exchange() -> Node {
         button(Action::Open(Dialog::Published), "quiet", runs, "Runs"),
         button(Action::Open(Dialog::Runs), "quiet", mine, "My runs"),
         button(Action::Open(Dialog::Import), "quiet", "", "Import"),
-        button(
-            Action::Open(Dialog::Export("markdown")),
-            "quiet",
-            "",
-            "Export",
-        ),
+        button(Action::Open(Dialog::Export("markdown")), "quiet", "", "Export"),
     ])
 }
 
@@ -126,8 +119,7 @@ fn exchange() -> Node {
 fn footer() -> Node {
     let open = |page, label: &'static str| leaf("button", "link", label).on(Action::Open(page));
     // A page of the other language stands at another address.
-    let link =
-        |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
+    let link = |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
     let links = [
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),

@@ -22,10 +22,7 @@ pub(crate) fn matches_media(query: &str) -> bool {
 
 pub fn stored(key: &str) -> Option<String> {
     let storage = window().local_storage().ok().flatten()?;
-    storage
-        .get_item(&format!("shardscope.{key}"))
-        .ok()
-        .flatten()
+    storage.get_item(&format!("shardscope.{key}")).ok().flatten()
 }
 
 pub(crate) fn store(key: &str, value: &str) {
@@ -84,12 +81,8 @@ pub(crate) fn keep_of_tab(key: &str, value: &str) {
 
 /// Whether a field has the focus: keys are meant for it.
 pub(crate) fn is_typing() -> bool {
-    let focused = window()
-        .document()
-        .and_then(|document| document.active_element());
-    focused.is_some_and(|element| {
-        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
-    })
+    let focused = window().document().and_then(|document| document.active_element());
+    focused.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
 }
 
 pub(crate) fn document_element() -> Option<web_sys::Element> {

@@ -37,19 +37,14 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         canvas.set_height(height);
     }
     let context = canvas.get_context("2d").ok().flatten();
-    if let Some(context) =
-        context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok())
-    {
+    if let Some(context) = context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok()) {
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
     }
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
         return;
     };
     let evaluation = &frame.prepared.evaluation;
-    let rows = frame
-        .prepared
-        .sums
-        .rows(evaluation.timeline(), shape.stride);
+    let rows = frame.prepared.sums.rows(evaluation.timeline(), shape.stride);
     let picture = TimelinePicture {
         cells: &cells(&rows, frame.view, frame.width),
         shape,

@@ -21,19 +21,12 @@ pub(crate) fn compare_panel(state: State) -> AnyView {
             } else {
                 Err(&second.errors[..])
             };
-            let second = Second {
-                run: &run,
-                evaluation,
-            };
+            let second = Second { run: &run, evaluation };
             Some(view(&first, &second, state.unit.get()))
         })
     });
     let content = move || {
-        if state.second.with(Option::is_none) {
-            Node::none()
-        } else {
-            beside.get()
-        }
+        if state.second.with(Option::is_none) { Node::none() } else { beside.get() }
     };
     nodes("compare-runs", content)
 }

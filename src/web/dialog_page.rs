@@ -35,10 +35,8 @@ pub fn content(page: Dialog, run: &Run, export: Option<&str>) -> Node {
         Dialog::Import | Dialog::Runs => Node::none(),
         Dialog::Export(format) => menu(run, format, export),
         Dialog::Published => published::all(run),
-        Dialog::Methods => evaluate(run).map_or_else(
-            |issues| issues.iter().map(line).collect(),
-            |evaluation| methods::panel(&evaluation),
-        ),
+        Dialog::Methods => evaluate(run)
+            .map_or_else(|issues| issues.iter().map(line).collect(), |evaluation| methods::panel(&evaluation)),
         Dialog::Glossary(word) => glossary::panel(word.unwrap_or_default()),
         Dialog::Unknown => leaf("p", "muted", "There is no page of that name."),
     }
@@ -50,19 +48,8 @@ mod tests {
 
     #[test]
     fn every_page_that_a_link_names_has_content_even_for_an_invalid_run() {
-        let invalid = Run {
-            tp: 7,
-            ..Run::default()
-        };
-        for name in [
-            "export",
-            "export csv",
-            "published",
-            "methods",
-            "glossary",
-            "glossary bubble",
-            "nonsense",
-        ] {
+        let invalid = Run { tp: 7, ..Run::default() };
+        for name in ["export", "export csv", "published", "methods", "glossary", "glossary bubble", "nonsense"] {
             for run in [&Run::default(), &invalid] {
                 let content = content(named(name), run, None);
                 assert_ne!(content, Node::none(), "{name}");
@@ -77,13 +64,7 @@ mod tests {
             assert_eq!(named(&page.id()), page);
         }
         let word = Dialog::Glossary(Some("bubble"));
-        for page in [
-            Dialog::Import,
-            Dialog::Runs,
-            Dialog::Published,
-            Dialog::Methods,
-            word,
-        ] {
+        for page in [Dialog::Import, Dialog::Runs, Dialog::Published, Dialog::Methods, word] {
             assert_eq!(named(&page.id()), page);
         }
     }

@@ -35,14 +35,11 @@ pub fn answer_host(message: &str, address: &str) -> String {
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
     let (of_lesson, of_cluster) = (panel == "lesson", panel == "cluster");
-    let known =
-        of_cluster || ["memory", "timeline", "overlap", "strip", "schedules"].contains(&panel);
+    let known = of_cluster || ["memory", "timeline", "overlap", "strip", "schedules"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
     let notes = move || {
         let notices = state.notices.get();
-        state
-            .shown
-            .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
+        state.shown.with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
     let panels = || {
         view! {

@@ -94,10 +94,7 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
                     }
                     last
                 }
-                None => Shown {
-                    waits: true,
-                    ..last(Vec::new())
-                },
+                None => Shown { waits: true, ..last(Vec::new()) },
             }
         },
         |_, _| true,
@@ -140,11 +137,7 @@ pub fn drawn(
         move |before: Option<&Option<Arc<Evaluation>>>| {
             arrived.track();
             let evaluation = of.get()?;
-            if is_ready(&evaluation) {
-                Some(evaluation)
-            } else {
-                before.cloned().flatten()
-            }
+            if is_ready(&evaluation) { Some(evaluation) } else { before.cloned().flatten() }
         },
         differ,
     );
@@ -157,19 +150,14 @@ fn is_ready(evaluation: &Evaluation) -> bool {
 }
 
 fn differ(before: Option<&Option<Arc<Evaluation>>>, now: Option<&Option<Arc<Evaluation>>>) -> bool {
-    let pointer =
-        |of: Option<&Option<Arc<Evaluation>>>| of.and_then(Option::as_ref).map(Arc::as_ptr);
+    let pointer = |of: Option<&Option<Arc<Evaluation>>>| of.and_then(Option::as_ref).map(Arc::as_ptr);
     pointer(before) != pointer(now)
 }
 
 /// Why there is no simulation where the worker ended.
-pub(crate) const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
+pub(crate) const FAILED: &str =
+    "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
 
 fn shown(evaluation: Option<Arc<Evaluation>>) -> Shown {
-    Shown {
-        evaluation,
-        stands_in: false,
-        errors: Vec::new(),
-        waits: false,
-    }
+    Shown { evaluation, stands_in: false, errors: Vec::new(), waits: false }
 }

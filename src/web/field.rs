@@ -74,16 +74,11 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
             || {
                 let edited = state.edited.get() == field.key;
                 // What was typed here may break another field, out of sight: it can be mended here, too.
-                let own = |issue: &&Issue| {
-                    issue.field == field.key || (edited && issue.is_mended_by(field.key))
-                };
+                let own = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
                 let issues = state.issues;
-                let mut all: Vec<Issue> =
-                    issues.with(|all| all.iter().filter(own).cloned().collect());
+                let mut all: Vec<Issue> = issues.with(|all| all.iter().filter(own).cloned().collect());
                 let told = state.told.get();
-                let told = told.filter(|(after, issue)| {
-                    issue.field == field.key && state.run.with(|run| run == after)
-                });
+                let told = told.filter(|(after, issue)| issue.field == field.key && state.run.with(|run| run == after));
                 all.extend(told.map(|(_, issue)| issue));
                 all.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
                     let message = t!("{count}, fixed by {schedule}", count, schedule);
@@ -186,10 +181,7 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
 
 /// Whether the text of `field` is more than a number.
 fn is_wide(field: &Field) -> bool {
-    matches!(
-        field.slot,
-        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. }
-    )
+    matches!(field.slot, Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. })
 }
 
 /// Sets the next smaller or larger value.
@@ -238,8 +230,7 @@ fn text_input(
         draft.set(Some(Draft { text, after, error }));
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
-    let left =
-        move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    let left = move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
     let keys = move |event: web_sys::KeyboardEvent| {
         let up = match event.key().as_str() {
             "ArrowUp" => true,
@@ -280,11 +271,7 @@ pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), Mes
 }
 
 /// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
-pub(crate) fn choice_select(
-    state: State,
-    field: &'static Field,
-    label: &'static str,
-) -> impl IntoView {
+pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
     let options = match &field.slot {
         Slot::Choice { options, .. } => options(),
         _ => Vec::new(),
@@ -298,24 +285,14 @@ pub(crate) fn choice_select(
             }
             let id = state.resolved.with(|run| field.text(run));
             let id = id.unwrap_or_default();
-            let label = options
-                .iter()
-                .find(|option| option.id == id)
-                .map(|option| option.label);
-            label.map_or_else(
-                || "–".to_owned(),
-                |label| translated(t!("{value} (preset)", value = label)),
-            )
+            let label = options.iter().find(|option| option.id == id).map(|option| option.label);
+            label.map_or_else(|| "–".to_owned(), |label| translated(t!("{value} (preset)", value = label)))
         }
     };
     let unset = move || current.with(String::is_empty);
     let choose = move |event| {
         let id = event_target_value(&event);
-        let value = if id.is_empty() {
-            Value::Null
-        } else {
-            Value::Text(id)
-        };
+        let value = if id.is_empty() { Value::Null } else { Value::Text(id) };
         if field.key == "schedule"
             && let Value::Text(id) = &value
         {
@@ -366,10 +343,7 @@ fn choose_schedule(state: State, id: &str) {
     let changed = next.virtual_stages != run.virtual_stages && fixed_chunks(&next).is_none();
     let told = changed.then(|| {
         let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
-        let back = vec![
-            ("schedule", run.schedule.id().to_owned()),
-            ("virtual_stages", run.virtual_stages.to_string()),
-        ];
+        let back = vec![("schedule", run.schedule.id().to_owned()), ("virtual_stages", run.virtual_stages.to_string())];
         let issue = Issue::notice("virtual_stages", chunks).with_fixes("undo", back);
         (next.clone(), issue)
     });

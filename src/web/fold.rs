@@ -22,14 +22,7 @@ pub(crate) struct Fold {
 impl Fold {
     /// Its element.
     pub fn view(self) -> AnyView {
-        let Self {
-            id,
-            class,
-            summary,
-            open,
-            chosen,
-            content,
-        } = self;
+        let Self { id, class, summary, open, chosen, content } = self;
         let toggled = move |event: leptos::ev::Event| {
             let target = event.target();
             let Some(fold) = target.and_then(|it| it.dyn_into::<web_sys::Element>().ok()) else {

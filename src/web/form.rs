@@ -33,9 +33,7 @@ const SECTIONS: [(Group, &str, &str); 11] = [
 /// The part of its group that a field belongs to.
 fn part(field: &Field) -> &'static str {
     let of = SECTIONS.iter().map(|(_, part, _)| *part);
-    of.rev()
-        .find(|part| !part.is_empty() && field.key.starts_with(part))
-        .unwrap_or_default()
+    of.rev().find(|part| !part.is_empty() && field.key.starts_with(part)).unwrap_or_default()
 }
 
 /// All inputs.
@@ -54,11 +52,7 @@ pub(crate) fn Form() -> impl IntoView {
         }
     });
     on_cleanup(move || handle.remove());
-    let any = move || {
-        state
-            .search
-            .with(|words| FIELDS.iter().any(|field| matches(field, words)))
-    };
+    let any = move || state.search.with(|words| FIELDS.iter().any(|field| matches(field, words)));
     view! {
         <input
             type="text"
@@ -89,10 +83,7 @@ fn matches(field: &Field, words: &str) -> bool {
         translated(field.hint)
     )
     .to_ascii_lowercase();
-    words
-        .to_ascii_lowercase()
-        .split_whitespace()
-        .all(|word| all.contains(word))
+    words.to_ascii_lowercase().split_whitespace().all(|word| all.contains(word))
 }
 
 fn section(state: State, group: Group, of: &'static str, title: &'static str) -> AnyView {
@@ -108,16 +99,8 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
     let searching = move || state.search.with(|words| !words.trim().is_empty());
     let found = move |field: &Field| state.search.with(|words| matches(field, words));
     let any_found = move || !searching() || fields().any(found);
-    let changed = move || {
-        state
-            .run
-            .with(|run| fields().filter(|field| field.is_changed(run)).count())
-    };
-    let has_issue = move |field: &Field| {
-        state
-            .issues
-            .with(|all| all.iter().any(|issue| issue.field == field.key))
-    };
+    let changed = move || state.run.with(|run| fields().filter(|field| field.is_changed(run)).count());
+    let has_issue = move |field: &Field| state.issues.with(|all| all.iter().any(|issue| issue.field == field.key));
     let opens = move || {
         let usual = match of {
             "" => !matches!(group, Group::Method),

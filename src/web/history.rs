@@ -52,11 +52,7 @@ pub(crate) fn settle(state: State) {
 pub fn step(state: State, back: bool) {
     settle(state);
     let history = state.history;
-    let (from, to) = if back {
-        (history.past, history.future)
-    } else {
-        (history.future, history.past)
-    };
+    let (from, to) = if back { (history.past, history.future) } else { (history.future, history.past) };
     let mut link = None;
     from.update(|links| link = links.pop());
     let Some(link) = link else {
@@ -87,18 +83,11 @@ pub fn key(state: State, event: &web_sys::KeyboardEvent) {
 
 /// The buttons, and the fold with what was changed.
 pub fn history(state: State) -> AnyView {
-    let button =
-        |steps: RwSignal<Vec<String>>, action: Action, label: &'static str, title: &'static str| {
-            let off = if steps.with(Vec::is_empty) {
-                "disabled"
-            } else {
-                ""
-            };
-            let attributes = [("class", "quiet"), ("disabled", off)];
-            el("button", &attributes, &[text(label)])
-                .title(title)
-                .on(action)
-        };
+    let button = |steps: RwSignal<Vec<String>>, action: Action, label: &'static str, title: &'static str| {
+        let off = if steps.with(Vec::is_empty) { "disabled" } else { "" };
+        let attributes = [("class", "quiet"), ("disabled", off)];
+        el("button", &attributes, &[text(label)]).title(title).on(action)
+    };
     let buttons = move || {
         let History { past, future, .. } = state.history;
         Node::from_iter([
@@ -106,9 +95,5 @@ pub fn history(state: State) -> AnyView {
             button(future, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
-    [
-        nodes("history", buttons),
-        fold(state, "What is changed", || Panel::Changed),
-    ]
-    .into_any()
+    [nodes("history", buttons), fold(state, "What is changed", || Panel::Changed)].into_any()
 }

@@ -26,10 +26,7 @@ pub(crate) fn view_of(of: impl Fn() -> Node + Send + Sync + 'static) -> Signal<N
 /// A view that is computed once for each change of what it reads; `None` leaves it as it was.
 pub(crate) fn view_once(of: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
     let of: Derived<Option<Node>> = Box::new(of);
-    Memo::new(move |before: Option<&Node>| {
-        of().unwrap_or_else(|| before.cloned().unwrap_or_default())
-    })
-    .into()
+    Memo::new(move |before: Option<&Node>| of().unwrap_or_else(|| before.cloned().unwrap_or_default())).into()
 }
 
 /// Does something whenever what it reads has changed.

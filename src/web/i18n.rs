@@ -27,9 +27,7 @@ impl Language {
     }
     /// The one that a link names.
     pub fn named(id: &str) -> Option<Self> {
-        [Self::English, Self::Chinese]
-            .into_iter()
-            .find(|language| language.id() == id)
+        [Self::English, Self::Chinese].into_iter().find(|language| language.id() == id)
     }
     /// The other one.
     pub fn other(self) -> Self {
@@ -54,8 +52,7 @@ impl Language {
 }
 
 /// What the page is shown in.
-static SHOWN: LazyLock<ArcRwSignal<(Language, Arc<Catalogue>)>> =
-    LazyLock::new(ArcRwSignal::default);
+static SHOWN: LazyLock<ArcRwSignal<(Language, Arc<Catalogue>)>> = LazyLock::new(ArcRwSignal::default);
 
 /// The language of the page and its catalogue; follows them.
 pub fn shown() -> (Language, Arc<Catalogue>) {
@@ -76,17 +73,16 @@ pub fn say(message: impl Into<Message>) -> Signal<String> {
 /// The language that `<html lang>` names.
 pub(crate) fn of_document() -> Language {
     let lang = browser::document_element().and_then(|root| root.get_attribute("lang"));
-    lang.and_then(|lang| Language::named(lang.get(..2)?))
-        .unwrap_or_default()
+    lang.and_then(|lang| Language::named(lang.get(..2)?)).unwrap_or_default()
 }
 
 /// Shows the page in `language`, or leaves it as it is where the catalogue cannot be had.
 pub(crate) async fn speak(language: Language) {
     let catalogue = match language {
         Language::English => Some(Catalogue::default()),
-        Language::Chinese => browser::text_beside("locales/zh.json")
-            .await
-            .and_then(|rows| serde_json::from_str(&rows).ok()),
+        Language::Chinese => {
+            browser::text_beside("locales/zh.json").await.and_then(|rows| serde_json::from_str(&rows).ok())
+        }
     };
     if let Some(catalogue) = catalogue {
         SHOWN.set((language, Arc::new(catalogue)));

@@ -22,11 +22,8 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
             return;
         };
         let run = state.run.get();
-        let question = Asked::Import(Question {
-            text,
-            link: link::encode(&run),
-            catalogue: i18n::shown().1.as_ref().clone(),
-        });
+        let question =
+            Asked::Import(Question { text, link: link::encode(&run), catalogue: i18n::shown().1.as_ref().clone() });
         // Gone when the effect runs again.
         let latest = StoredValue::new(());
         leptos::task::spawn_local(async move {

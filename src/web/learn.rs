@@ -32,11 +32,7 @@ pub(crate) struct Open {
 impl Open {
     /// Asks whenever the step, its sliders or the Run change.
     pub fn new(state: State) -> Self {
-        let open = Self {
-            state,
-            page: RwSignal::default(),
-            waiting: RwSignal::new("Loading the lessons…"),
-        };
+        let open = Self { state, page: RwSignal::default(), waiting: RwSignal::new("Loading the lessons…") };
         effect(move || {
             let question = Asked::Lesson(Box::new(Question {
                 step: state.open.get().step(),
@@ -70,10 +66,7 @@ impl Open {
 
     /// Parts of the page, one after the other.
     fn part<const N: usize>(self, of: fn(&Page) -> [&Node; N]) -> Signal<Node> {
-        view_of(move || {
-            self.page
-                .with(|page| of(page).into_iter().cloned().collect())
-        })
+        view_of(move || self.page.with(|page| of(page).into_iter().cloned().collect()))
     }
 
     fn waits(self) -> AnyView {
@@ -86,11 +79,7 @@ impl Open {
 
     fn turn(self, slider: usize, position: usize) {
         let at = |at: usize, scale: &Scale| {
-            let position = if at == slider {
-                position
-            } else {
-                scale.position
-            };
+            let position = if at == slider { position } else { scale.position };
             let value = scale.values.get(position).copied().unwrap_or_default();
             format!("{}.{value}", scale.symbol)
         };
@@ -104,12 +93,8 @@ impl Open {
     fn sliders(self) -> AnyView {
         // The sliders without their positions: those move in place.
         let scales = Memo::new(move |_| {
-            let still = |scale: &Scale| Scale {
-                position: 0,
-                ..scale.clone()
-            };
-            self.page
-                .with(|page| page.sliders.iter().map(still).collect::<Vec<_>>())
+            let still = |scale: &Scale| Scale { position: 0, ..scale.clone() };
+            self.page.with(|page| page.sliders.iter().map(still).collect::<Vec<_>>())
         });
         let rows = move || {
             let each = scales.get().into_iter().enumerate();
@@ -121,10 +106,7 @@ impl Open {
     /// A slider with its name and its value.
     fn row(self, at: usize, scale: Scale) -> AnyView {
         let of = move |shown: fn(&Scale) -> String| {
-            text(move || {
-                self.page
-                    .with(|page| page.sliders.get(at).map_or_else(String::new, shown))
-            })
+            text(move || self.page.with(|page| page.sliders.get(at).map_or_else(String::new, shown)))
         };
         let value = of(|scale| scale.value().to_string());
         let moved = move |event| {

@@ -60,19 +60,14 @@ pub fn keep(state: State) {
             if state.lang.get_untracked() != read.view.lang {
                 state.lang.set(read.view.lang);
             }
-            if state
-                .second
-                .with_untracked(|second| *second != read.view.second)
-            {
+            if state.second.with_untracked(|second| *second != read.view.second) {
                 state.second.set(read.view.second);
             }
             let asked = read.view.page.as_deref();
             let opened = state.view.with_value(|view| view.page.clone());
             if let Some(page) = asked.filter(|page| opened.as_deref() != Some(page)) {
                 modal::open(state, dialog_page::named(page));
-                state
-                    .view
-                    .update_value(|view| view.page.clone_from(&read.view.page));
+                state.view.update_value(|view| view.page.clone_from(&read.view.page));
             }
             // A link of nothing but bad values is the Run that is there, and more to say.
             state.notices.set(read.notices);

@@ -10,19 +10,10 @@ use leptos::prelude::*;
 
 /// What opens below: the panel, and what it is about.
 const FOLDS: [(Panel, &str); 4] = [
-    (
-        Panel::Step,
-        "Range, MFU as others count it, and the token budget",
-    ),
-    (
-        Panel::Sequences,
-        "A sequence cut by TP + SP, Ulysses or ring attention",
-    ),
+    (Panel::Step, "Range, MFU as others count it, and the token budget"),
+    (Panel::Sequences, "A sequence cut by TP + SP, Ulysses or ring attention"),
     (Panel::Ring, "Ring attention step by step"),
-    (
-        Panel::Grids,
-        "Tensor parallelism in one, two and three dimensions",
-    ),
+    (Panel::Grids, "Tensor parallelism in one, two and three dimensions"),
 ];
 
 /// The overlap panel.

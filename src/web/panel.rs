@@ -25,28 +25,17 @@ pub fn panel(
 }
 
 /// The panel that `panel` returns; the last one while it returns none.
-pub fn shown(
-    state: State,
-    panel: impl Fn() -> Option<Panel> + Send + Sync + 'static,
-) -> Signal<Node> {
+pub fn shown(state: State, panel: impl Fn() -> Option<Panel> + Send + Sync + 'static) -> Signal<Node> {
     let kind = Signal::derive(panel);
     view_once(move || {
         let kind = kind.get()?;
-        let evaluation = if kind.draws_ops() {
-            state.drawn.get()
-        } else {
-            state.evaluation()
-        };
+        let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.evaluation() };
         Some(kind.view(&*evaluation?, state.unit.get()))
     })
 }
 
 /// A fold whose content is a panel, computed while it is open.
-pub fn fold(
-    state: State,
-    summary: &'static str,
-    panel: impl Fn() -> Panel + Send + Sync + 'static,
-) -> AnyView {
+pub fn fold(state: State, summary: &'static str, panel: impl Fn() -> Panel + Send + Sync + 'static) -> AnyView {
     let content = move |open: Signal<bool>| shown(state, move || open.get().then(&panel));
     part(None, "fold", say(summary), flag(|| false), content)
 }

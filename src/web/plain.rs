@@ -47,10 +47,7 @@ pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
         let message = "is read while it is read, by a getter of its own";
         return Err(vec![Issue::error("", message)]);
     }
-    let mut reader = Reader {
-        entries: MAX_ENTRIES,
-        letters: MAX_BYTES,
-    };
+    let mut reader = Reader { entries: MAX_ENTRIES, letters: MAX_BYTES };
     READING.set(within + 1);
     let read = reader.read(given, "", 0);
     READING.set(within);
@@ -108,9 +105,7 @@ impl Reader {
         if given.is_bigint() {
             // Beyond 2^63, as beyond 2^53, there is no field that takes it.
             let count = i64::try_from(given);
-            return Ok(Value::Number(
-                count.map_or(f64::INFINITY, |count| count as f64),
-            ));
+            return Ok(Value::Number(count.map_or(f64::INFINITY, |count| count as f64)));
         }
         let given = match given.dyn_into::<JsString>() {
             Ok(text) => return self.text(&text, path).map(Value::Text),
@@ -120,11 +115,7 @@ impl Reader {
             return Err(too_deep(path));
         }
         if !given.is_object() {
-            let what = if given.is_function() {
-                "a function"
-            } else {
-                "a symbol"
-            };
+            let what = if given.is_function() { "a function" } else { "a symbol" };
             return Err(Issue::error(path, format!("{what} is no plain value")));
         }
         let thrown = |_| Issue::error(path, "cannot be read: it throws");
@@ -137,10 +128,7 @@ impl Reader {
                 let item = Reflect::get_u32(&given, at).map_err(thrown)?;
                 self.read(item, path, depth + 1)
             };
-            return (0..length)
-                .map(item)
-                .collect::<Result<_, _>>()
-                .map(Value::List);
+            return (0..length).map(item).collect::<Result<_, _>>().map(Value::List);
         }
         // Maps, dates and arrays of bytes would be read as objects without fields.
         if sort_of(&given).map_err(thrown)? != "[object Object]" {
@@ -155,31 +143,22 @@ impl Reader {
                 path if path.len() > LONGEST_KEY as usize => path.to_owned(),
                 path => format!("{path}.{key}"),
             };
-            let value = Reflect::get(&given, &name)
-                .map_err(|_| Issue::error(&dotted, "cannot be read: it throws"))?;
+            let value = Reflect::get(&given, &name).map_err(|_| Issue::error(&dotted, "cannot be read: it throws"))?;
             Ok((key, self.read(value, &dotted, depth + 1)?))
         };
-        names
-            .iter()
-            .map(entry)
-            .collect::<Result<_, _>>()
-            .map(Value::Map)
+        names.iter().map(entry).collect::<Result<_, _>>().map(Value::Map)
     }
 
     fn take(&mut self, entries: u32, path: &str) -> Result<u32, Issue> {
         let left = self.entries.checked_sub(entries as usize);
-        self.entries = left.ok_or_else(|| {
-            Issue::error(path, format!("more than {MAX_ENTRIES} entries: not read"))
-        })?;
+        self.entries = left.ok_or_else(|| Issue::error(path, format!("more than {MAX_ENTRIES} entries: not read")))?;
         Ok(entries)
     }
 
     fn text(&mut self, text: &JsString, path: &str) -> Result<String, Issue> {
         // Asked before it is copied.
         let left = self.letters.checked_sub(text.length());
-        self.letters = left.ok_or_else(|| {
-            Issue::error(path, format!("more than {MAX_BYTES} letters: not read"))
-        })?;
+        self.letters = left.ok_or_else(|| Issue::error(path, format!("more than {MAX_BYTES} letters: not read")))?;
         Ok(String::from(text))
     }
 

@@ -35,12 +35,7 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
             .with(|query| {
                 let query = query.as_ref()?;
                 panel.result.with(|result| {
-                    let view = plan::View {
-                        query,
-                        result,
-                        own: evaluation.as_deref(),
-                        unit: state.unit.get(),
-                    };
+                    let view = plan::View { query, result, own: evaluation.as_deref(), unit: state.unit.get() };
                     Some(plan::panel(&view))
                 })
             })
@@ -53,11 +48,7 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
     let press = move |_| {
         let works = untrack(works);
         panel.change(|query| {
-            query.apply(if works {
-                PlanCommand::Stop
-            } else {
-                PlanCommand::Search
-            });
+            query.apply(if works { PlanCommand::Stop } else { PlanCommand::Search });
         });
     };
     let handler: Handler = Arc::new(move |action| {

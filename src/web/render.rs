@@ -39,11 +39,7 @@ pub fn nodes(class: &'static str, view: impl Fn() -> Node + Send + Sync + 'stati
     view! { <div class=class use:patched=view></div> }.into_any()
 }
 
-fn follow(
-    root: &Element,
-    view: Signal<Node>,
-    handler: &(impl Fn(&Action) -> bool + Clone + 'static),
-) {
+fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(&Action) -> bool + Clone + 'static)) {
     let (Some(state), Some(Dispatch(dispatch))) = (use_context::<State>(), use_context()) else {
         return;
     };
@@ -61,10 +57,7 @@ fn follow(
             target.set_text_content(None);
             old = Vec::new();
         }
-        let page = Page {
-            document: document(),
-            catalogue,
-        };
+        let page = Page { document: document(), catalogue };
         mounted.set_value(patch(&page, target.unchecked_ref(), old, &view));
         language
     });
@@ -158,12 +151,7 @@ impl Document for Page {
         let _ = Reflect::set(node, &name.into(), &property);
     }
 
-    fn insert(
-        &self,
-        parent: &web_sys::Node,
-        child: &web_sys::Node,
-        before: Option<&web_sys::Node>,
-    ) {
+    fn insert(&self, parent: &web_sys::Node, child: &web_sys::Node, before: Option<&web_sys::Node>) {
         let _ = parent.insert_before(child, before);
     }
 

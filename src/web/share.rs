@@ -26,10 +26,10 @@ const FORMS: [(&str, &str); 3] = [
 ];
 
 fn choice(label: &'static str, options: &'static [(&str, &str)], to: RwSignal<String>) -> AnyView {
-    let option =
-        |(id, label): &'static (&str, &str)| view! { <option value=*id>{say(*label)}</option> };
+    let option = |(id, label): &'static (&str, &str)| view! { <option value=*id>{say(*label)}</option> };
     let choose = move |event| to.set(event_target_value(&event));
-    view! { <select aria-label=say(label) on:change=choose>{options.iter().map(option).collect_view()}</select> }.into_any()
+    view! { <select aria-label=say(label) on:change=choose>{options.iter().map(option).collect_view()}</select> }
+        .into_any()
 }
 
 /// Opens the dialog.
@@ -54,15 +54,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let whole = move |lang| {
-        address(View {
-            lang,
-            made: made(),
-            theme: None,
-            page: None,
-            ..view(state)
-        })
-    };
+    let whole = move |lang| address(View { lang, made: made(), theme: None, page: None, ..view(state) });
     let link = move || whole(state.lang.get());
     // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
     let chosen = move || {
@@ -72,9 +64,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let code = move || {
         let [_, lesson, sliders] = state.linked_view();
         // Of an open lesson it is the step that is shared.
-        let panel = lesson
-            .as_ref()
-            .map_or_else(|| panel.get(), |_| "lesson".to_owned());
+        let panel = lesson.as_ref().map_or_else(|| panel.get(), |_| "lesson".to_owned());
         let home = browser::address();
         let home = home.rsplit_once('/').map_or("", |(home, _)| home);
         match form.get().as_str() {
@@ -82,9 +72,8 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
                 let said = [("lesson", lesson), ("sliders", sliders)];
-                let said = said.map(|(name, value)| {
-                    value.map_or_else(String::new, |value| format!(" {name}=\"{value}\""))
-                });
+                let said =
+                    said.map(|(name, value)| value.map_or_else(String::new, |value| format!(" {name}=\"{value}\"")));
                 let step = said.concat();
                 format!(
                     "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"

@@ -69,22 +69,16 @@ fn pressed(state: State, event: &KeyboardEvent) {
         }
         // Where the arrows move nothing else.
         key @ ("ArrowLeft" | "ArrowRight")
-            if !with
-                && around(event, "input, textarea, select, dialog, [role=region]").is_none() =>
+            if !with && around(event, "input, textarea, select, dialog, [role=region]").is_none() =>
         {
             let back = key == "ArrowLeft";
-            let step = if back {
-                ".lesson-head .back"
-            } else {
-                ".lesson-head .next"
-            };
+            let step = if back { ".lesson-head .back" } else { ".lesson-head .next" };
             if let Some(step) = find(step) {
                 step.click();
             }
         }
         "Enter"
-            if around(event, ".find").is_some()
-                && !state.search.with_untracked(|words| words.trim().is_empty()) =>
+            if around(event, ".find").is_some() && !state.search.with_untracked(|words| words.trim().is_empty()) =>
         {
             focus(find(".field input, .field select"));
         }

@@ -20,11 +20,7 @@ use leptos::prelude::*;
 #[component]
 pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
-    let figures = panel(
-        state,
-        || true,
-        |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit),
-    );
+    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit));
     view! {
         <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
             {nodes("wait-note", move || waiting(state))}
@@ -60,28 +56,15 @@ pub(crate) fn Advice() -> impl IntoView {
     );
     let line = move || {
         let stands_in = state.shown.with(|shown| shown.stands_in);
-        let searched = state
-            .evaluation()
-            .map(|evaluation| state.planner.searched(&evaluation));
-        let words = searched
-            .filter(|searched| searched.evaluated > 0)
-            .map(|searched| {
-                let Searched {
-                    done,
-                    evaluated,
-                    feasible,
-                    ..
-                } = searched;
-                if done {
-                    t!(
-                        "{evaluated} layouts searched in the background, {feasible} fit.",
-                        evaluated,
-                        feasible
-                    )
-                } else {
-                    t!("Searching layouts: {evaluated}.", evaluated)
-                }
-            });
+        let searched = state.evaluation().map(|evaluation| state.planner.searched(&evaluation));
+        let words = searched.filter(|searched| searched.evaluated > 0).map(|searched| {
+            let Searched { done, evaluated, feasible, .. } = searched;
+            if done {
+                t!("{evaluated} layouts searched in the background, {feasible} fit.", evaluated, feasible)
+            } else {
+                t!("Searching layouts: {evaluated}.", evaluated)
+            }
+        });
         let searched = words.unwrap_or_default();
         note(state.fault().as_ref(), &state.noted(), stands_in, searched)
     };

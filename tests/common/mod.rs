@@ -24,9 +24,7 @@ pub fn table(name: &str) -> Vec<Row> {
         .unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns = split(lines.next().unwrap());
-    lines
-        .map(|line| columns.iter().cloned().zip(split(line)).collect())
-        .collect()
+    lines.map(|line| columns.iter().cloned().zip(split(line)).collect()).collect()
 }
 
 /// A line of CSV; commas inside quotes do not separate.

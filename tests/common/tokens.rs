@@ -99,11 +99,7 @@ fn text_literal(rest: &str) -> Option<usize> {
     let start = prefix + hashes + 1;
     if raw {
         let end = format!("\"{}", "#".repeat(hashes));
-        return Some(
-            rest[start..]
-                .find(&end)
-                .map_or(rest.len(), |at| start + at + end.len()),
-        );
+        return Some(rest[start..].find(&end).map_or(rest.len(), |at| start + at + end.len()));
     }
     let mut escaped = false;
     for (at, c) in rest[start..].char_indices() {
@@ -125,8 +121,5 @@ fn char_literal(rest: &str) -> Option<usize> {
         chars.next()?;
         return chars.find(|(_, c)| *c == '\'').map(|(at, _)| at + 1);
     }
-    chars
-        .next()
-        .filter(|(_, c)| *c == '\'')
-        .map(|(at, _)| at + 1)
+    chars.next().filter(|(_, c)| *c == '\'').map(|(at, _)| at + 1)
 }

@@ -35,23 +35,13 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
         "gpus",
         1,
         &[
-            "1", "2", "4", "8", "12", "16", "24", "48", "60", "64", "64", "72", "96", "100", "128",
-            "256", "512", "1000", "1024",
+            "1", "2", "4", "8", "12", "16", "24", "48", "60", "64", "64", "72", "96", "100", "128", "256", "512",
+            "1000", "1024",
         ],
     ),
     ("gpus_per_node", 4, &["4", "6", "8", "16", "72"]),
-    (
-        "tp",
-        1,
-        &[
-            "1", "1", "2", "2", "3", "4", "4", "5", "6", "7", "8", "8", "12", "16",
-        ],
-    ),
-    (
-        "pp",
-        1,
-        &["1", "1", "2", "2", "3", "4", "4", "5", "6", "8", "8", "16"],
-    ),
+    ("tp", 1, &["1", "1", "2", "2", "3", "4", "4", "5", "6", "7", "8", "8", "12", "16"]),
+    ("pp", 1, &["1", "1", "2", "2", "3", "4", "4", "5", "6", "8", "8", "16"]),
     ("cp", 3, &["1", "2", "2", "3", "4", "8"]),
     ("ep", 4, &["2", "2", "3", "4", "8", "16"]),
     ("etp", 10, &["2", "3", "8"]),
@@ -61,58 +51,19 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
     ("hsdp_shard", 10, &["1", "2", "3", "4", "8", "64"]),
     ("virtual_stages", 3, &["2", "2", "3", "4", "7"]),
     ("schedule_options.group", 12, &["1", "2", "4", "5", "9"]),
-    (
-        "schedule_options.variant",
-        12,
-        &["forward-doubling", "backward-halving"],
-    ),
+    ("schedule_options.variant", 12, &["forward-doubling", "backward-halving"]),
     ("schedule_options.waves", 12, &["2", "3"]),
     ("schedule_options.memory_limit", 12, &["1", "2", "4", "40"]),
     ("schedule_options.splits", 12, &["1", "3", "4"]),
-    (
-        "stage_layers",
-        20,
-        &["8,8,8,8", "9,8,8,7", "16,16", "32", "10,10,12", "0,16,16,0"],
-    ),
-    (
-        "seq_len",
-        2,
-        &[
-            "128", "1000", "2048", "4096", "4095", "8192", "32768", "131072",
-        ],
-    ),
+    ("stage_layers", 20, &["8,8,8,8", "9,8,8,7", "16,16", "32", "10,10,12", "0,16,16,0"]),
+    ("seq_len", 2, &["128", "1000", "2048", "4096", "4095", "8192", "32768", "131072"]),
     ("micro_batch", 2, &["1", "1", "2", "3", "4", "8"]),
-    (
-        "global_batch",
-        1,
-        &[
-            "1", "7", "16", "24", "32", "64", "96", "100", "128", "256", "256", "384", "512",
-        ],
-    ),
-    (
-        "microbatch_lengths",
-        40,
-        &["8192,4096", "1000,2000,3000,4000"],
-    ),
-    (
-        "precision",
-        4,
-        &[
-            "bf16",
-            "fp16",
-            "fp32",
-            "fsdp-mixed",
-            "te-fp8",
-            "deepseek-fp8",
-        ],
-    ),
+    ("global_batch", 1, &["1", "7", "16", "24", "32", "64", "96", "100", "128", "256", "256", "384", "512"]),
+    ("microbatch_lengths", 40, &["8192,4096", "1000,2000,3000,4000"]),
+    ("precision", 4, &["bf16", "fp16", "fp32", "fsdp-mixed", "te-fp8", "deepseek-fp8"]),
     ("recompute", 3, &["full", "selective"]),
     ("recompute.layers", 8, &["1", "4", "100"]),
-    (
-        "recompute.modules",
-        8,
-        &["norm", "mlp", "core_attn", "moe_act"],
-    ),
+    ("recompute.modules", 8, &["norm", "mlp", "core_attn", "moe_act"]),
     ("flash_attention", 8, &["false"]),
     ("cross_entropy", 4, &["megatron-fused", "te-fused"]),
     ("model.layers", 8, &["1", "7", "30", "61", "80"]),
@@ -121,47 +72,23 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
     ("model.ffn", 12, &["1000", "11008", "14337"]),
     ("model.moe.groups", 20, &["3", "4", "8"]),
     ("model.moe.top_groups", 20, &["1", "4", "9"]),
-    (
-        "memory_method",
-        8,
-        &["fujii-4d", "he-blog", "uneven-pp", "playbook"],
-    ),
+    ("memory_method", 8, &["fujii-4d", "he-blog", "uneven-pp", "playbook"]),
     ("gpu", 3, &["a100-sxm-80gb", "h200-sxm-141gb", "b200-sxm"]),
-    (
-        "stack",
-        4,
-        &["hf-trainer", "hf-fused", "torchtune", "deepspeed", "fsdp2"],
-    ),
+    ("stack", 4, &["hf-trainer", "hf-fused", "torchtune", "deepspeed", "fsdp2"]),
     ("adapter.method", 6, &["lora", "dora", "qlora"]),
     ("adapter.rank", 40, &["8", "64"]),
     ("adapter.base", 40, &["nf4", "int8", "gptq4"]),
     ("adapter.targets", 30, &["q_proj,v_proj", "gate_proj"]),
-    (
-        "optimizer",
-        8,
-        &["adam-8bit", "adam-8bit-paged", "galore", "lion"],
-    ),
+    ("optimizer", 8, &["adam-8bit", "adam-8bit-paged", "galore", "lion"]),
     ("offload.optimizer", 12, &["cpu", "cpu", "nvme"]),
     ("offload.gradients", 20, &["cpu", "nvme"]),
     ("offload.parameters", 12, &["cpu", "cpu", "nvme"]),
     ("offload.activations", 12, &["cpu", "nvme"]),
-    (
-        "offload.framework",
-        30,
-        &["deepspeed", "megatron", "fsdp2", "torchao"],
-    ),
+    ("offload.framework", 30, &["deepspeed", "megatron", "fsdp2", "torchao"]),
     ("offload.fraction", 40, &["0.5"]),
     ("host_memory_gib", 3, &["64", "512", "2048"]),
-    (
-        "phases.framework",
-        8,
-        &["verl", "openrlhf", "trl", "nemo-rl"],
-    ),
-    (
-        "phases.placement",
-        20,
-        &["colocated", "engine-apart", "apart"],
-    ),
+    ("phases.framework", 8, &["verl", "openrlhf", "trl", "nemo-rl"]),
+    ("phases.placement", 20, &["colocated", "engine-apart", "apart"]),
     ("phases.rollout_gib", 16, &["20", "60", "100"]),
     ("phases.rollout_tp", 20, &["2", "3", "8"]),
     ("phases.sleep", 20, &["off", "2"]),
@@ -187,9 +114,7 @@ pub fn random_run(random: &mut Random) -> Run {
     let even = random.once_in(2);
     let mut set = |key: &str, text: &str| {
         let field = field(key).unwrap_or_else(|| panic!("{key}"));
-        let value = field
-            .parse(text)
-            .unwrap_or_else(|why| panic!("{key}={text}: {why}"));
+        let value = field.parse(text).unwrap_or_else(|why| panic!("{key}={text}: {why}"));
         // A part that this model has not.
         let _ = field.set(&mut run, &value);
     };
@@ -201,9 +126,7 @@ pub fn random_run(random: &mut Random) -> Run {
     for (key, times, values) in FIELDS {
         if random.once_in(*times) {
             let value = random.one(values);
-            let odd = value
-                .parse::<u64>()
-                .is_ok_and(|size| !size.is_power_of_two() && size > 0);
+            let odd = value.parse::<u64>().is_ok_and(|size| !size.is_power_of_two() && size > 0);
             if !(even && odd) {
                 set(key, value);
             }

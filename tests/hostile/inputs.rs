@@ -102,19 +102,13 @@ pub mod pasted {
     pub fn links() -> Vec<String> {
         let all = text("tests/data/links.txt");
         let links = all.lines().filter(|line| !line.starts_with('#'));
-        links
-            .filter_map(|line| line.split('\t').next())
-            .map(str::to_owned)
-            .collect()
+        links.filter_map(|line| line.split('\t').next()).map(str::to_owned).collect()
     }
 
     /// Orders that implementations made, those that are quickly run.
     pub fn orders() -> Vec<String> {
         let folder = format!("{}/tests/data/schedule_orders", env!("CARGO_MANIFEST_DIR"));
-        let mut paths: Vec<_> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         let texts = paths.iter().map(|path| fs::read_to_string(path).unwrap());
         texts.filter(|text| text.len() < 800).collect()
@@ -142,21 +136,11 @@ fn edited(text: &str, (kind, at, length, spike): &(u8, f64, usize, String)) -> S
     let at = (at * chars.len() as f64) as usize;
     let end = (at + length).min(chars.len());
     let string = |part: &[char]| part.iter().collect::<String>();
-    let (before, part, after) = (
-        string(&chars[..at]),
-        string(&chars[at..end]),
-        string(&chars[end..]),
-    );
+    let (before, part, after) = (string(&chars[..at]), string(&chars[at..end]), string(&chars[end..]));
     // The word or number around the place.
     let wordy = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let from = chars[..at]
-        .iter()
-        .rposition(|c| !wordy(c))
-        .map_or(0, |place| place + 1);
-    let to = chars[at..]
-        .iter()
-        .position(|c| !wordy(c))
-        .map_or(chars.len(), |place| at + place);
+    let from = chars[..at].iter().rposition(|c| !wordy(c)).map_or(0, |place| place + 1);
+    let to = chars[at..].iter().position(|c| !wordy(c)).map_or(chars.len(), |place| at + place);
     match kind {
         0 => format!("{before}{after}"),
         1 => format!("{before}{part}{part}{after}"),
@@ -176,9 +160,7 @@ pub fn mutated(seeds: Vec<String>) -> BoxedStrategy<String> {
 /// Text for a field: mostly what it takes, at times at the edge or beyond it.
 fn value(field: &'static Field) -> BoxedStrategy<String> {
     let meant = match &field.slot {
-        Slot::Count {
-            range: (low, high), ..
-        } => {
+        Slot::Count { range: (low, high), .. } => {
             let (low, high) = (*low, *high);
             prop_oneof![
                 5 => (0u32..7).prop_map(|bits| (1u64 << bits).to_string()),
@@ -188,9 +170,7 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
             ]
             .boxed()
         }
-        Slot::Number {
-            range: (low, high), ..
-        } => {
+        Slot::Number { range: (low, high), .. } => {
             let (low, high) = (*low, *high);
             prop_oneof![
                 3 => (0.0f64..2.0).prop_map(|number| number.to_string()),
@@ -200,32 +180,15 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
             .boxed()
         }
         Slot::Toggle { .. } => any::<bool>().prop_map(|yes| yes.to_string()).boxed(),
-        Slot::Choice { options, .. } => select(options())
-            .prop_map(|choice| choice.id.to_owned())
-            .boxed(),
-        Slot::Counts { .. } => vec(0u64..20, 1..9)
-            .prop_map(|list| {
-                list.iter()
-                    .map(u64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(",")
-            })
-            .boxed(),
+        Slot::Choice { options, .. } => select(options()).prop_map(|choice| choice.id.to_owned()).boxed(),
+        Slot::Counts { .. } => {
+            vec(0u64..20, 1..9).prop_map(|list| list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")).boxed()
+        }
         Slot::Numbers { length, range, .. } => vec(range.0..=range.1, length - 1..=*length)
-            .prop_map(|list| {
-                list.iter()
-                    .map(f64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(",")
-            })
+            .prop_map(|list| list.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
             .boxed(),
         Slot::Set { options, .. } => vec(select(options()), 0..5)
-            .prop_map(|ids| {
-                ids.iter()
-                    .map(|choice| choice.id)
-                    .collect::<Vec<_>>()
-                    .join(",")
-            })
+            .prop_map(|ids| ids.iter().map(|choice| choice.id).collect::<Vec<_>>().join(","))
             .boxed(),
         Slot::Text { .. } => prop_oneof![
             select(pasted::orders()).prop_map(|order| {
@@ -241,14 +204,8 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
 
 /// A few settings; `most` at once.
 fn settings(most: usize) -> BoxedStrategy<Vec<(String, String)>> {
-    let keys: Vec<BoxedStrategy<(String, String)>> = FIELDS
-        .iter()
-        .map(|field| {
-            value(field)
-                .prop_map(|text| (field.key.to_owned(), text))
-                .boxed()
-        })
-        .collect();
+    let keys: Vec<BoxedStrategy<(String, String)>> =
+        FIELDS.iter().map(|field| value(field).prop_map(|text| (field.key.to_owned(), text)).boxed()).collect();
     let one = prop_oneof![
         60 => (0..FIELDS.len()).prop_flat_map(move |at| keys[at].clone()),
         1 => (spike(), spike()),
@@ -259,13 +216,11 @@ fn settings(most: usize) -> BoxedStrategy<Vec<(String, String)>> {
 /// Links: made of settings, of a published one with settings behind it, or of what is no link any more.
 pub fn links() -> BoxedStrategy<String> {
     let pairs = |settings: Vec<(String, String)>| -> String {
-        let pairs = settings
-            .iter()
-            .map(|(key, value)| format!("&{key}={value}"));
+        let pairs = settings.iter().map(|(key, value)| format!("&{key}={value}"));
         pairs.collect()
     };
-    let made = (select(pasted::links()), settings(6))
-        .prop_map(move |(link, settings)| format!("{link}{}", pairs(settings)));
+    let made =
+        (select(pasted::links()), settings(6)).prop_map(move |(link, settings)| format!("{link}{}", pairs(settings)));
     let alone = settings(12).prop_map(move |settings| format!("#v=1{}", pairs(settings)));
     // Beside the Run: a second one, what is shown, the same key again.
     let beside = prop_oneof![
@@ -274,17 +229,13 @@ pub fn links() -> BoxedStrategy<String> {
             .prop_map(|(key, value)| vec![(format!("view.{key}"), value)]),
         1 => settings(3).prop_map(|settings| [settings.clone(), settings].concat()),
     ];
-    let two = (settings(6), beside)
-        .prop_map(move |(first, beside)| format!("#v=1{}{}", pairs(first), pairs(beside)));
-    prop_oneof![4 => made, 4 => alone, 3 => two, 2 => mutated(pasted::links()), 1 => "\\PC{0,200}"]
-        .boxed()
+    let two = (settings(6), beside).prop_map(move |(first, beside)| format!("#v=1{}{}", pairs(first), pairs(beside)));
+    prop_oneof![4 => made, 4 => alone, 3 => two, 2 => mutated(pasted::links()), 1 => "\\PC{0,200}"].boxed()
 }
 
 fn under(prefix: &str, settings: Vec<(String, String)>) -> Vec<(String, String)> {
     let named = settings.into_iter();
-    named
-        .map(|(key, value)| (format!("{prefix}{key}"), value))
-        .collect()
+    named.map(|(key, value)| (format!("{prefix}{key}"), value)).collect()
 }
 
 /// Files of other programs, and what each of their forms is known to be broken by.
@@ -325,10 +276,7 @@ fn json(text: &str) -> String {
         let items: Vec<String> = text.split(',').map(json).collect();
         return format!("[{}]", items.join(","));
     }
-    if text.parse::<f64>().is_ok_and(f64::is_finite)
-        && !text.starts_with(['+', '.'])
-        && !text.ends_with('.')
-    {
+    if text.parse::<f64>().is_ok_and(f64::is_finite) && !text.starts_with(['+', '.']) && !text.ends_with('.') {
         return text.to_owned();
     }
     if matches!(text, "true" | "false" | "null" | "{}" | "[]") {
@@ -341,12 +289,7 @@ fn json(text: &str) -> String {
 pub fn orders() -> BoxedStrategy<String> {
     let torch = pasted::orders()
         .iter()
-        .map(|order| {
-            order
-                .replace('B', "I")
-                .replace("IW", "B")
-                .replace(')', ")OVERLAP_F_B")
-        })
+        .map(|order| order.replace('B', "I").replace("IW", "B").replace(')', ")OVERLAP_F_B"))
         .collect();
     prop_oneof![
         3 => mutated(pasted::orders()),
@@ -359,50 +302,19 @@ pub fn orders() -> BoxedStrategy<String> {
 
 /// Requests for one schedule.
 pub fn schedules() -> BoxedStrategy<String> {
-    let ids: Vec<&str> = shardscope::core::pipeline::SCHEDULES
-        .iter()
-        .map(|schedule| schedule.id)
-        .collect();
+    let ids: Vec<&str> = shardscope::core::pipeline::SCHEDULES.iter().map(|schedule| schedule.id).collect();
     let small = |most: u32| prop_oneof![8 => (0..most).prop_map(f64::from), 1 => any::<u32>().prop_map(f64::from), 1 => any::<f64>()];
     let time = || prop_oneof![6 => 0.0f64..4.0, 1 => Just(0.0), 1 => any::<f64>()];
     let entry = prop_oneof![
         (select(vec!["pp", "microbatches"]), small(12)).boxed(),
-        (
-            select(vec![
-                "virtual_stages",
-                "group",
-                "waves",
-                "memory_limit",
-                "splits"
-            ]),
-            small(5)
-        )
-            .boxed(),
-        (
-            select(vec![
-                "forward_s",
-                "backward_input_s",
-                "backward_weight_s",
-                "pair_s",
-                "p2p_s"
-            ]),
-            time()
-        )
-            .boxed(),
+        (select(vec!["virtual_stages", "group", "waves", "memory_limit", "splits"]), small(5)).boxed(),
+        (select(vec!["forward_s", "backward_input_s", "backward_weight_s", "pair_s", "p2p_s"]), time()).boxed(),
     ]
     .prop_map(|(key, number)| format!(",\"{key}\":{number}"));
-    let object = (
-        select(ids),
-        vec(entry, 0..7),
-        proptest::option::of(vec(time(), 0..9)),
-    )
-        .prop_map(|(id, entries, scale)| {
+    let object =
+        (select(ids), vec(entry, 0..7), proptest::option::of(vec(time(), 0..9))).prop_map(|(id, entries, scale)| {
             let scale = scale.map(|scale| format!(",\"stage_scale\":{scale:?}"));
-            format!(
-                "{{\"schedule\":\"{id}\"{}{}}}",
-                entries.concat(),
-                scale.unwrap_or_default()
-            )
+            format!("{{\"schedule\":\"{id}\"{}{}}}", entries.concat(), scale.unwrap_or_default())
         });
     let seeds = vec![
         r#"{"schedule":"1f1b","pp":4,"microbatches":8,"ops":false}"#.to_owned(),
@@ -416,7 +328,8 @@ pub fn schedules() -> BoxedStrategy<String> {
 pub fn plans() -> BoxedStrategy<String> {
     let seeds = vec![
         r#"{"run":{"model":"llama-3.1-8b","gpus":16},"top":3,"pin":["tp"],"space":{"pp":[1,2,4]}}"#.to_owned(),
-        r#"{"run":{"model":"mixtral-8x7b","gpus":8},"top":1,"space":{"tp":[1],"zero":[1,3],"schedule":["1f1b"]}}"#.to_owned(),
+        r#"{"run":{"model":"mixtral-8x7b","gpus":8},"top":1,"space":{"tp":[1],"zero":[1,3],"schedule":["1f1b"]}}"#
+            .to_owned(),
     ];
     let run = json_runs().prop_map(|run| format!("{{\"run\":{run},\"top\":2}}"));
     prop_oneof![2 => mutated(seeds), 1 => run].boxed()
@@ -430,12 +343,8 @@ pub fn panels() -> BoxedStrategy<String> {
         1 => mutated(pages.map(str::to_owned).into()),
     ];
     let link = (select(pasted::links()), settings(4)).prop_map(|(link, settings)| {
-        let pairs = settings
-            .iter()
-            .map(|(key, value)| format!("&{key}={value}"));
+        let pairs = settings.iter().map(|(key, value)| format!("&{key}={value}"));
         format!("{link}{}", pairs.collect::<String>()).replace('\n', "")
     });
-    (link, page)
-        .prop_map(|(link, page)| format!("{link}\n{page}"))
-        .boxed()
+    (link, page).prop_map(|(link, page)| format!("{link}\n{page}")).boxed()
 }

@@ -55,13 +55,7 @@ fn what_a_launcher_writes_before_a_line_changes_nothing() {
             let read = reading(&log);
             let run = &read.run;
             assert_eq!(
-                (
-                    run.tp,
-                    run.gpus,
-                    run.seq_len,
-                    run.micro_batch,
-                    run.global_batch
-                ),
+                (run.tp, run.gpus, run.seq_len, run.micro_batch, run.global_batch),
                 (4, 32, 4096, 2, 96),
                 "{log}"
             );
@@ -90,13 +84,8 @@ fn benchmarks_are_read_behind_a_rank() {
         let nccl = reading(&rows);
         let (kind, ratio) = nccl.ratios[0];
         assert_eq!(kind, Multiplier::NodeLinks, "{rows}");
-        assert!(
-            (ratio / (450.0 * 0.78 / 320.0) - 1.0).abs() < 0.02,
-            "{ratio}"
-        );
-        let mamf = reading(&format!(
-            "{before}mean:   655.5 TFLOPS @ 4096x4096x8192 (MxNxK)\n"
-        ));
+        assert!((ratio / (450.0 * 0.78 / 320.0) - 1.0).abs() < 0.02, "{ratio}");
+        let mamf = reading(&format!("{before}mean:   655.5 TFLOPS @ 4096x4096x8192 (MxNxK)\n"));
         assert_eq!(mamf.ratios[0].0, Multiplier::Gemm);
     }
 }
@@ -165,21 +154,13 @@ fn of_several_runs_in_a_file_the_last_is_read() {
     let step = read.step.unwrap();
     assert!(near(step.seconds, 3.0) && step.used == 4, "{step:?}");
     assert_eq!(figures(&read).1[0], Some(30.0));
-    assert!(
-        read.notes
-            .iter()
-            .any(|note| note.to_string().contains("begin 2 times"))
-    );
+    assert!(read.notes.iter().any(|note| note.to_string().contains("begin 2 times")));
     // One that ended before its first step tells nothing: the one before it is read.
     let failed = run(2, 9, 5000.0, 61_440.0) + &run(4, 0, 0.0, 71_680.0);
     let read = reading(&failed);
     assert_eq!((read.run.tp, figures(&read).0), (2, Some(5.0)));
     // Without arguments the steps begin again.
-    let plain = |ms: f64| {
-        (1..6)
-            .map(|at| iteration(at, 64 * at, ms) + "\n")
-            .collect::<String>()
-    };
+    let plain = |ms: f64| (1..6).map(|at| iteration(at, 64 * at, ms) + "\n").collect::<String>();
     let read = reading(&(plain(9000.0) + &plain(4000.0)));
     assert!(near(read.step.unwrap().seconds, 4.0));
 }
@@ -210,17 +191,11 @@ fn steps_of_a_batch_that_grew_are_let_go() {
             batch * 100
         )
     };
-    let log: String = (1..40)
-        .map(|number| line(number, if number < 20 { 16 } else { 64 }))
-        .collect();
+    let log: String = (1..40).map(|number| line(number, if number < 20 { 16 } else { 64 })).collect();
     let read = reading(&log);
     assert!(near(read.step.unwrap().seconds, 6.4));
     assert_eq!(read.run.global_batch, 64);
-    assert!(
-        read.notes
-            .iter()
-            .any(|note| note.to_string().contains("batch changes"))
-    );
+    assert!(read.notes.iter().any(|note| note.to_string().contains("batch changes")));
 }
 
 /// torchtitan of 2024 and 2025: words a second, the mesh as a list, `Training starts`; a validation is no step.
@@ -234,17 +209,7 @@ fn older_lines_of_torchtitan_are_read() {
         [rank0]:2024-08-20 10:02:00,000 - root - INFO - \u{1b}[36mstep: 20  \u{1b}[32mloss:  7.5000  \u{1b}[33mmemory: 30.10GiB(38.05%)  \u{1b}[34mwps: 2,048  \u{1b}[35mmfu: 20.11%\u{1b}[39m\n";
     let read = reading(log);
     let run = &read.run;
-    assert_eq!(
-        (
-            run.gpus,
-            run.tp,
-            run.pp,
-            run.micro_batch,
-            run.global_batch,
-            run.zero
-        ),
-        (32, 4, 1, 2, 16, 3)
-    );
+    assert_eq!((run.gpus, run.tp, run.pp, run.micro_batch, run.global_batch, run.zero), (32, 4, 1, 2, 16, 3));
     assert_eq!(run.stack.base, Some("torchtitan"));
     let (step, peaks) = figures(&read);
     assert!(near(step.unwrap(), 16.0 * 4096.0 / 32.0 / 2048.0));
@@ -262,16 +227,9 @@ fn the_batches_of_a_trainer_are_its_ranks() {
     let log = "***** Running training *****\n  Num examples = 52,002\n  Num Epochs = 3\n  Instantaneous batch size per device = 2\n\
         \u{20}\u{20}Total train batch size (w. parallel, distributed & accumulation) = 64\n  Gradient Accumulation steps = 4\n  Total optimization steps = 2,436\n\
         \u{20}\u{20}0%|          | 9/2436 [01:00<4:00:00,  5.95s/it]\r\n  0%|          | 10/2436 [01:06<4:00:00,  5.95s/it]\r\n";
-    let present = Run {
-        tp: 1,
-        pp: 1,
-        ..Run::default()
-    };
+    let present = Run { tp: 1, pp: 1, ..Run::default() };
     let read = read(log, &present).unwrap();
-    assert_eq!(
-        (read.run.gpus, read.run.micro_batch, read.run.global_batch),
-        (8, 2, 64)
-    );
+    assert_eq!((read.run.gpus, read.run.micro_batch, read.run.global_batch), (8, 2, 64));
     assert!(near(read.step.unwrap().seconds, 5.95));
 }
 
@@ -295,18 +253,9 @@ fn summaries_in_files_of_their_own_are_read() {
 fn newer_timers_of_deepspeed_are_shares() {
     let log = "[2024-04-04 09:09:53,313] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd_microstep: 6567.67 | bwd_microstep: 17950.36 | bwd_inner_microstep: 17711.20 | bwd_allreduce_microstep: 239.11 | step_microstep: 1139.27\n\
         [2024-04-04 09:09:53,313] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd: 6567.66 | bwd: 17950.35 | bwd_inner: 17711.19 | bwd_allreduce: 239.11 | step: 1139.29\n";
-    let shown: Vec<String> = reading(log)
-        .measured
-        .iter()
-        .map(|(what, how)| format!("{what}: {how}"))
-        .collect();
+    let shown: Vec<String> = reading(log).measured.iter().map(|(what, how)| format!("{what}: {how}")).collect();
     // 17,711 of 6568 + 17,711 + 239 + 1139.
-    assert!(
-        shown
-            .iter()
-            .any(|one| one.starts_with("backward pass") && one.contains("69 %")),
-        "{shown:?}"
-    );
+    assert!(shown.iter().any(|one| one.starts_with("backward pass") && one.contains("69 %")), "{shown:?}");
     assert_eq!(shown.len(), 4);
 }
 
@@ -317,13 +266,7 @@ fn the_older_refusal_of_memory_is_read() {
         "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.35 GiB total capacity; 76.10 GiB already allocated; 1.35 GiB free; 77.10 GiB reserved in total by PyTorch)",
     );
     assert!(read.observation("").is_none());
-    assert!(
-        read.notes
-            .iter()
-            .any(|note| note.to_string().contains("at least 80")),
-        "{:?}",
-        read.notes
-    );
+    assert!(read.notes.iter().any(|note| note.to_string().contains("at least 80")), "{:?}", read.notes);
 }
 
 /// The configuration that `NeMo`, Megatron-Bridge and llm-foundry print as YAML before they begin.
@@ -333,17 +276,7 @@ fn sizes_in_a_printed_configuration_are_the_runs() {
         Step Time : 5.39s GPU utilization: 2347.0MODEL_TFLOP/s/GPU\n";
     let read = reading(log);
     let run = &read.run;
-    assert_eq!(
-        (
-            run.tp,
-            run.pp,
-            run.gpus,
-            run.seq_len,
-            run.global_batch,
-            run.micro_batch
-        ),
-        (4, 2, 32, 4096, 128, 2)
-    );
+    assert_eq!((run.tp, run.pp, run.gpus, run.seq_len, run.global_batch, run.micro_batch), (4, 2, 32, 4096, 128, 2));
     assert!(near(read.step.unwrap().seconds, 5.39));
 }
 

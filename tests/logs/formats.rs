@@ -14,9 +14,8 @@ fn nemo_prints_its_batch_and_its_step_time() {
             (step + 1) * 512
         )
     };
-    let log: String = [(0, 61.2), (1, 9.9), (2, 7.25), (3, 7.26), (4, 7.24)]
-        .map(|(step, seconds)| line(step, seconds))
-        .concat();
+    let log: String =
+        [(0, 61.2), (1, 9.9), (2, 7.25), (3, 7.26), (4, 7.24)].map(|(step, seconds)| line(step, seconds)).concat();
     let read = reading(&log);
     assert!(near(read.step.unwrap().seconds, 7.25));
     assert_eq!(read.run.global_batch, 512);
@@ -30,10 +29,7 @@ fn the_degrees_that_megatron_prints_first_are_taken() {
         15:  [2026-05-06 10:00:00.000000] iteration       12/     100 | consumed samples:         1536 | elapsed time per iteration (ms): 4321.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | learning rate: 1.0E-05 | global batch size:   128 | lm loss: 9.0E+00 | loss scale: 1.0 | grad norm: 3.0 | num zeros: 0 | number of skipped iterations:   0 | number of nan iterations:   0 |\n";
     let read = reading(log);
     let run = &read.run;
-    assert_eq!(
-        (run.gpus, run.tp, run.pp, run.global_batch),
-        (32, 4, 2, 128)
-    );
+    assert_eq!((run.gpus, run.tp, run.pp, run.global_batch), (32, 4, 2, 128));
     assert!(near(read.step.unwrap().seconds, 4.321));
 }
 
@@ -45,10 +41,7 @@ fn the_mesh_of_torchtitan_is_the_number_of_gpus() {
         [rank0]:[titan] 2026-01-05 10:01:00,000 - root - INFO - step:  7  loss:  7.1  grad_norm:  1.5  memory: 40.02GiB(50.59%)  tps: 1,024  tflops: 160.10  mfu: 16.2%\n\
         [rank1]:[titan] 2026-01-05 10:01:00,000 - root - INFO - step:  7  loss:  -1.0  grad_norm:  1.5  memory: 41.02GiB(51.85%)  tps: 1,000  tflops: 160.10  mfu: 16.2%\n";
     let read = reading(log);
-    assert_eq!(
-        (read.run.gpus, read.run.tp, read.run.global_batch),
-        (128, 8, 32)
-    );
+    assert_eq!((read.run.gpus, read.run.tp, read.run.global_batch), (128, 8, 32));
     let (step, peaks) = figures(&read);
     assert!(near(step.unwrap(), 32.0 * 8192.0 / 128.0 / 1000.0));
     assert_eq!(peaks[1], Some(41.02));
@@ -112,14 +105,8 @@ fn a_batch_of_composer_is_several_lines() {
 #[test]
 fn a_query_of_nvidia_smi_is_read_in_any_order() {
     for (head, rows) in [
-        (
-            "memory.used [MiB], memory.total [MiB]",
-            ["61440 MiB, 81559 MiB", "66560 MiB, 81559 MiB"],
-        ),
-        (
-            "index, memory.total [MiB], memory.used [MiB]",
-            ["0, 81559 MiB, 61440 MiB", "1, 81559 MiB, 66560 MiB"],
-        ),
+        ("memory.used [MiB], memory.total [MiB]", ["61440 MiB, 81559 MiB", "66560 MiB, 81559 MiB"]),
+        ("index, memory.total [MiB], memory.used [MiB]", ["0, 81559 MiB, 61440 MiB", "1, 81559 MiB, 66560 MiB"]),
     ] {
         let log = format!("{head}\n{}\n", rows.join("\n"));
         assert_eq!(figures(&reading(&log)).1, [None, None, Some(65.0)], "{log}");
@@ -144,12 +131,7 @@ fn tables_of_memory_are_read_by_their_unit() {
 #[test]
 fn rows_of_nccl_tests_without_a_header_are_of_one_node() {
     let mut log = String::new();
-    for size in [
-        33_554_432.0,
-        134_217_728.0,
-        536_870_912.0,
-        1_073_741_824.0_f64,
-    ] {
+    for size in [33_554_432.0, 134_217_728.0, 536_870_912.0, 1_073_741_824.0_f64] {
         let seconds = 40e-6 + size * 0.875 / 300e9;
         let (algorithm, bus) = (size / seconds / 1e9, size * 0.875 / seconds / 1e9);
         log += &format!(
@@ -162,23 +144,16 @@ fn rows_of_nccl_tests_without_a_header_are_of_one_node() {
     let read = reading(&log);
     let (kind, ratio) = read.ratios[0];
     assert_eq!(kind, Multiplier::NodeLinks);
-    assert!(
-        (ratio / (450.0 * 0.78 / 300.0) - 1.0).abs() < 0.02,
-        "{ratio}"
-    );
-    assert!(
-        read.assumed
-            .iter()
-            .any(|one| one.to_string().contains("one node"))
-    );
+    assert!((ratio / (450.0 * 0.78 / 300.0) - 1.0).abs() < 0.02, "{ratio}");
+    assert!(read.assumed.iter().any(|one| one.to_string().contains("one node")));
 }
 
 /// MAMF-finder's last block: the mean at the best shape, not its luckiest burst.
 #[test]
 fn the_mean_of_mamf_finder_counts() {
     let log = "Tried 1369 shapes => the best outcomes were:\nmean:   701.5 TFLOPS @ 4096x4096x8192 (MxNxK)\nmedian: 703.1 TFLOPS @ 4096x4096x8192 (MxNxK)\nmax:    760.2 TFLOPS @ 8192x4096x4096 (MxNxK)\n";
-    let [first, second] = [log, "mean:   760.2 TFLOPS @ 4096x4096x8192 (MxNxK)\n"]
-        .map(|text| reading(text).ratios[0].1);
+    let [first, second] =
+        [log, "mean:   760.2 TFLOPS @ 4096x4096x8192 (MxNxK)\n"].map(|text| reading(text).ratios[0].1);
     assert!((first / second - 760.2 / 701.5).abs() < 1e-9);
 }
 
@@ -189,12 +164,7 @@ fn software_follows_the_arguments_and_gpu_and_links_are_said_to_be_the_pages() {
     let software = |present: &Run| read(log, present).unwrap();
     let default = software(&Run::default());
     assert_eq!(default.run.stack.base, Some("megatron-2025"));
-    let says = |words: &str| {
-        default
-            .assumed
-            .iter()
-            .any(|one| one.to_string().contains(words))
-    };
+    let says = |words: &str| default.assumed.iter().any(|one| one.to_string().contains(words));
     assert!(says("NeMo 2, Megatron-LM 2025") && says("GPU and links, as on this page"));
     let mut chosen = Run::default();
     chosen.stack.base = Some("megatron-2021");

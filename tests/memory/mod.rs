@@ -20,18 +20,11 @@ pub fn scenario(run: &Json) -> Scenario {
 /// In-flight chunks by the closed forms: 1F1B `min(p - r, m)`; interleaved 1F1B, where rank r has just run the
 /// forward of virtual micro-batch `min(m v, 2 (p - r - 1) + (v - 1) p)`, chunk by chunk.
 pub fn loads(scenario: &Scenario) -> Vec<RankLoad> {
-    let (p, m) = (
-        scenario.layout.pp as usize,
-        scenario.layout.microbatches as usize,
-    );
+    let (p, m) = (scenario.layout.pp as usize, scenario.layout.microbatches as usize);
     (0..p)
         .map(|rank| match scenario.run.schedule {
             Schedule::Interleaved => interleaved(p, m, scenario.chunks as usize, rank),
-            _ => RankLoad {
-                stages: vec![rank],
-                in_flight: vec![(p - rank).min(m) as f64],
-                weight_versions: 1,
-            },
+            _ => RankLoad { stages: vec![rank], in_flight: vec![(p - rank).min(m) as f64], weight_versions: 1 },
         })
         .collect()
 }
@@ -42,11 +35,7 @@ fn interleaved(p: usize, m: usize, v: usize, rank: usize) -> RankLoad {
     for index in 0..alive {
         in_flight[(index / p) % v] += 1.0;
     }
-    RankLoad {
-        stages: (0..v).map(|chunk| chunk * p + rank).collect(),
-        in_flight,
-        weight_versions: 1,
-    }
+    RankLoad { stages: (0..v).map(|chunk| chunk * p + rank).collect(), in_flight, weight_versions: 1 }
 }
 
 /// The estimate of a Run in JSON.
@@ -62,11 +51,7 @@ pub fn states(rank: &StageMemory) -> f64 {
 
 /// The sum of the items whose name is one of `names`, GiB.
 pub fn items(rank: &StageMemory, names: &[&str]) -> f64 {
-    rank.items
-        .iter()
-        .filter(|item| names.contains(&item.name))
-        .map(|item| item.bytes.gib())
-        .sum()
+    rank.items.iter().filter(|item| names.contains(&item.name)).map(|item| item.bytes.gib()).sum()
 }
 
 /// The rows of a table in `public/data` that become Runs.

@@ -46,10 +46,7 @@ impl Prediction {
     #[must_use]
     pub fn of(row: &Evidence) -> Option<Self> {
         let evaluation = evaluate(&row.run).ok()?;
-        Some(Self {
-            value: predicted(&evaluation, row.source().quantity),
-            verdict: evaluation.report.memory.verdict,
-        })
+        Some(Self { value: predicted(&evaluation, row.source().quantity), verdict: evaluation.report.memory.verdict })
     }
 }
 
@@ -115,11 +112,7 @@ impl Bench {
                 self.verdicts.push((prediction.verdict, ran_out));
             }
             if let Measured::Step(measured) | Measured::Memory(measured) = row.measured {
-                self.facts.push(Fact {
-                    row: self.done,
-                    measured,
-                    predicted: prediction.value,
-                });
+                self.facts.push(Fact { row: self.done, measured, predicted: prediction.value });
             }
         }
         self.done += 1;
@@ -135,24 +128,19 @@ impl Bench {
     }
     /// Facts about time, or about memory.
     pub fn about(&self, memory: bool) -> impl Iterator<Item = Fact> {
-        self.facts.iter().copied().filter(move |fact| {
-            memory == matches!(self.rows[fact.row].measured, Measured::Memory(_))
-        })
+        self.facts
+            .iter()
+            .copied()
+            .filter(move |fact| memory == matches!(self.rows[fact.row].measured, Measured::Memory(_)))
     }
     /// Errors by source, in the order of [`SOURCES`].
     #[must_use]
     pub fn errors(&self) -> Vec<SourceError> {
         let of = |(index, source): (usize, &'static Source)| {
-            let facts: Vec<Fact> = self
-                .facts
-                .iter()
-                .copied()
-                .filter(|fact| self.rows[fact.row].source == index)
-                .collect();
+            let facts: Vec<Fact> =
+                self.facts.iter().copied().filter(|fact| self.rows[fact.row].source == index).collect();
             let count = facts.len();
-            let mean = |of: fn(Fact) -> f64| {
-                facts.iter().map(|fact| of(*fact)).sum::<f64>() / count as f64
-            };
+            let mean = |of: fn(Fact) -> f64| facts.iter().map(|fact| of(*fact)).sum::<f64>() / count as f64;
             (count > 0).then(|| SourceError {
                 source,
                 count,
@@ -178,13 +166,8 @@ impl Bench {
         let losses: Vec<f64> = groups
             .values()
             .filter_map(|facts| {
-                let chosen = facts
-                    .iter()
-                    .min_by(|a, b| a.predicted.total_cmp(&b.predicted))?;
-                let best = facts
-                    .iter()
-                    .map(|fact| fact.measured)
-                    .fold(f64::INFINITY, f64::min);
+                let chosen = facts.iter().min_by(|a, b| a.predicted.total_cmp(&b.predicted))?;
+                let best = facts.iter().map(|fact| fact.measured).fold(f64::INFINITY, f64::min);
                 Some(chosen.measured / best - 1.0)
             })
             .collect();
@@ -197,9 +180,7 @@ impl Bench {
     #[must_use]
     pub fn worst_first(&self) -> Vec<Fact> {
         let mut facts = self.facts.clone();
-        sort_by(&mut facts, |a, b| {
-            b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row))
-        });
+        sort_by(&mut facts, |a, b| b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row)));
         facts
     }
 }
@@ -209,11 +190,7 @@ impl Bench {
 pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
     [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
         let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);
-        BandCount {
-            verdict,
-            runs: of().count(),
-            ran_out: of().filter(|(_, ran_out)| *ran_out).count(),
-        }
+        BandCount { verdict, runs: of().count(), ran_out: of().filter(|(_, ran_out)| *ran_out).count() }
     })
 }
 
@@ -222,9 +199,7 @@ fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
     let ranks = &evaluation.report.memory.per_stage;
     let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
     match quantity {
-        Quantity::FujiiTflops | Quantity::StepSeconds | Quantity::TokensPerGpu => {
-            evaluation.report.step.time_s.0
-        }
+        Quantity::FujiiTflops | Quantity::StepSeconds | Quantity::TokensPerGpu => evaluation.report.step.time_s.0,
         Quantity::Allocated => most(|rank| rank.allocated().gib()),
         Quantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
         Quantity::Reserved => most(reserved),
@@ -238,11 +213,7 @@ fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
 
 /// What the caching allocator holds: all but what the process holds beside it.
 fn reserved(rank: &StageMemory) -> f64 {
-    let outside: f64 = rank
-        .items
-        .iter()
-        .filter(|item| item.nature == Nature::Process)
-        .map(|item| item.bytes.gib())
-        .sum();
+    let outside: f64 =
+        rank.items.iter().filter(|item| item.nature == Nature::Process).map(|item| item.bytes.gib()).sum();
     rank.total.gib() - outside
 }

@@ -7,13 +7,12 @@ use crate::run::OneOf;
 use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_EXPERT_LAYER,
-    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, LAUNCH_EXPERTS,
-    MAMBA, OPERANDS, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP,
+    ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
+    HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, LAUNCH_EXPERTS, MAMBA, OPERANDS, PERMUTE, QUANTISE,
+    RANGES, SPREAD, TUNED, UNDER_FSDP,
 };
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA,
-    LATENCY,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA, LATENCY,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
@@ -61,18 +60,11 @@ pub fn constants() -> Vec<Constant> {
         number("the same of NVIDIA's stacks since 2025", &TUNED),
         number("the same under PyTorch's FSDP", &UNDER_FSDP),
         number("spread of GPUs of a kind, deviation over mean", &SPREAD),
-        number(
-            "what hidden gradient traffic slows its compute by, share",
-            &CONTENTION,
-        ),
+        number("what hidden gradient traffic slows its compute by, share", &CONTENTION),
         time("host, a layer and micro-batch", &HOST_PER_LAYER),
         time("host, a step of ring attention", &HOST_PER_RING_STEP),
         time("host, launches of a routed layer", &LAUNCH_EXPERTS),
-        Constant::new(
-            "Mamba-2's kernels on H800, forward, TFLOP/s",
-            significant(MAMBA.value / 1e12, 3),
-            &MAMBA,
-        ),
+        Constant::new("Mamba-2's kernels on H800, forward, TFLOP/s", significant(MAMBA.value / 1e12, 3), &MAMBA),
         number("loader and GPUs setting the pace, exponent", &COUPLING),
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
@@ -83,35 +75,21 @@ pub fn constants() -> Vec<Constant> {
             &DISPATCH,
         ),
         number("fused dispatch over the scale-up link", &FUSED_DISPATCH),
-        number(
-            "share of the multiprocessors that a once-a-node dispatch takes",
-            &DISPATCHERS,
-        ),
+        number("share of the multiprocessors that a once-a-node dispatch takes", &DISPATCHERS),
         number("bytes of an fp8 element with its scale", &FP8_ELEMENT),
         number("ring inside a node over the data sheet", &INTRA),
         number("ring between nodes over the card", &INTER),
         number("all-to-all inside a node over the data sheet", &ALL_TO_ALL),
         number("elementwise kernels over memory bandwidth", &ELEMENTWISE),
         number("GEMM operands over memory bandwidth", &OPERANDS),
-        Constant::new(
-            "kernels that quantise, at most",
-            show_bandwidth(QUANTISE.value.0),
-            &QUANTISE,
-        ),
+        Constant::new("kernels that quantise, at most", show_bandwidth(QUANTISE.value.0), &QUANTISE),
         number("expert permutation over memory bandwidth", &PERMUTE),
         number("grouped GEMMs over one GEMM", &GROUPED),
-        number(
-            "tokens at which attention runs at half its rate",
-            &ATTENTION_HALF,
-        ),
+        number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
         number("FlashAttention-2 over FlashAttention-1", &FLASH_1),
         Constant::new(
             "last wave of attention in mean tiles, forward and backward",
-            t!(
-                "{forward} and {backward}",
-                forward = LAST_WAVE.value.0,
-                backward = LAST_WAVE.value.1
-            ),
+            t!("{forward} and {backward}", forward = LAST_WAVE.value.0, backward = LAST_WAVE.value.1),
             &LAST_WAVE,
         ),
         time("gap of a launch", &LAUNCH),
@@ -125,11 +103,7 @@ pub fn constants() -> Vec<Constant> {
     ));
     for (name, cited) in &LOSS_KERNELS {
         let name = t!("bytes per logit, {name} cross-entropy", name = *name);
-        let value = t!(
-            "{held} held, {peak} at peak",
-            held = cited.value.held,
-            peak = cited.value.peak
-        );
+        let value = t!("{held} held, {peak} at peak", held = cited.value.held, peak = cited.value.peak);
         all.push(Constant::new(name, value, cited));
     }
     all.extend(RANGES.iter().map(|row| Constant {
@@ -150,11 +124,7 @@ pub fn constants() -> Vec<Constant> {
 /// The kernels of each family of GPUs.
 fn families() -> impl Iterator<Item = Constant> {
     FAMILIES.iter().map(|family| Constant {
-        name: if family.presets.is_empty() {
-            t!("any other GPU")
-        } else {
-            verbatim(family.presets.join(", "))
-        },
+        name: if family.presets.is_empty() { t!("any other GPU") } else { verbatim(family.presets.join(", ")) },
         value: t!(
             "GEMM {gemm}, fp8 {gemm_fp8}, fp4 {gemm_fp4}, attention {attention} and {backward}",
             gemm = family.gemm,
@@ -177,11 +147,7 @@ fn kernels() -> impl Iterator<Item = Constant> {
             kernel = row.kernel.choice().label,
             gpus = verbatim(row.presets.join(", "))
         ),
-        value: t!(
-            "{forward} and {backward} of the bf16 peak",
-            forward = row.shares.0,
-            backward = row.shares.1
-        ),
+        value: t!("{forward} and {backward} of the bf16 peak", forward = row.shares.0, backward = row.shares.1),
         source: row.source,
         how: row.remark.into(),
         fitted: false,
@@ -199,10 +165,7 @@ mod tests {
         assert_eq!(all.iter().filter(|constant| constant.fitted).count(), 13);
         assert!(all.iter().all(|constant| !constant.how.is_empty()));
         for family in FAMILIES {
-            assert!(
-                all.iter()
-                    .any(|constant| constant.how == family.remark.into())
-            );
+            assert!(all.iter().any(|constant| constant.how == family.remark.into()));
         }
     }
 }

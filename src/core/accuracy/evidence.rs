@@ -68,9 +68,9 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
     let run = run(source.run, line)?;
     let measured = match source.quantity {
         Quantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measured::RanOut,
-        Quantity::FujiiTflops => Measured::Step(
-            fujii_flops() / (line.number("tflops_per_gpu_or_oom")? * 1e12 * run.gpus as f64),
-        ),
+        Quantity::FujiiTflops => {
+            Measured::Step(fujii_flops() / (line.number("tflops_per_gpu_or_oom")? * 1e12 * run.gpus as f64))
+        }
         Quantity::StepSeconds => Measured::Step(line.number("step_time_s")?),
         Quantity::TokensPerGpu => {
             let tokens = (run.global_batch * run.seq_len) as f64;

@@ -103,16 +103,7 @@ const fn source(
     run: &'static str,
     label: &'static str,
 ) -> Source {
-    Source {
-        name,
-        kind,
-        file,
-        only,
-        without: &[],
-        quantity,
-        run,
-        label,
-    }
+    Source { name, kind, file, only, without: &[], quantity, run, label }
 }
 
 const FUJII: &str = "fujii_measured.csv";
@@ -123,11 +114,9 @@ const TUNED: &str = "finetune_measured.csv";
 const FMS: &str = "fms-acceleration";
 
 /// Labels of rows of the throughput table.
-const LAYOUT: &str =
-    "{model} on {gpus} {gpu_type}, s {seq}, b {mbs|?}, tp {tp|1} pp {pp|1} {recompute|}";
+const LAYOUT: &str = "{model} on {gpus} {gpu_type}, s {seq}, b {mbs|?}, tp {tp|1} pp {pp|1} {recompute|}";
 /// Labels of rows of NVIDIA's performance summaries.
-const PRECISE: &str =
-    "{model} {precision} on {gpus} {gpu_type}, tp {tp} pp {pp|1} cp {cp|1} ep {ep|1}";
+const PRECISE: &str = "{model} {precision} on {gpus} {gpu_type}, tp {tp} pp {pp|1} cp {cp|1} ep {ep|1}";
 
 /// What the held rows share: shapes and sizes.
 macro_rules! gpt {

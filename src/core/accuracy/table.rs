@@ -11,14 +11,8 @@ impl Table {
     /// Reads CSV; a line with fewer cells than columns has empty ones.
     #[must_use]
     pub fn read(csv: &str) -> Self {
-        let mut lines = csv
-            .lines()
-            .filter(|line| !line.starts_with('#') && !line.is_empty())
-            .map(cells);
-        Self {
-            columns: lines.next().unwrap_or_default(),
-            lines: lines.collect(),
-        }
+        let mut lines = csv.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(cells);
+        Self { columns: lines.next().unwrap_or_default(), lines: lines.collect() }
     }
     /// How many lines.
     #[must_use]
@@ -48,8 +42,7 @@ impl<'a> Line<'a> {
     #[must_use]
     pub fn text(&self, column: &str) -> &'a str {
         let at = self.table.columns.iter().position(|name| name == column);
-        at.and_then(|at| self.cells.get(at))
-            .map_or("", String::as_str)
+        at.and_then(|at| self.cells.get(at)).map_or("", String::as_str)
     }
     /// The cell under `column` as a number.
     #[must_use]

@@ -33,8 +33,7 @@ pub fn fill(template: &str, line: Line) -> Option<String> {
             Some((column, other)) => (column, Some(other)),
             None => (name, None),
         };
-        let cell = derived(column, line)
-            .unwrap_or_else(|| line.text(column).trim_end_matches(".0").to_owned());
+        let cell = derived(column, line).unwrap_or_else(|| line.text(column).trim_end_matches(".0").to_owned());
         match other {
             None if cell.is_empty() => return None,
             Some(other) if cell.is_empty() => match other.strip_prefix('@') {
@@ -96,11 +95,7 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "sp" => matches!(line.text("sp"), "1" | "1.0" | "yes").to_string(),
         "wide" if line.text("ffn").is_empty() => (4 * line.count("hidden", 0)?).to_string(),
         "wide" => line.text("ffn").trim_end_matches(".0").to_owned(),
-        "id" => line
-            .text("model")
-            .to_ascii_lowercase()
-            .replace("llama3-", "llama-3.1-")
-            .replace(' ', "-"),
+        "id" => line.text("model").to_ascii_lowercase().replace("llama3-", "llama-3.1-").replace(' ', "-"),
         "gpu_id" => match line.text("gpu_type") {
             "H100" | "H100-80GB" | "h100_80gb" => "h100-sxm-80gb",
             "a100_40gb" => "a100-sxm-40gb",
@@ -147,9 +142,7 @@ fn derived(column: &str, line: Line) -> Option<String> {
             let said = line.text("seq").trim_start_matches("avg ");
             said.split(' ').next()?.to_owned()
         }
-        "tuned_batch" => {
-            (count("micro_batch", 1) * count("gpus", 1) * count("grad_accum", 1)).to_string()
-        }
+        "tuned_batch" => (count("micro_batch", 1) * count("gpus", 1) * count("grad_accum", 1)).to_string(),
         "titan" => titan(line).to_owned(),
         _ if column.starts_with("tuned_") => tuned(column.strip_prefix("tuned_")?, line)?,
         "first_word" => {
@@ -173,11 +166,7 @@ fn titan(line: Line) -> &'static str {
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
 /// overlap of the dispatch and recomputed modules, by model, GPU and release.
 fn recipe(line: Line) -> String {
-    let (model, gpu, source) = (
-        line.text("model"),
-        line.text("gpu_type"),
-        line.text("source"),
-    );
+    let (model, gpu, source) = (line.text("model"), line.text("gpu_type"), line.text("source"));
     let is = |name| model.contains(name);
     let early = source.contains("[25.");
     let fused = !early && !source.contains("[26.02") && !source.contains("[26.04");
@@ -218,8 +207,7 @@ mod tests {
     fn cells_fill_the_template_and_missing_ones_leave_the_line_out() {
         let table = Table::read("tp,pp,vpp,recompute\n4,2.0,3,\n,2,,full\n");
         let lines: Vec<_> = table.lines().collect();
-        let template =
-            "tp={tp}&pp={pp|1}&virtual_stages={chunks}&schedule={schedule}&recompute={recompute|}";
+        let template = "tp={tp}&pp={pp|1}&virtual_stages={chunks}&schedule={schedule}&recompute={recompute|}";
         let run = run(template, lines[0]).unwrap();
         assert_eq!((run.tp, run.pp, run.virtual_stages), (4, 2, 3));
         assert_eq!(run.recompute, crate::run::Recompute::None);

@@ -40,18 +40,9 @@ const MODELS: [(&str, &str); 25] = [
         "Qwen-1.8B",
         "model.base=llama-2-7b&model.layers=24&model.hidden=2048&model.ffn=5504&model.heads=16&model.kv_heads=16&model.vocab=151936&model.biases=qkv",
     ),
-    (
-        "Qwen-72B",
-        "model.base=llama-2-70b&model.kv_heads=64&model.ffn=24576&model.vocab=152064&model.biases=qkv",
-    ),
-    (
-        "Qwen-7B",
-        "model.base=llama-2-7b&model.vocab=151936&model.biases=qkv",
-    ),
-    (
-        "Qwen-14B",
-        "model.base=llama-2-13b&model.ffn=13696&model.vocab=152064&model.biases=qkv",
-    ),
+    ("Qwen-72B", "model.base=llama-2-70b&model.kv_heads=64&model.ffn=24576&model.vocab=152064&model.biases=qkv"),
+    ("Qwen-7B", "model.base=llama-2-7b&model.vocab=151936&model.biases=qkv"),
+    ("Qwen-14B", "model.base=llama-2-13b&model.ffn=13696&model.vocab=152064&model.biases=qkv"),
     (
         "Yi 34B",
         "model.base=llama-2-70b&model.layers=60&model.hidden=7168&model.ffn=20480&model.heads=56&model.vocab=64000",
@@ -133,8 +124,7 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         "recompute" => "full",
         "fsdp_zero"
             if several
-                && (parallel.to_ascii_lowercase().contains("fsdp")
-                    || line.text("notes").contains("cumulative")) =>
+                && (parallel.to_ascii_lowercase().contains("fsdp") || line.text("notes").contains("cumulative")) =>
         {
             "3"
         }
@@ -162,36 +152,12 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
 
 /// Rows of the fine-tuning table that are not computed: a part of their source, how many, and why.
 pub const LEFT_OUT: [(&str, usize, &str); 8] = [
-    (
-        "huggingface/peft@",
-        45,
-        "sequence lengths vary or are not printed; methods other than LoRA",
-    ),
-    (
-        "fms-acceleration",
-        19,
-        "Granite models with padded samples, or of a network that is not public",
-    ),
+    ("huggingface/peft@", 45, "sequence lengths vary or are not printed; methods other than LoRA"),
+    ("fms-acceleration", 19, "Granite models with padded samples, or of a network that is not public"),
     ("LLaMA-Factory", 18, "rules of thumb, not measured"),
-    (
-        "pytorch/ao",
-        11,
-        "sequence length not printed, or a vision model",
-    ),
-    (
-        "QwenLM",
-        9,
-        "sums over GPUs, or a network that is not named",
-    ),
-    (
-        "Megatron-Bridge",
-        9,
-        "micro-batch or recomputed modules not printed",
-    ),
+    ("pytorch/ao", 11, "sequence length not printed, or a vision model"),
+    ("QwenLM", 9, "sums over GPUs, or a network that is not named"),
+    ("Megatron-Bridge", 9, "micro-batch or recomputed modules not printed"),
     ("fsdp_qlora", 5, "GPUs without a preset here"),
-    (
-        "https:",
-        24,
-        "batch or lengths not printed, captions of pictures, capacities",
-    ),
+    ("https:", 24, "batch or lengths not printed, captions of pictures, capacities"),
 ];

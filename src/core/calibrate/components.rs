@@ -15,13 +15,8 @@ use crate::units::Bytes;
 /// How much larger a multiplier is made.
 const NUDGE: f64 = 1.02;
 /// Kinds of work inside the busy time.
-const BUSY: [Multiplier; 5] = [
-    Multiplier::Gemm,
-    Multiplier::Elementwise,
-    Multiplier::NodeLinks,
-    Multiplier::Network,
-    Multiplier::Host,
-];
+const BUSY: [Multiplier; 5] =
+    [Multiplier::Gemm, Multiplier::Elementwise, Multiplier::NodeLinks, Multiplier::Network, Multiplier::Host];
 
 /// Seconds of a step by kind of work, taken at the logarithms `at`.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,12 +59,7 @@ impl Components {
             let longer = (step.time_s - step.host_s).0;
             *part = (longer - busy) / (NUDGE - 1.0) / all;
         }
-        Ok(Self {
-            at: *at,
-            rest: busy / all - parts.iter().sum::<f64>(),
-            busy: parts,
-            floor: floor / all,
-        })
+        Ok(Self { at: *at, rest: busy / all - parts.iter().sum::<f64>(), busy: parts, floor: floor / all })
     }
 
     /// A second of `kind` and nothing else.
@@ -135,17 +125,9 @@ pub fn variance(slopes: &Vector, covariance: &crate::run::Matrix) -> f64 {
 
 /// The fullest rank of `run` by the shipped constants.
 pub(super) fn fullest(run: &Run) -> Result<StageMemory, Vec<Issue>> {
-    let plain = Run {
-        profile: Profile::default(),
-        measured_step_s: None,
-        ..run.clone()
-    };
+    let plain = Run { profile: Profile::default(), measured_step_s: None, ..run.clone() };
     let memory = evaluate(&plain)?.report.memory;
-    Ok(memory
-        .per_stage
-        .into_iter()
-        .nth(memory.peak_stage)
-        .unwrap_or_default())
+    Ok(memory.per_stage.into_iter().nth(memory.peak_stage).unwrap_or_default())
 }
 
 /// What PyTorch allocates at most in `run`.
@@ -159,10 +141,7 @@ mod tests {
 
     #[test]
     fn components_are_exact_where_they_were_taken_and_close_around_it() {
-        let run = Run {
-            loader_ns: Some(2.0),
-            ..Run::default()
-        };
+        let run = Run { loader_ns: Some(2.0), ..Run::default() };
         for at in [[0.0; MULTIPLIERS], [0.1, -0.2, 0.3, 0.2, -0.4, 0.1, 0.05]] {
             let components = Components::of(&run, &at).unwrap();
             let (log, slopes) = components.log_seconds(&at);
@@ -173,10 +152,7 @@ mod tests {
                 let mut near = at;
                 near[kind] += 0.1;
                 let exact = Components::exact_log(&run, &near).unwrap();
-                assert!(
-                    (components.log_seconds(&near).0 - exact).abs() < 5e-3,
-                    "{kind}"
-                );
+                assert!((components.log_seconds(&near).0 - exact).abs() < 5e-3, "{kind}");
             }
         }
     }

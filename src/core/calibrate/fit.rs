@@ -85,8 +85,7 @@ impl Fit {
         Profile {
             name: name.map(str::to_owned),
             spread: Some(thousandth(self.spread)),
-            memory: (memory.runs > 0)
-                .then(|| vec![thousandth(memory.overhead_gib), thousandth(memory.ratio)]),
+            memory: (memory.runs > 0).then(|| vec![thousandth(memory.overhead_gib), thousandth(memory.ratio)]),
             runs: Some(self.runs as u64).filter(|runs| *runs > 0),
             gpu: gpu.map(str::to_owned),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),

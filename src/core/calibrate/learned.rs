@@ -86,9 +86,7 @@ impl Standing {
 pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
     let lesson = |multiplier: Multiplier| {
         let at = multiplier as usize;
-        let shares = measured
-            .iter()
-            .map(|one| one.components.shares(&found.mean)[at]);
+        let shares = measured.iter().map(|one| one.components.shares(&found.mean)[at]);
         let share = shares.fold(0.0, f64::max);
         let tight = (1.0 - found.wide) * TIGHT[at].powi(2);
         let before = (tight + found.wide * WIDE[at].powi(2)).sqrt();
@@ -116,9 +114,8 @@ fn distance(one: &Measured, without: &Posterior) -> f64 {
 fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let mut all = vec![Agreement::Agrees; measured.len()];
     let far = |at: usize, without: &Posterior| distance(&measured[at], without).abs() > FAR;
-    let mut open: Vec<usize> = (0..measured.len())
-        .filter(|at| measured[*at].is_step && far(*at, &apart[*at]))
-        .collect();
+    let mut open: Vec<usize> =
+        (0..measured.len()).filter(|at| measured[*at].is_step && far(*at, &apart[*at])).collect();
     // The likelihood of the others: that of `evidence`, which leaves σ out.
     let without = |at: usize| apart[at].evidence + measured[at].sigma.ln();
     open.sort_by(|a, b| without(*b).total_cmp(&without(*a)));
@@ -160,9 +157,7 @@ pub(super) fn standings(
         let mut standing = Standing {
             observation: one.observation,
             measured_s: one.log_seconds.exp(),
-            before_s: before
-                .map_err(|issues| named(one.observation, issues))?
-                .exp(),
+            before_s: before.map_err(|issues| named(one.observation, issues))?.exp(),
             after_s: found.predict(&one.components).0.exp(),
             expected_s: without.predict(&one.components).0.exp(),
             off: distance(one, without),

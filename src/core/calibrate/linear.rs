@@ -15,11 +15,7 @@ impl Cholesky {
             for column in 0..=row {
                 let known: f64 = (0..column).map(|k| lower[row][k] * lower[column][k]).sum();
                 let rest = matrix[row][column] - known;
-                lower[row][column] = if row == column {
-                    rest.max(1e-12).sqrt()
-                } else {
-                    rest / lower[column][column]
-                };
+                lower[row][column] = if row == column { rest.max(1e-12).sqrt() } else { rest / lower[column][column] };
             }
         }
         Self(lower)

@@ -97,12 +97,7 @@ impl MemoryFit {
             let predicted = rank.allocated().gib();
             let own = gib(MemoryKind::Allocated);
             if let Some(measured) = own {
-                let mut of = Allocated {
-                    observation: index,
-                    measured,
-                    predicted,
-                    suspects: Vec::new(),
-                };
+                let mut of = Allocated { observation: index, measured, predicted, suspects: Vec::new() };
                 if of.is_wrong() {
                     of.suspects = suspects_of_memory(&observation.run, measured);
                     all.push(of);
@@ -112,8 +107,7 @@ impl MemoryFit {
                 all.push(of);
             }
             // Logits are not fragmented: they stand in what is held beside the blocks.
-            let held =
-                rank.total.gib() - fragments - process + own.map_or(0.0, |own| own - predicted);
+            let held = rank.total.gib() - fragments - process + own.map_or(0.0, |own| own - predicted);
             let reserved = gib(MemoryKind::Reserved);
             if let Some(reserved) = reserved
                 && blocks > 0.0

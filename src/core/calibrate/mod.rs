@@ -23,9 +23,7 @@ pub use memory::{Allocated, MemoryFit};
 pub use next::{Next, candidates, informed_by};
 pub use observation::{MemoryKind, Observation, Peak};
 pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
-pub use request::{
-    Calibrated, Calibration, Request, calibrate, disagreement, warning, wrong_layout,
-};
+pub use request::{Calibrated, Calibration, Request, calibrate, disagreement, warning, wrong_layout};
 pub use suspects::Suspect;
 
 /// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes, and what

@@ -74,22 +74,13 @@ pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
         let shrink = run.gpus.div_ceil(gpus.max(1)).next_power_of_two();
         let whole = run.gpus.is_multiple_of(shrink) && run.global_batch.is_multiple_of(shrink);
         if shrink > 1 && whole {
-            Run {
-                gpus: run.gpus / shrink,
-                global_batch: run.global_batch / shrink,
-                ..run
-            }
+            Run { gpus: run.gpus / shrink, global_batch: run.global_batch / shrink, ..run }
         } else {
             run
         }
     });
     for run in fitted.filter(|run| run.gpus <= gpus) {
-        let run = Run {
-            measured_step_s: None,
-            stage_layers: None,
-            mtp_stage: None,
-            ..run
-        };
+        let run = Run { measured_step_s: None, stage_layers: None, mtp_stage: None, ..run };
         let fits = || report(&run).is_ok_and(|report| report.memory.verdict != Verdict::Oom);
         if !all.contains(&run) && fits() {
             all.push(run);
@@ -109,9 +100,7 @@ fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
     let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
     let total = NOISE * NOISE + dot(&through, slopes);
     std::array::from_fn(|row| {
-        std::array::from_fn(|column| {
-            covariance[row][column] - through[row] * through[column] / total
-        })
+        std::array::from_fn(|column| covariance[row][column] - through[row] * through[column] / total)
     })
 }
 
@@ -125,10 +114,7 @@ pub(crate) fn next_runs(
     candidates: &[Run],
     count: usize,
 ) -> Vec<Next> {
-    let goals: Vec<Vector> = targets
-        .iter()
-        .filter_map(|run| slopes(run, found))
-        .collect();
+    let goals: Vec<Vector> = targets.iter().filter_map(|run| slopes(run, found)).collect();
     if goals.is_empty() {
         return Vec::new();
     }
@@ -148,14 +134,8 @@ pub(crate) fn next_runs(
                 let shares = goals.iter().map(|goal| goal[at] * goal[at]);
                 shares.sum::<f64>() * (found.covariance[at][at] - then[at][at])
             };
-            let teaches = Multiplier::ALL
-                .into_iter()
-                .max_by(|a, b| narrowed(*a).total_cmp(&narrowed(*b)))?;
-            Some(Next {
-                run: run.clone(),
-                sd: (now, mean_sd(&then)),
-                teaches,
-            })
+            let teaches = Multiplier::ALL.into_iter().max_by(|a, b| narrowed(*a).total_cmp(&narrowed(*b)))?;
+            Some(Next { run: run.clone(), sd: (now, mean_sd(&then)), teaches })
         })
         .filter(|next| next.sd.1 < next.sd.0 * 0.99)
         .collect();

@@ -19,11 +19,8 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// All of them, with the names that requests use.
-    pub const ALL: [(Self, &'static str); 3] = [
-        (Self::Allocated, "allocated"),
-        (Self::Reserved, "reserved"),
-        (Self::Device, "device"),
-    ];
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Allocated, "allocated"), (Self::Reserved, "reserved"), (Self::Device, "device")];
 }
 
 /// A measured peak.
@@ -59,24 +56,15 @@ impl Observation {
     /// A step of `run` that took `step_s`.
     #[must_use]
     pub fn step(name: &str, run: Run, step_s: f64) -> Self {
-        Self {
-            name: name.to_owned(),
-            run,
-            step_s: Some(step_s),
-            sigma: NOISE,
-            peaks: Vec::new(),
-            ratios: Vec::new(),
-        }
+        Self { name: name.to_owned(), run, step_s: Some(step_s), sigma: NOISE, peaks: Vec::new(), ratios: Vec::new() }
     }
 
     /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`, and `gemm_ratio`,
     /// `node_links_ratio`... of what was measured by itself.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut entries = vec![
-            ("name".to_owned(), Value::Text(self.name.clone())),
-            ("run".to_owned(), self.run.to_value()),
-        ];
+        let mut entries =
+            vec![("name".to_owned(), Value::Text(self.name.clone())), ("run".to_owned(), self.run.to_value())];
         let mut number = |key: String, value: f64| entries.push((key, Value::Number(value)));
         if let Some(seconds) = self.step_s {
             number("step_s".to_owned(), seconds);
@@ -98,22 +86,15 @@ impl Observation {
     pub fn from_value(object: &Value) -> Result<Self, Vec<Issue>> {
         let Value::Map(entries) = object else {
             let kind = object.kind();
-            let message = t!(
-                "an observation is an object with a run, this is {kind}",
-                kind
-            );
+            let message = t!("an observation is an object with a run, this is {kind}", kind);
             return Err(vec![Issue::error("", message)]);
         };
-        let mut observation = Self {
-            step_s: None,
-            ..Self::step("", Run::default(), 1.0)
-        };
+        let mut observation = Self { step_s: None, ..Self::step("", Run::default(), 1.0) };
         let mut issues = Vec::new();
         for (key, value) in entries {
             let peak = MemoryKind::ALL.iter().find(|(kind, _)| kind.key() == *key);
-            let ratio = key
-                .strip_suffix("_ratio")
-                .and_then(|name| Multiplier::ALL.into_iter().find(|kind| kind.key() == name));
+            let ratio =
+                key.strip_suffix("_ratio").and_then(|name| Multiplier::ALL.into_iter().find(|kind| kind.key() == name));
             if let Some(kind) = ratio {
                 match positive(key, value, 100.0) {
                     Ok(ratio) => observation.ratios.push((kind, ratio)),
@@ -128,12 +109,8 @@ impl Observation {
                     Ok(())
                 }
                 ("run", run, _) => Run::from_value(run).map(|run| observation.run = run),
-                ("step_s", number, _) => {
-                    positive(key, number, 1e7).map(|seconds| observation.step_s = Some(seconds))
-                }
-                ("sigma", number, _) => {
-                    positive(key, number, 2.0).map(|sigma| observation.sigma = sigma)
-                }
+                ("step_s", number, _) => positive(key, number, 1e7).map(|seconds| observation.step_s = Some(seconds)),
+                ("sigma", number, _) => positive(key, number, 2.0).map(|sigma| observation.sigma = sigma),
                 (_, number, Some((kind, _))) => positive(key, number, 1e5).map(|gib| {
                     observation.peaks.push(Peak { kind: *kind, gib });
                 }),
@@ -152,11 +129,7 @@ impl Observation {
             let message = "nothing measured: a step (step_s) or a peak of memory is needed";
             issues.push(Issue::error("step_s", message));
         }
-        if issues.is_empty() {
-            Ok(observation)
-        } else {
-            Err(issues)
-        }
+        if issues.is_empty() { Ok(observation) } else { Err(issues) }
     }
 }
 
@@ -181,10 +154,7 @@ fn positive(key: &str, value: &Value, most: f64) -> Result<f64, Vec<Issue>> {
     match value {
         Value::Number(number) if *number >= 1e-6 && *number <= most => Ok(*number),
         _ => {
-            let message = t!(
-                "needs a number over 0, at most {most}",
-                most = most.to_string()
-            );
+            let message = t!("needs a number over 0, at most {most}", most = most.to_string());
             Err(vec![Issue::error(key, message)])
         }
     }
@@ -196,14 +166,7 @@ pub(super) fn named(index: usize, issues: Vec<Issue>) -> Vec<Issue> {
         "" => format!("runs.{index}"),
         field => format!("runs.{index}.{field}"),
     };
-    issues
-        .into_iter()
-        .map(|issue| Issue {
-            field: field(&issue),
-            fix: None,
-            ..issue
-        })
-        .collect()
+    issues.into_iter().map(|issue| Issue { field: field(&issue), fix: None, ..issue }).collect()
 }
 
 #[cfg(test)]
@@ -213,18 +176,8 @@ mod tests {
     #[test]
     fn an_observation_comes_back_from_its_object() {
         let observation = Observation {
-            peaks: vec![Peak {
-                kind: MemoryKind::Reserved,
-                gib: 61.5,
-            }],
-            ..Observation::step(
-                "first",
-                Run {
-                    tp: 4,
-                    ..Run::default()
-                },
-                12.5,
-            )
+            peaks: vec![Peak { kind: MemoryKind::Reserved, gib: 61.5 }],
+            ..Observation::step("first", Run { tp: 4, ..Run::default() }, 12.5)
         };
         let read = Observation::from_value(&observation.to_value());
         assert_eq!(read, Ok(observation));

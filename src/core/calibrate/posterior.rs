@@ -62,8 +62,7 @@ pub fn posterior(data: &[Datum], start: &Vector, widths: &Vector) -> Posterior {
     let mut information = prior_information(widths);
     for iteration in 0..ITERATIONS {
         information = prior_information(widths);
-        let mut pull: Vector =
-            std::array::from_fn(|at| (start[at] - mean[at]) / widths[at].powi(2));
+        let mut pull: Vector = std::array::from_fn(|at| (start[at] - mean[at]) / widths[at].powi(2));
         for (datum, weight) in data.iter().zip(&mut weights) {
             let (log, slopes) = datum.components.log_seconds(&mean);
             let residual = datum.log_seconds - log;
@@ -88,13 +87,7 @@ pub fn posterior(data: &[Datum], start: &Vector, widths: &Vector) -> Posterior {
     }
     let decomposed = Cholesky::of(&information);
     let evidence = evidence(data, &mean, start, widths, &decomposed);
-    Posterior {
-        covariance: decomposed.inverse(),
-        mean,
-        evidence,
-        weights,
-        wide: 1.0,
-    }
+    Posterior { covariance: decomposed.inverse(), mean, evidence, weights, wide: 1.0 }
 }
 
 fn prior_information(widths: &Vector) -> Matrix {
@@ -107,13 +100,7 @@ fn prior_information(widths: &Vector) -> Matrix {
 
 /// Laplace's approximation of `ln ∫ Π t₄(r/σ) N(δ; start, T) dδ` around the mean, without what all priors share:
 /// `-Σ 5/2 ln(1 + r²/4σ²) - ½ dᵀ T⁻¹ d - ½ ln det T - ½ ln det V⁻¹`.
-fn evidence(
-    data: &[Datum],
-    mean: &Vector,
-    start: &Vector,
-    widths: &Vector,
-    information: &Cholesky,
-) -> f64 {
+fn evidence(data: &[Datum], mean: &Vector, start: &Vector, widths: &Vector, information: &Cholesky) -> f64 {
     let likelihood = data.iter().map(|datum| {
         let off = (datum.log_seconds - datum.components.log_seconds(mean).0) / datum.sigma;
         -2.5 * (1.0 + off * off / 4.0).ln()
@@ -132,8 +119,7 @@ pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
     let wide = posterior(data, start, &WIDE);
     let share = 1.0 / (1.0 + (tight.evidence - wide.evidence).exp());
     let parts = [(1.0 - share, &tight), (share, &wide)];
-    let mean: Vector =
-        std::array::from_fn(|at| parts.iter().map(|(share, of)| share * of.mean[at]).sum());
+    let mean: Vector = std::array::from_fn(|at| parts.iter().map(|(share, of)| share * of.mean[at]).sum());
     let mut covariance = [[0.0; MULTIPLIERS]; MULTIPLIERS];
     for (share, of) in parts {
         let away: Vector = std::array::from_fn(|at| of.mean[at] - mean[at]);
@@ -149,9 +135,7 @@ pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
         mean,
         covariance,
         evidence: tight.evidence.max(wide.evidence),
-        weights: weights
-            .map(|(tight, wide)| (1.0 - share) * tight + share * wide)
-            .collect(),
+        weights: weights.map(|(tight, wide)| (1.0 - share) * tight + share * wide).collect(),
         wide: share,
     }
 }
@@ -174,11 +158,7 @@ pub(super) struct Measured {
 impl Measured {
     /// As the fit takes it.
     pub fn datum(&self) -> Datum<'_> {
-        Datum {
-            components: &self.components,
-            log_seconds: self.log_seconds,
-            sigma: self.sigma,
-        }
+        Datum { components: &self.components, log_seconds: self.log_seconds, sigma: self.sigma }
     }
 }
 
@@ -200,11 +180,7 @@ mod tests {
         let components = Components::of(&Run::default(), &[0.0; 7]).unwrap();
         let (log, slopes) = components.log_seconds(&[0.0; 7]);
         let (z, sigma) = (1e-3, 0.07);
-        let datum = Datum {
-            components: &components,
-            log_seconds: log + z,
-            sigma,
-        };
+        let datum = Datum { components: &components, log_seconds: log + z, sigma };
         // The weight of an observation that agrees is 5/4.
         let noise = sigma * sigma * 0.8;
         let through: f64 = (0..7).map(|at| (WIDE[at] * slopes[at]).powi(2)).sum();
@@ -230,11 +206,7 @@ mod tests {
     fn one_outlier_among_six_hardly_moves_the_fit() {
         let components = Components::of(&Run::default(), &[0.0; 7]).unwrap();
         let log = components.log_seconds(&[0.0; 7]).0;
-        let datum = |z: f64| Datum {
-            components: &components,
-            log_seconds: log + z,
-            sigma: 0.07,
-        };
+        let datum = |z: f64| Datum { components: &components, log_seconds: log + z, sigma: 0.07 };
         let data: Vec<Datum> = [0.0, 0.01, -0.01, 0.02, 0.0, 0.4].map(datum).to_vec();
         let found = mixture(&data, &[0.0; 7]);
         assert!(found.predict(&components).0 - log < 0.04);

@@ -137,16 +137,10 @@ impl Request {
         let wrong = |field: &str, message: Message| vec![Issue::error(field, message)];
         let Value::Map(entries) = request else {
             let kind = request.kind();
-            return Err(wrong(
-                "",
-                t!("a request is an object of fields, this is {kind}", kind),
-            ));
+            return Err(wrong("", t!("a request is an object of fields, this is {kind}", kind)));
         };
         let known = ["runs", "name", "question", "gpus"];
-        if let Some((key, _)) = entries
-            .iter()
-            .find(|(key, _)| !known.contains(&key.as_str()))
-        {
+        if let Some((key, _)) = entries.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             let join = known.join(", ");
             return Err(wrong(key, t!("no such field; a request has {join}", join)));
         }
@@ -154,10 +148,7 @@ impl Request {
             return Err(wrong("runs", t!("needs a list of observations")));
         };
         if runs.is_empty() || runs.len() > MAX_RUNS {
-            return Err(wrong(
-                "runs",
-                t!("needs 1 to {MAX_RUNS} observations", MAX_RUNS),
-            ));
+            return Err(wrong("runs", t!("needs 1 to {MAX_RUNS} observations", MAX_RUNS)));
         }
         let mut observations = Vec::new();
         let mut issues = Vec::new();
@@ -184,17 +175,7 @@ impl Request {
             Some(Value::Number(gpus)) if *gpus >= 1.0 => crate::units::whole(*gpus),
             Some(_) => return Err(wrong("gpus", t!("needs a number of GPUs, 1 or more"))),
         };
-        if issues.is_empty() {
-            Ok(Self {
-                observations,
-                name,
-                question,
-                gpus,
-                plan: Vec::new(),
-            })
-        } else {
-            Err(issues)
-        }
+        if issues.is_empty() { Ok(Self { observations, name, question, gpus, plan: Vec::new() }) } else { Err(issues) }
     }
 
     /// The fit, and what follows from it.
@@ -205,23 +186,14 @@ impl Request {
         let fit = fit(&self.observations)?;
         let first = self.observations.first().map(|one| &one.run);
         let gpu = first.and_then(|run| run.gpu.base);
-        let profile = fit.profile(
-            Some(self.name.as_str()).filter(|name| !name.is_empty()),
-            gpu,
-        );
+        let profile = fit.profile(Some(self.name.as_str()).filter(|name| !name.is_empty()), gpu);
         let most = self.observations.iter().map(|one| one.run.gpus).max();
         let gpus = self.gpus.or(most).unwrap_or(1);
         let question = self.question.as_ref().or(first);
         let next = question.map_or_else(Vec::new, |question| {
             let tried = candidates(question, &self.plan, gpus);
             let known = fit.steps > 0;
-            next_runs(
-                &fit.posterior,
-                known,
-                std::slice::from_ref(question),
-                &tried,
-                NEXT,
-            )
+            next_runs(&fit.posterior, known, std::slice::from_ref(question), &tried, NEXT)
         });
         Ok(Calibrated { fit, profile, next })
     }
@@ -252,27 +224,16 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
 
 /// Says that runs disagree where it cannot be told which of them is wrong; `names` are those of the observations.
 #[must_use]
-pub fn disagreement(
-    standings: &[super::learned::Standing],
-    name: impl Fn(usize) -> String,
-) -> Option<Message> {
+pub fn disagreement(standings: &[super::learned::Standing], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear
         .map(|standing| {
             let percent = (standing.measured_s / standing.expected_s - 1.0) * 100.0;
             let name = verbatim(name(standing.observation));
-            let off = t!(
-                "{name} ({percent} %)",
-                name,
-                percent = format!("{percent:+.0}")
-            );
+            let off = t!("{name} ({percent} %)", name, percent = format!("{percent:+.0}"));
             match &standing.suspects[..] {
                 [] => off,
-                suspects => t!(
-                    "{run}, as with {change}",
-                    run = off,
-                    change = suspects[0].text()
-                ),
+                suspects => t!("{run}, as with {change}", run = off, change = suspects[0].text()),
             }
         })
         .collect();
@@ -289,15 +250,9 @@ pub fn disagreement(
 pub fn wrong_layout(of: &super::memory::Allocated) -> Message {
     let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
     let found = if of.measured > of.predicted {
-        t!(
-            "it allocated {percent} % more than this layout needs: a setting is not as stated",
-            percent
-        )
+        t!("it allocated {percent} % more than this layout needs: a setting is not as stated", percent)
     } else {
-        t!(
-            "it allocated {percent} % less than this layout needs: a setting is not as stated",
-            percent
-        )
+        t!("it allocated {percent} % less than this layout needs: a setting is not as stated", percent)
     };
     with_suspects(found, &of.suspects)
 }
@@ -321,18 +276,11 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
         let observation = request.observations.get(index);
         observation.map(|one| one.name.clone()).unwrap_or_default()
     };
-    let carrier = Run {
-        profile,
-        ..Run::default()
-    };
+    let carrier = Run { profile, ..Run::default() };
     let number = |value: f64| Value::Number(value);
     Ok(Calibration {
         errors: Vec::new(),
-        profile: carrier
-            .to_value()
-            .get("profile")
-            .cloned()
-            .unwrap_or_default(),
+        profile: carrier.to_value().get("profile").cloned().unwrap_or_default(),
         constants: fit
             .lessons
             .iter()
@@ -362,10 +310,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
         memory: (fit.memory.runs > 0).then(|| {
             Value::Map(vec![
                 ("overhead_gib".to_owned(), number(fit.memory.overhead_gib)),
-                (
-                    "reserved_over_allocated".to_owned(),
-                    number(fit.memory.ratio),
-                ),
+                ("reserved_over_allocated".to_owned(), number(fit.memory.ratio)),
             ])
         }),
         disagreement: disagreement(&fit.standings, name),

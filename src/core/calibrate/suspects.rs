@@ -41,8 +41,7 @@ fn switches(run: &Run) -> Vec<(&'static str, String)> {
         let others = values.iter().filter(|value| Some(*value) != now.as_ref());
         all.extend(others.map(|value| (key, value.clone())));
     };
-    let texts =
-        |values: &[&str]| -> Vec<String> { values.iter().map(ToString::to_string).collect() };
+    let texts = |values: &[&str]| -> Vec<String> { values.iter().map(ToString::to_string).collect() };
     add("recompute", &texts(&["none", "selective", "full"]));
     add("zero", &texts(&["0", "1", "2", "3"]));
     let (micro, global) = (run.micro_batch, run.global_batch);
@@ -52,15 +51,9 @@ fn switches(run: &Run) -> Vec<(&'static str, String)> {
     add("seq_len", &around(run.seq_len));
     add("sequence_parallel", &texts(&["true", "false"]));
     add("flash_attention", &texts(&["true", "false"]));
-    add(
-        "cross_entropy",
-        &texts(&["megatron", "megatron-fused", "te-fused"]),
-    );
+    add("cross_entropy", &texts(&["megatron", "megatron-fused", "te-fused"]));
     add("cuda_graphs", &texts(&["true", "false"]));
-    add(
-        "precision",
-        &texts(&["bf16", "bf16-fp32-grads", "te-fp8", "fp32"]),
-    );
+    add("precision", &texts(&["bf16", "bf16-fp32-grads", "te-fp8", "fp32"]));
     all
 }
 
@@ -71,32 +64,19 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
         .filter_map(|(key, value)| {
             let other = run.with_texts(&[(key, value.clone())])?;
             let ratio = figure(&other)? / measured;
-            ((ratio - 1.0).abs() < NEAR).then_some(Suspect {
-                key: key.to_owned(),
-                value,
-                ratio,
-            })
+            ((ratio - 1.0).abs() < NEAR).then_some(Suspect { key: key.to_owned(), value, ratio })
         })
         .collect();
-    sort_by(&mut found, |a, b| {
-        (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs())
-    });
+    sort_by(&mut found, |a, b| (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs()));
     found.truncate(MAX_NAMED);
     found
 }
 
 /// What would explain a step of `measured` seconds under what the other runs taught.
 pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> Vec<Suspect> {
-    let learned = Profile {
-        means: Some(others.mean.iter().map(|log| log.exp()).collect()),
-        ..Profile::default()
-    };
+    let learned = Profile { means: Some(others.mean.iter().map(|log| log.exp()).collect()), ..Profile::default() };
     nearest(run, measured, |run| {
-        let run = Run {
-            profile: learned.clone(),
-            measured_step_s: None,
-            ..run.clone()
-        };
+        let run = Run { profile: learned.clone(), measured_step_s: None, ..run.clone() };
         let report = evaluate(&run).ok()?.report;
         Some(report.step.time_s.0)
     })
@@ -104,7 +84,5 @@ pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> 
 
 /// What would explain `gib` of allocated memory.
 pub(super) fn suspects_of_memory(run: &Run, gib: f64) -> Vec<Suspect> {
-    nearest(run, gib, |run| {
-        Some(super::components::allocated(run).ok()?.gib())
-    })
+    nearest(run, gib, |run| Some(super::components::allocated(run).ok()?.gib()))
 }

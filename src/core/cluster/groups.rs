@@ -23,14 +23,7 @@ pub enum GroupKind {
 
 impl GroupKind {
     /// All of them, in the order of pictures and tables.
-    pub const ALL: [Self; 6] = [
-        Self::Tp,
-        Self::Cp,
-        Self::Dp,
-        Self::Ep,
-        Self::ExpertDp,
-        Self::Pp,
-    ];
+    pub const ALL: [Self; 6] = [Self::Tp, Self::Cp, Self::Dp, Self::Ep, Self::ExpertDp, Self::Pp];
     /// Short name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -98,17 +91,7 @@ impl Members {
 const MAX_RANKS: u64 = 1024;
 
 /// The columns of the table of ranks: the indices as a launch script or a log counts them.
-pub const RANK_COLUMNS: [&str; 9] = [
-    "rank",
-    "node",
-    "tp",
-    "cp",
-    "dp",
-    "pp",
-    "ep",
-    "etp",
-    "expert_dp",
-];
+pub const RANK_COLUMNS: [&str; 9] = ["rank", "node", "tp", "cp", "dp", "pp", "ep", "etp", "expert_dp"];
 
 impl Mesh {
     /// The group of `kind` that `rank` is in.
@@ -123,10 +106,7 @@ impl Mesh {
             GroupKind::Ep => (self.span(Axis::Ep), place.ep),
             GroupKind::ExpertDp => (self.expert_copies(), place.expert_dp),
         };
-        Members {
-            first: rank - span.offset(index),
-            span,
-        }
+        Members { first: rank - span.offset(index), span }
     }
     /// Whether a group of `kind` leaves its node; of many ranks the first are looked at.
     #[must_use]
@@ -139,17 +119,7 @@ impl Mesh {
     pub fn row_of(self, rank: u64) -> [u64; 9] {
         let place = self.place(rank);
         let (ep, etp) = (place.ep / self.etp, place.ep % self.etp);
-        [
-            rank,
-            place.node,
-            place.tp,
-            place.cp,
-            place.dp,
-            place.pp,
-            ep,
-            etp,
-            place.expert_dp,
-        ]
+        [rank, place.node, place.tp, place.cp, place.dp, place.pp, ep, etp, place.expert_dp]
     }
     /// Nodes in all; the last may be in part.
     #[must_use]
@@ -159,11 +129,7 @@ impl Mesh {
     /// Ranks from a stage to the next one of the same pipeline.
     #[must_use]
     pub fn stage_stride(self) -> u64 {
-        if self.pp == 1 {
-            self.ranks()
-        } else {
-            self.span(Axis::Pp).offset(1)
-        }
+        if self.pp == 1 { self.ranks() } else { self.span(Axis::Pp).offset(1) }
     }
 }
 
@@ -176,16 +142,7 @@ mod tests {
     /// at every second place. Numbering by hand: rank = tp + 2 dp + 16 pp.
     #[test]
     fn a_group_is_on_the_rails_of_its_places() {
-        let mesh = Mesh {
-            tp: 2,
-            cp: 1,
-            dp: 8,
-            pp: 4,
-            ep: 1,
-            etp: 1,
-            per_node: 8,
-            order: RankOrder::PpLast,
-        };
+        let mesh = Mesh { tp: 2, cp: 1, dp: 8, pp: 4, ep: 1, etp: 1, per_node: 8, order: RankOrder::PpLast };
         let rails = |mesh: Mesh, kind| -> Vec<usize> {
             let rails = mesh.members(kind, 21).rails(mesh.per_node);
             (0..rails.len()).filter(|rail| rails[*rail]).collect()
@@ -196,20 +153,11 @@ mod tests {
         // TP as wide as a node leaves each GPU one rail; a million ranks without TP are on all.
         let wide = Mesh { tp: 8, ..mesh };
         assert_eq!(rails(wide, GroupKind::Dp), [5]);
-        let long = Mesh {
-            tp: 1,
-            dp: 1 << 20,
-            ..mesh
-        };
+        let long = Mesh { tp: 1, dp: 1 << 20, ..mesh };
         assert_eq!(long.members(GroupKind::Dp, 0).rail_count(8), 8);
         // What is counted is what enumeration finds, for every group of every rank.
         for per_node in [4, 6, 8, 72] {
-            let mesh = Mesh {
-                per_node,
-                ep: 4,
-                cp: 3,
-                ..mesh
-            };
+            let mesh = Mesh { per_node, ep: 4, cp: 3, ..mesh };
             for (kind, rank) in GroupKind::ALL.into_iter().zip([0, 7, 50, 101, 150, 191]) {
                 let members = mesh.members(kind, rank);
                 let mut counted = vec![false; usize::try_from(per_node).unwrap()];

@@ -205,16 +205,7 @@ impl Mesh {
 mod tests {
     use super::*;
 
-    const MESH: Mesh = Mesh {
-        tp: 2,
-        cp: 1,
-        dp: 8,
-        pp: 4,
-        ep: 1,
-        etp: 1,
-        per_node: 8,
-        order: RankOrder::PpLast,
-    };
+    const MESH: Mesh = Mesh { tp: 2, cp: 1, dp: 8, pp: 4, ep: 1, etp: 1, per_node: 8, order: RankOrder::PpLast };
     const ORDERS: [RankOrder; 3] = [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp];
 
     #[test]
@@ -224,10 +215,7 @@ mod tests {
         assert_eq!(MESH.link(Axis::Pp), Link::Inter);
         let one_node = Mesh { dp: 1, ..MESH };
         assert_eq!(one_node.link(Axis::Pp), Link::Intra);
-        let pipeline_first = Mesh {
-            order: RankOrder::DpLast,
-            ..MESH
-        };
+        let pipeline_first = Mesh { order: RankOrder::DpLast, ..MESH };
         assert_eq!(pipeline_first.link(Axis::Pp), Link::Intra);
         assert_eq!(pipeline_first.shard_group(8).in_node, 1);
     }
@@ -238,22 +226,13 @@ mod tests {
         assert_eq!((dp.in_node, dp.nodes()), (4, 2));
         assert_eq!(MESH.group(Axis::Pp).in_node, 1);
         assert_eq!(MESH.group(Axis::Tp).nodes(), 1);
-        let nvl72 = Mesh {
-            per_node: 72,
-            ..MESH
-        };
+        let nvl72 = Mesh { per_node: 72, ..MESH };
         assert_eq!(nvl72.group(Axis::Pp).nodes(), 1);
     }
 
     fn meshes() -> impl Iterator<Item = Mesh> {
         ORDERS.into_iter().flat_map(|order| {
-            [(1, 1), (2, 1), (4, 1), (2, 2), (8, 2)].map(|(ep, etp)| Mesh {
-                cp: 2,
-                ep,
-                etp,
-                order,
-                ..MESH
-            })
+            [(1, 1), (2, 1), (4, 1), (2, 2), (8, 2)].map(|(ep, etp)| Mesh { cp: 2, ep, etp, order, ..MESH })
         })
     }
 
@@ -265,17 +244,9 @@ mod tests {
             let experts = |p: &Place| (p.ep, p.expert_dp, p.pp);
             for (at, place) in places.iter().enumerate() {
                 assert!(place.pp < mesh.pp && place.node == at as u64 / 8);
-                assert!(
-                    places[..at]
-                        .iter()
-                        .all(|other| dense(other) != dense(place))
-                );
+                assert!(places[..at].iter().all(|other| dense(other) != dense(place)));
                 if mesh.pipelines_agree() {
-                    assert!(
-                        places[..at]
-                            .iter()
-                            .all(|other| experts(other) != experts(place))
-                    );
+                    assert!(places[..at].iter().all(|other| experts(other) != experts(place)));
                 }
             }
         }
@@ -287,10 +258,7 @@ mod tests {
         for mesh in meshes() {
             for shard in [1, 2, 4, 8, 16] {
                 let (own, copies) = (mesh.shard_group(shard), mesh.replica_group(shard));
-                assert_eq!(
-                    (own.size, own.size * copies.size),
-                    (shard, mesh.cp * mesh.dp)
-                );
+                assert_eq!((own.size, own.size * copies.size), (shard, mesh.cp * mesh.dp));
                 assert!(own.in_node * copies.in_node <= mesh.per_node);
             }
         }

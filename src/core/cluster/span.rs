@@ -29,11 +29,7 @@ impl Group {
     /// The slowest wire in it.
     #[must_use]
     pub fn link(self) -> Link {
-        if self.nodes() > 1 {
-            Link::Inter
-        } else {
-            Link::Intra
-        }
+        if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }
 }
 
@@ -72,10 +68,7 @@ impl Span {
     #[must_use]
     pub fn group(self, per_node: u64) -> Group {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
-        Group {
-            size: self.size(),
-            in_node: near(self.inner) * near(self.outer),
-        }
+        Group { size: self.size(), in_node: near(self.inner) * near(self.outer) }
     }
     /// Which places of a node of `per_node` GPUs its members have, on any node, where the first is at `first`; of long rows
     /// the first members are looked at.
@@ -97,18 +90,11 @@ impl Span {
     /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
     pub(super) fn split(self, size: u64) -> (Self, Self) {
         let (inner, outer) = (self.inner, self.outer);
-        let near = if outer.0 == 1 {
-            size
-        } else {
-            gcd(size, inner.0)
-        };
+        let near = if outer.0 == 1 { size } else { gcd(size, inner.0) };
         let far = size / near.max(1);
         (
             Self::new((near, inner.1), (far, outer.1)),
-            Self::new(
-                (inner.0 / near.max(1), inner.1 * near),
-                ((outer.0 / far.max(1)).max(1), outer.1 * far),
-            ),
+            Self::new((inner.0 / near.max(1), inner.1 * near), ((outer.0 / far.max(1)).max(1), outer.1 * far)),
         )
     }
 }

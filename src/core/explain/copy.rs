@@ -29,12 +29,7 @@ impl Term {
             lines.push(format!("= {shown}"));
         }
         for part in &self.parts {
-            lines.push(format!(
-                "  {}: {}, {}",
-                part.symbol,
-                part.name,
-                part.shown(unit)
-            ));
+            lines.push(format!("  {}: {}, {}", part.symbol, part.name, part.shown(unit)));
         }
         if let Some((source, place)) = self.source {
             lines.push(format!("  Source: {}, {place}", source.title));
@@ -56,11 +51,7 @@ impl Term {
     }
 
     fn blocks(&self, unit: MemoryUnit, blocks: &mut Vec<String>) {
-        let symbol = if self.symbol.is_empty() {
-            "x"
-        } else {
-            self.symbol
-        };
+        let symbol = if self.symbol.is_empty() { "x" } else { self.symbol };
         let mut lines = Vec::new();
         let tree = self.formula().and_then(|formula| formula.tree());
         let mut left = format!("{} ", name(symbol));
@@ -70,22 +61,8 @@ impl Term {
                 let parts = self.parts.iter().filter(|part| part.symbol == name_of);
                 parts.map(|part| upright(&part.shown(unit))).collect()
             };
-            lines.push(format!(
-                "{left}&= {}",
-                Set {
-                    names: &symbols,
-                    values: false
-                }
-                .sum(tree)
-            ));
-            lines.push(format!(
-                "&= {}",
-                Set {
-                    names: &values,
-                    values: true
-                }
-                .sum(tree)
-            ));
+            lines.push(format!("{left}&= {}", Set { names: &symbols, values: false }.sum(tree)));
+            lines.push(format!("&= {}", Set { names: &values, values: true }.sum(tree)));
             left.clear();
         }
         lines.push(format!("{left}&= {}", upright(&self.shown(unit))));
@@ -124,11 +101,7 @@ impl Set<'_> {
                 if below.is_empty() {
                     return self.factors(&above);
                 }
-                format!(
-                    "\\frac{{{}}}{{{}}}",
-                    self.factors(&above),
-                    self.factors(&below)
-                )
+                format!("\\frac{{{}}}{{{}}}", self.factors(&above), self.factors(&below))
             }
             Expr::Total(name) if self.values => (self.names)(name).join(" + "),
             one => self.factor(one),
@@ -179,9 +152,7 @@ fn name(word: &str) -> String {
     match word.split_once('_') {
         Some((symbol, index)) => format!("{}_{{\\mathrm{{{index}}}}}", name(symbol)),
         None => match word.chars().next() {
-            Some(only) if word.chars().count() == 1 => {
-                greek(only).map_or_else(|| word.to_owned(), str::to_owned)
-            }
+            Some(only) if word.chars().count() == 1 => greek(only).map_or_else(|| word.to_owned(), str::to_owned),
             _ => format!("\\mathrm{{{word}}}"),
         },
     }
@@ -218,10 +189,8 @@ fn upright(value: &str) -> String {
             }
             _ if word.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(word),
             _ => {
-                let parts: Vec<_> = word
-                    .chars()
-                    .map(|c| greek(c).map_or_else(|| c.to_string(), |_| "\\mu ".to_owned()))
-                    .collect();
+                let parts: Vec<_> =
+                    word.chars().map(|c| greek(c).map_or_else(|| c.to_string(), |_| "\\mu ".to_owned())).collect();
                 out.push_str(&["\\mathrm{", &parts.concat(), "}"].concat());
             }
         }
@@ -254,14 +223,8 @@ mod tests {
     #[test]
     fn values_and_symbols_become_mathematics() {
         assert_eq!(upright("20.4 %"), "20.4\\ \\%");
-        assert_eq!(
-            upright("2.10e6 tokens"),
-            "2.10 \\times 10^{6}\\ \\mathrm{tokens}"
-        );
-        assert_eq!(
-            upright("12\u{202f}300 GB/s"),
-            "12\\,300\\ \\mathrm{GB}/\\mathrm{s}"
-        );
+        assert_eq!(upright("2.10e6 tokens"), "2.10 \\times 10^{6}\\ \\mathrm{tokens}");
+        assert_eq!(upright("12\u{202f}300 GB/s"), "12\\,300\\ \\mathrm{GB}/\\mathrm{s}");
         assert_eq!(upright("3.20 µs"), "3.20\\ \\mathrm{\\mu s}");
         assert_eq!(name("M_m"), "M_{\\mathrm{m}}");
         assert_eq!(name("φ"), "\\varphi ");
@@ -284,14 +247,8 @@ mod tests {
             ],
         );
         let text = term.text(MemoryUnit::Gib);
-        assert!(
-            text.contains("T = C + I\n  = 2.00 s + 1.00 s\n  = 3.00 s"),
-            "{text}"
-        );
-        assert!(
-            text.contains("C = F/(R n)\n  = 4.00 TFLOP / (1.00 TFLOP/s × 2)"),
-            "{text}"
-        );
+        assert!(text.contains("T = C + I\n  = 2.00 s + 1.00 s\n  = 3.00 s"), "{text}");
+        assert!(text.contains("C = F/(R n)\n  = 4.00 TFLOP / (1.00 TFLOP/s × 2)"), "{text}");
         assert!(text.contains("= 1.00 s, simulated"), "{text}");
         let latex = term.latex(MemoryUnit::Gib);
         assert_eq!(latex.matches("\\begin{aligned}").count(), 3);

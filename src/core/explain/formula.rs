@@ -88,10 +88,7 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
                 collect(one, found);
             }
         }
-        Expr::Power(base, power) => [base, power]
-            .map(|one| collect(one, found))
-            .into_iter()
-            .collect(),
+        Expr::Power(base, power) => [base, power].map(|one| collect(one, found)).into_iter().collect(),
         Expr::Pick(_, list) => list.iter().for_each(|one| collect(one, found)),
     }
 }
@@ -99,10 +96,7 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
 fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
     match expr {
         Expr::Number(text) => parse_number(text),
-        Expr::Symbol(name) => parts
-            .iter()
-            .find(|part| part.symbol == name)
-            .map(|part| part.value),
+        Expr::Symbol(name) => parts.iter().find(|part| part.symbol == name).map(|part| part.value),
         Expr::Total(name) => {
             let all = parts.iter().filter(|part| part.symbol == name);
             Some(all.map(|part| part.value).sum())
@@ -117,17 +111,10 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
         }),
         Expr::Power(base, power) => Some(value(base, parts)?.powf(value(power, parts)?)),
         Expr::Pick(which, list) => {
-            let values = list
-                .iter()
-                .map(|one| value(one, parts))
-                .collect::<Option<Vec<_>>>()?;
+            let values = list.iter().map(|one| value(one, parts)).collect::<Option<Vec<_>>>()?;
             let better = if *which == "min" { f64::min } else { f64::max };
             let picked = values.into_iter().reduce(better)?;
-            Some(if *which == "ceil" {
-                ceil(picked)
-            } else {
-                picked
-            })
+            Some(if *which == "ceil" { ceil(picked) } else { picked })
         }
     }
 }
@@ -163,11 +150,7 @@ impl Values<'_> {
                     factors.into_iter().map(|one| self.factor(one)).collect()
                 };
                 let (above, below) = (side(false).join(" × "), side(true));
-                let above = if above.is_empty() {
-                    "1".to_owned()
-                } else {
-                    above
-                };
+                let above = if above.is_empty() { "1".to_owned() } else { above };
                 match below.len() {
                     0 => above,
                     1 => format!("{above} / {}", below.concat()),
@@ -177,11 +160,7 @@ impl Values<'_> {
             Expr::Total(name) => {
                 let all = self.parts.iter().filter(|part| part.symbol == name);
                 let shown: Vec<_> = all.map(|part| part.shown(self.unit)).collect();
-                if shown.is_empty() {
-                    "0".to_owned()
-                } else {
-                    shown.join(" + ")
-                }
+                if shown.is_empty() { "0".to_owned() } else { shown.join(" + ") }
             }
             one => self.factor(one),
         }
@@ -205,11 +184,7 @@ impl Values<'_> {
             Expr::Total(name) => {
                 let several = self.parts.iter().filter(|part| part.symbol == name).count() > 1;
                 let inside = self.product(expr);
-                if several {
-                    format!("({inside})")
-                } else {
-                    inside
-                }
+                if several { format!("({inside})") } else { inside }
             }
             one => format!("({})", self.sum(one)),
         }
@@ -273,10 +248,7 @@ impl Reader<'_> {
         let mut list = vec![(false, self.power()?)];
         loop {
             let under = self.next_if('/');
-            let goes_on = self
-                .0
-                .peek()
-                .is_some_and(|c| is_word(*c) || matches!(c, '(' | 'Σ'));
+            let goes_on = self.0.peek().is_some_and(|c| is_word(*c) || matches!(c, '(' | 'Σ'));
             if !under && !goes_on {
                 break;
             }
@@ -392,11 +364,7 @@ mod tests {
         ] {
             let formula = Formula::new(text);
             assert_eq!(formula.value(&parts()), Some(worth), "{text}");
-            assert_eq!(
-                formula.with_values(&parts(), MemoryUnit::Gib),
-                shown,
-                "{text}"
-            );
+            assert_eq!(formula.with_values(&parts(), MemoryUnit::Gib), shown, "{text}");
         }
     }
 

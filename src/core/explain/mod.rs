@@ -12,8 +12,7 @@ pub use formula::{Formula, ceil};
 use crate::message::Message;
 use crate::source::Source;
 use crate::units::{
-    Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent,
-    show_seconds,
+    Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent, show_seconds,
 };
 
 /// What a [`Term`]'s value is measured in; decides how it is printed.
@@ -186,9 +185,7 @@ impl Term {
     /// The formula with every symbol replaced by its value: `2 × 4096 × 8`. Nothing where that would say nothing.
     #[must_use]
     pub fn with_values(&self, unit: MemoryUnit) -> String {
-        self.formula()
-            .map(|formula| formula.with_values(&self.parts, unit))
-            .unwrap_or_default()
+        self.formula().map(|formula| formula.with_values(&self.parts, unit)).unwrap_or_default()
     }
     /// The value as the page prints it: no unit that could be taken for a symbol or a symbol for a unit.
     #[must_use]
@@ -216,10 +213,7 @@ mod tests {
 
     #[test]
     fn values_take_the_place_of_whole_symbols() {
-        let book = [
-            Term::count("s", "tokens", 2),
-            Term::count("h", "hidden", 16),
-        ];
+        let book = [Term::count("s", "tokens", 2), Term::count("h", "hidden", 16)];
         let term = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s h", &book);
         assert_eq!(term.with_values(MemoryUnit::Gib), "2 × 2 × 16");
         assert_eq!(term.computed(), Some(64.0));

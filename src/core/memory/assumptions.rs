@@ -17,102 +17,54 @@ pub(crate) struct Assumption {
     holds: fn(&Scenario) -> bool,
 }
 
-const fn assume(
-    field: &'static str,
-    assumed: &'static str,
-    holds: fn(&Scenario) -> bool,
-) -> Assumption {
-    Assumption {
-        field,
-        assumed,
-        holds,
-    }
+const fn assume(field: &'static str, assumed: &'static str, holds: fn(&Scenario) -> bool) -> Assumption {
+    Assumption { field, assumed, holds }
 }
 
 fn default(scenario: &Scenario, key: &str) -> bool {
     field(key).is_none_or(|field| !field.is_changed(&scenario.run))
 }
 
-const DENSE: Assumption = assume("model.moe.experts", "a dense FFN", |s| {
-    s.model.moe.is_none()
-});
-const MULTI_HEAD: Assumption = assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
-    s.model.mla.is_none()
-});
-const NO_TOWER: Assumption = assume("model.vision.layers", "no vision tower", |s| {
-    s.model.vision.is_none()
-});
-const ALL_HEADS: Assumption = assume("model.kv_heads", "as many key-value heads as heads", |s| {
-    s.model.kv_heads == s.model.heads
-});
-const TWO_MATRICES: Assumption = assume("model.gated_ffn", "an FFN of two matrices", |s| {
-    !s.model.gated_ffn
-});
-const ONE_TOKEN: Assumption = assume("model.mtp_modules", "no multi-token prediction", |s| {
-    s.model.mtp_modules == 0
-});
+const DENSE: Assumption = assume("model.moe.experts", "a dense FFN", |s| s.model.moe.is_none());
+const MULTI_HEAD: Assumption = assume("model.mla.kv_lora_rank", "multi-head attention", |s| s.model.mla.is_none());
+const NO_TOWER: Assumption = assume("model.vision.layers", "no vision tower", |s| s.model.vision.is_none());
+const ALL_HEADS: Assumption =
+    assume("model.kv_heads", "as many key-value heads as heads", |s| s.model.kv_heads == s.model.heads);
+const TWO_MATRICES: Assumption = assume("model.gated_ffn", "an FFN of two matrices", |s| !s.model.gated_ffn);
+const ONE_TOKEN: Assumption = assume("model.mtp_modules", "no multi-token prediction", |s| s.model.mtp_modules == 0);
 const DROPOUT: Assumption = assume("model.dropout", "dropout masks", |s| s.model.dropout);
 
 /// A dense Llama: RMSNorm, SwiGLU, untied embeddings, no biases, no dropout.
 pub const LLAMA: &[Assumption] = &[
     DENSE,
-    assume("model.mla.kv_lora_rank", "grouped-query attention", |s| {
-        s.model.mla.is_none()
-    }),
+    assume("model.mla.kv_lora_rank", "grouped-query attention", |s| s.model.mla.is_none()),
     NO_TOWER,
     assume("model.gated_ffn", "a gated FFN", |s| s.model.gated_ffn),
     assume("model.norm", "RMSNorm", |s| s.model.norm == Norm::Rms),
-    assume("model.biases", "no biases", |s| {
-        s.model.biases == Biases::None
-    }),
+    assume("model.biases", "no biases", |s| s.model.biases == Biases::None),
     assume("model.dropout", "no dropout", |s| !s.model.dropout),
-    assume("model.tied_embeddings", "untied embeddings", |s| {
-        !s.model.tied_embeddings
-    }),
+    assume("model.tied_embeddings", "untied embeddings", |s| !s.model.tied_embeddings),
     ONE_TOKEN,
 ];
 
 /// What every published method counts in.
-const BF16: Assumption = assume("fp8_activations", "bf16 activations", |s| {
-    !s.run.fp8_activations && s.precision.recipe.is_none()
-});
+const BF16: Assumption =
+    assume("fp8_activations", "bf16 activations", |s| !s.run.fp8_activations && s.precision.recipe.is_none());
 
 /// Megatron's usual training: 1F1B, ZeRO-1, sequence parallelism, FlashAttention, Adam with fp32 gradients.
 pub const MEGATRON: &[Assumption] = &[
-    assume("sequence_parallel", "sequence parallelism", |s| {
-        s.layout.tp == 1 || s.run.sequence_parallel
-    }),
+    assume("sequence_parallel", "sequence parallelism", |s| s.layout.tp == 1 || s.run.sequence_parallel),
     assume("zero", "ZeRO-1", |s| s.zero.stage == 1),
-    assume("hsdp_shard", "shards over dp cp", |s| {
-        s.zero.shard == s.layout.dp * s.layout.cp
-    }),
-    assume("schedule", "1F1B without virtual stages", |s| {
-        s.run.schedule == Schedule::OneFOneB
-    }),
-    assume("precision", "bf16 with fp32 gradients", |s| {
-        default(s, "precision") && !s.run.precision.is_changed()
-    }),
+    assume("hsdp_shard", "shards over dp cp", |s| s.zero.shard == s.layout.dp * s.layout.cp),
+    assume("schedule", "1F1B without virtual stages", |s| s.run.schedule == Schedule::OneFOneB),
+    assume("precision", "bf16 with fp32 gradients", |s| default(s, "precision") && !s.run.precision.is_changed()),
     assume("optimizer", "Adam", |s| default(s, "optimizer")),
-    assume("recompute", "no recomputation", |s| {
-        s.run.recompute == Recompute::None
-    }),
-    assume("flash_attention", "FlashAttention", |s| {
-        s.run.runs_flash_attention()
-    }),
-    assume("microbatch_lengths", "equal micro-batches", |s| {
-        s.run.microbatch_lengths.is_none()
-    }),
-    assume("cross_entropy", "fp32 logits, 4 bytes each", |s| {
-        s.software.cross_entropy == CrossEntropy::Megatron
-    }),
-    assume(
-        "fused_swiglu",
-        "an unfused SwiGLU, 8 bytes per token and FFN channel",
-        |s| s.software.fused_swiglu,
-    ),
-    assume("dummy_wgrad", "no dummy weight gradients", |s| {
-        !s.software.dummy_wgrad
-    }),
+    assume("recompute", "no recomputation", |s| s.run.recompute == Recompute::None),
+    assume("flash_attention", "FlashAttention", |s| s.run.runs_flash_attention()),
+    assume("microbatch_lengths", "equal micro-batches", |s| s.run.microbatch_lengths.is_none()),
+    assume("cross_entropy", "fp32 logits, 4 bytes each", |s| s.software.cross_entropy == CrossEntropy::Megatron),
+    assume("fused_swiglu", "an unfused SwiGLU, 8 bytes per token and FFN channel", |s| s.software.fused_swiglu),
+    assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
     BF16,
 ];
 
@@ -123,9 +75,7 @@ pub(crate) const MULTI_HEAD_GPT: &[Assumption] = &[
     NO_TOWER,
     ALL_HEADS,
     TWO_MATRICES,
-    assume("model.ffn", "an FFN of four times the hidden size", |s| {
-        s.model.ffn == 4 * s.model.hidden
-    }),
+    assume("model.ffn", "an FFN of four times the hidden size", |s| s.model.ffn == 4 * s.model.hidden),
     DROPOUT,
     ONE_TOKEN,
 ];
@@ -137,27 +87,17 @@ pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
     ALL_HEADS,
     TWO_MATRICES,
     DROPOUT,
-    assume("model.tied_embeddings", "a head of its own", |s| {
-        !s.model.tied_embeddings
-    }),
+    assume("model.tied_embeddings", "a head of its own", |s| !s.model.tied_embeddings),
     ONE_TOKEN,
 ];
 
 /// What methods share that count the tensors of a layer and nothing beside them.
 pub(crate) const TENSORS_ONLY: &[Assumption] = &[
-    assume("microbatch_lengths", "equal micro-batches", |s| {
-        s.run.microbatch_lengths.is_none()
-    }),
-    assume("cross_entropy", "no logits", |s| {
-        s.software.cross_entropy == CrossEntropy::Megatron
-    }),
+    assume("microbatch_lengths", "equal micro-batches", |s| s.run.microbatch_lengths.is_none()),
+    assume("cross_entropy", "no logits", |s| s.software.cross_entropy == CrossEntropy::Megatron),
     assume("fused_swiglu", "no SwiGLU", |s| s.software.fused_swiglu),
-    assume("dummy_wgrad", "no dummy weight gradients", |s| {
-        !s.software.dummy_wgrad
-    }),
-    assume("hsdp_shard", "shards over all ranks", |s| {
-        s.run.hsdp_shard.is_none()
-    }),
+    assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
+    assume("hsdp_shard", "shards over all ranks", |s| s.run.hsdp_shard.is_none()),
     BF16,
 ];
 
@@ -166,9 +106,7 @@ pub(crate) const HE: &[Assumption] = &[
     assume("schedule", "one micro-batch in flight on every rank", |s| {
         s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB
     }),
-    assume("stage_layers", "equal stages", |s| {
-        s.run.stage_layers.is_none()
-    }),
+    assume("stage_layers", "equal stages", |s| s.run.stage_layers.is_none()),
     assume("recompute", "no recomputation, or all of it", |s| {
         matches!(s.run.recompute, Recompute::None | Recompute::Full)
     }),
@@ -176,39 +114,25 @@ pub(crate) const HE: &[Assumption] = &[
 
 /// The uneven-pipeline note: unsharded 16 bytes a parameter, FlashAttention, sequence parallelism, one micro-batch.
 pub(crate) const UNEVEN: &[Assumption] = &[
-    assume("sequence_parallel", "sequence parallelism", |s| {
-        s.layout.tp == 1 || s.run.sequence_parallel
-    }),
+    assume("sequence_parallel", "sequence parallelism", |s| s.layout.tp == 1 || s.run.sequence_parallel),
     assume("cp", "no context parallelism", |s| s.layout.cp == 1),
     assume("zero", "no sharding", |s| s.zero.stage == 0),
-    assume("schedule", "one micro-batch in flight", |s| {
-        s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB
-    }),
+    assume("schedule", "one micro-batch in flight", |s| s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB),
     assume("precision", "bf16 with 16-bit gradients", |s| {
         let bytes = s.precision;
         (bytes.weights, bytes.gradients(), bytes.master) == (2.0, 2.0, 4.0)
             && (bytes.moment1, bytes.moment2) == (4.0, 4.0)
     }),
     assume("optimizer", "Adam", |s| default(s, "optimizer")),
-    assume("recompute", "no recomputation", |s| {
-        s.run.recompute == Recompute::None
-    }),
-    assume("flash_attention", "FlashAttention", |s| {
-        s.run.runs_flash_attention()
-    }),
+    assume("recompute", "no recomputation", |s| s.run.recompute == Recompute::None),
+    assume("flash_attention", "FlashAttention", |s| s.run.runs_flash_attention()),
 ];
 
 /// The playbook: any ZeRO stage over dp, none, selective or full recomputation.
-pub(crate) const PLAYBOOK_METHOD: &[Assumption] = &[assume(
-    "recompute",
-    "none, selective or full recomputation",
-    |s| {
-        matches!(
-            s.run.recompute,
-            Recompute::None | Recompute::Selective | Recompute::Full
-        )
-    },
-)];
+pub(crate) const PLAYBOOK_METHOD: &[Assumption] =
+    &[assume("recompute", "none, selective or full recomputation", |s| {
+        matches!(s.run.recompute, Recompute::None | Recompute::Selective | Recompute::Full)
+    })];
 
 /// One warning for every field that the method named `method` ignores.
 pub fn ignored(scenario: &Scenario, method: &'static str, lists: &[&[Assumption]]) -> Vec<Issue> {

@@ -84,10 +84,7 @@ impl Chunk {
 /// order given.
 #[must_use]
 pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Change]) -> Curve {
-    let empty = RankLoad {
-        in_flight: vec![0.0; load.stages.len()],
-        ..load.clone()
-    };
+    let empty = RankLoad { in_flight: vec![0.0; load.stages.len()], ..load.clone() };
     let base = detailed::rank_memory(scenario, rank, &empty);
     let blocks = fragmentation(scenario) - 1.0;
     let mut chunks: Vec<Chunk> = load
@@ -100,11 +97,7 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
             alive: 0.0,
         })
         .collect();
-    let mut curve = Curve {
-        points: vec![point(Seconds::ZERO, &base, blocks, &chunks)],
-        peak: 0,
-        alive: Vec::new(),
-    };
+    let mut curve = Curve { points: vec![point(Seconds::ZERO, &base, blocks, &chunks)], peak: 0, alive: Vec::new() };
     let mut highest = curve.points[0].total().0;
     for change in changes {
         if let Some(chunk) = chunks.iter_mut().find(|chunk| chunk.stage == change.stage) {
@@ -114,11 +107,7 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
         if now.total().0 > highest {
             highest = now.total().0;
             curve.peak = curve.points.len();
-            curve.alive = chunks
-                .iter()
-                .filter(|chunk| chunk.alive > 0.0)
-                .map(alive)
-                .collect();
+            curve.alive = chunks.iter().filter(|chunk| chunk.alive > 0.0).map(alive).collect();
         }
         curve.points.push(now);
     }
@@ -126,18 +115,12 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
 }
 
 fn alive(chunk: &Chunk) -> Alive {
-    Alive {
-        stage: chunk.stage,
-        microbatches: chunk.alive,
-        bytes: chunk.bytes(),
-    }
+    Alive { stage: chunk.stage, microbatches: chunk.alive, bytes: chunk.bytes() }
 }
 
 fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> Point {
     let sum = |of: &dyn Fn(&Chunk) -> f64| -> f64 { chunks.iter().map(of).sum() };
-    let head = |of: fn(&Heads) -> f64| {
-        sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of))
-    };
+    let head = |of: fn(&Heads) -> f64| sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of));
     let activations = sum(&|chunk| chunk.alive * chunk.activations);
     let inputs = head(|head| head.inputs);
     let momentary = sum(&|chunk| chunk.alive.min(1.0) * chunk.heads.map_or(0.0, |h| h.momentary));
@@ -157,33 +140,17 @@ mod tests {
 
     /// Rank 3 of 1F1B: forward and backward in turn; rank 0 holds up to four.
     fn changes(alive: &[f64], stage: usize) -> Vec<Change> {
-        alive
-            .iter()
-            .enumerate()
-            .map(|(at, by)| Change {
-                time: Seconds(at as f64),
-                stage,
-                by: *by,
-            })
-            .collect()
+        alive.iter().enumerate().map(|(at, by)| Change { time: Seconds(at as f64), stage, by: *by }).collect()
     }
 
     #[test]
     fn the_highest_point_is_the_estimate_and_says_what_is_alive() {
         let scenario = Scenario::new(&Run::default()).unwrap();
-        for (rank, order) in [
-            (
-                0,
-                vec![1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
-            ),
-            (3, vec![1.0, -1.0, 1.0, -1.0]),
-        ] {
+        for (rank, order) in
+            [(0, vec![1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0]), (3, vec![1.0, -1.0, 1.0, -1.0])]
+        {
             let most = (4 - rank) as f64;
-            let load = RankLoad {
-                stages: vec![rank],
-                in_flight: vec![most],
-                weight_versions: 1,
-            };
+            let load = RankLoad { stages: vec![rank], in_flight: vec![most], weight_versions: 1 };
             let curve = curve(&scenario, rank, &load, &changes(&order, rank));
             let estimate = detailed::rank_memory(&scenario, rank, &load);
             let peak = curve.points[curve.peak].total().0;

@@ -46,14 +46,8 @@ pub enum Component {
 
 impl Component {
     /// All of them, in the order of the bars.
-    pub const ALL: [Self; 6] = [
-        Self::Weights,
-        Self::Gradients,
-        Self::Optimizer,
-        Self::Activations,
-        Self::Buffers,
-        Self::Overhead,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Buffers, Self::Overhead];
 
     /// Its name on the page.
     #[must_use]
@@ -102,12 +96,7 @@ impl Item {
     /// `bytes` of `component` that are called `name` and are held.
     #[must_use]
     pub fn held(component: Component, name: &'static str, bytes: f64) -> Self {
-        Self {
-            component,
-            name,
-            bytes: Bytes(bytes),
-            nature: Nature::Held,
-        }
+        Self { component, name, bytes: Bytes(bytes), nature: Nature::Held }
     }
 }
 
@@ -159,20 +148,12 @@ impl StageMemory {
     /// A rank of which nothing is counted yet.
     #[must_use]
     pub fn empty(stage: usize, in_flight: f64) -> Self {
-        Self {
-            stage,
-            in_flight,
-            items: Vec::with_capacity(ITEMS),
-            ..Self::default()
-        }
+        Self { stage, in_flight, items: Vec::with_capacity(ITEMS), ..Self::default() }
     }
     /// Counts `item` in its component, joined to one of its name.
     pub fn add(&mut self, item: Item) {
         *self.component_mut(item.component) += item.bytes;
-        let known = self
-            .items
-            .iter_mut()
-            .find(|known| known.component == item.component && known.name == item.name);
+        let known = self.items.iter_mut().find(|known| known.component == item.component && known.name == item.name);
         match known {
             Some(known) => known.bytes += item.bytes,
             None if item.bytes == Bytes::ZERO => {}
@@ -244,12 +225,7 @@ impl Estimate {
         need: impl Fn(Bytes) -> Need,
         warnings: Vec<Issue>,
     ) -> Self {
-        Self {
-            need: need(fullest(&per_stage).1),
-            per_stage,
-            capacity,
-            warnings,
-        }
+        Self { need: need(fullest(&per_stage).1), per_stage, capacity, warnings }
     }
 
     /// The fullest rank; the first of equals.
@@ -266,11 +242,10 @@ impl Estimate {
 }
 
 fn fullest(ranks: &[StageMemory]) -> (usize, Bytes) {
-    ranks.iter().fold((0, Bytes::ZERO), |(stage, peak), rank| {
-        if rank.total.0 > peak.0 {
-            (rank.stage, rank.total)
-        } else {
-            (stage, peak)
-        }
-    })
+    ranks.iter().fold(
+        (0, Bytes::ZERO),
+        |(stage, peak), rank| {
+            if rank.total.0 > peak.0 { (rank.stage, rank.total) } else { (stage, peak) }
+        },
+    )
 }

@@ -6,9 +6,7 @@
 //! blocks. Source: DeepSpeed `stage_1_and_2.py`, `stage3.py` (`estimate_zero...`), Megatron-LM `optimizer/cpu_offloading`,
 //! PyTorch PR 120256, torchao `optim/cpu_offload.py`.
 
-use super::detailed::{
-    Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights,
-};
+use super::detailed::{Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights};
 use super::estimate::RankLoad;
 use super::verdict::Verdict;
 use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
@@ -45,12 +43,7 @@ pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let own = |part: &Holding| {
         let sharded = scenario.zero.stage >= 1;
-        part.elements
-            / if sharded {
-                shards(scenario, part.kind)
-            } else {
-                1.0
-            }
+        part.elements / if sharded { shards(scenario, part.kind) } else { 1.0 }
     };
     parts.iter().filter(|part| part.trained).map(own).sum()
 }
@@ -73,9 +66,7 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
         None => 0.0,
     };
     match offload.framework {
-        OffloadFramework::DeepSpeed => {
-            (optimizer * p * (4.0 + 4.0 + moments) + parameters) * DEEPSPEED_BUFFERS
-        }
+        OffloadFramework::DeepSpeed => (optimizer * p * (4.0 + 4.0 + moments) + parameters) * DEEPSPEED_BUFFERS,
         OffloadFramework::Megatron => optimizer * p * (4.0 + 4.0 + moments),
         // The stored parameter is the master.
         OffloadFramework::Fsdp2 => p * (2.0 * bytes.weights + moments) + frozen(scenario, load),
@@ -94,16 +85,10 @@ pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<Host
     let gpus = layout.per_node.min(layout.gpus) as f64;
     let most = |of: &dyn Fn(&RankLoad) -> f64| loads.iter().map(of).fold(0.0, f64::max);
     let of = |load: &RankLoad| offload.map_or(0.0, |offload| states(scenario, load, offload));
-    let pages = if paged {
-        gpus * Precision::EIGHT_BIT
-    } else {
-        0.0
-    };
+    let pages = if paged { gpus * Precision::EIGHT_BIT } else { 0.0 };
     let pages = pages * most(&|load| updated(scenario, load));
     let all = gpus * most(&of);
-    let on_disk = |offload: &Offload| {
-        [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme))
-    };
+    let on_disk = |offload: &Offload| [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme));
     let disk = offload.is_some_and(on_disk);
     let states = gpus * away.0 + pages + if disk { 0.0 } else { all };
     let activations = match offload.and_then(|offload| offload.activations) {

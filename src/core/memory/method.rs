@@ -32,9 +32,7 @@ pub trait MemoryMethod: Sync {
     /// All ranks.
     fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
         let ranks = loads.iter().enumerate();
-        ranks
-            .map(|(rank, load)| self.rank(scenario, rank, load))
-            .collect()
+        ranks.map(|(rank, load)| self.rank(scenario, rank, load)).collect()
     }
 
     /// All ranks, and whether the fullest fits.

@@ -63,12 +63,7 @@ fn drops(module: Module, role: Role) -> bool {
 /// and the layer's input. Source: torchtitan `activation_checkpoint.py`.
 fn every_second(role: Role) -> f64 {
     match role {
-        Role::LayerInput
-        | Role::Query
-        | Role::Core
-        | Role::Context
-        | Role::Latent
-        | Role::State => 1.0,
+        Role::LayerInput | Role::Query | Role::Core | Role::Context | Role::Latent | Role::State => 1.0,
         Role::KeyValue | Role::DenseUp | Role::Routed | Role::RoutedUp | Role::Shared => 0.5,
         _ => 0.0,
     }
@@ -102,10 +97,7 @@ mod tests {
     /// Bytes that a micro-batch of the first stage no longer keeps on one GPU.
     fn saved(run: &Run, recompute: Recompute) -> Bytes {
         let bytes = |recompute| {
-            let run = Run {
-                recompute,
-                ..run.clone()
-            };
+            let run = Run { recompute, ..run.clone() };
             chunk_activation_bytes(&Scenario::new(&run).unwrap(), 0)
         };
         bytes(Recompute::None) - bytes(recompute)
@@ -114,12 +106,7 @@ mod tests {
     /// A Llama-8B layer at 8192 tokens keeps 1.0635 GiB, under full recomputation its input, 2 s b h = 64 MiB.
     #[test]
     fn full_recomputation_keeps_the_input_of_every_layer() {
-        let run = Run {
-            tp: 1,
-            pp: 1,
-            gpus: 8,
-            ..Run::default()
-        };
+        let run = Run { tp: 1, pp: 1, gpus: 8, ..Run::default() };
         let full = saved(&run, Recompute::Full);
         assert!((full.gib() - 32.0 * (1.0635 - 0.0625)).abs() < 0.01);
     }
@@ -148,13 +135,7 @@ mod tests {
     /// layer. Megatron-LM: `--recompute-granularity selective` means that module where none is named.
     #[test]
     fn selective_recomputation_is_the_module_core_attn_and_drops_the_statistics() {
-        let mut run = Run {
-            gpus: 8,
-            tp: 2,
-            pp: 1,
-            seq_len: 4096,
-            ..Run::default()
-        };
+        let mut run = Run { gpus: 8, tp: 2, pp: 1, seq_len: 4096, ..Run::default() };
         (run.model.parts.layers, run.model.parts.heads) = (Some(27), Some(16));
         (run.model.parts.kv_heads, run.model.parts.head_dim) = (Some(16), Some(128));
         let module = Recompute::Modules(vec![Module::CoreAttn]);
@@ -162,10 +143,7 @@ mod tests {
         assert!((dropped - (36.618 - 36.614)).abs() < 0.0006, "{dropped}");
         for flash_attention in [true, false] {
             run.flash_attention = Some(flash_attention);
-            assert_eq!(
-                saved(&run, Recompute::Selective),
-                saved(&run, module.clone())
-            );
+            assert_eq!(saved(&run, Recompute::Selective), saved(&run, module.clone()));
         }
     }
 
@@ -173,12 +151,7 @@ mod tests {
     /// projections, gate, up and down write. 7 of 34 `T h` of Llama-8B go.
     #[test]
     fn between_products_norms_and_the_activation_function_go() {
-        let run = Run {
-            tp: 1,
-            pp: 1,
-            gpus: 8,
-            ..Run::default()
-        };
+        let run = Run { tp: 1, pp: 1, gpus: 8, ..Run::default() };
         let (h, f, k_a) = (4096.0, 14336.0, 0.25);
         let all = 12.0 + 4.0 * k_a + 6.0 * f / h;
         let kept = 10.0 + 4.0 * k_a + 4.0 * f / h;

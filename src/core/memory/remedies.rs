@@ -84,21 +84,15 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
         put(&mut next);
         if next != now {
             now = next;
-            steps.push(Step {
-                label,
-                run: now.clone(),
-            });
+            steps.push(Step { label, run: now.clone() });
         }
     };
     back("ZeRO as it was: shards of the states", &|next| {
         next.zero = run.zero;
     });
-    back(
-        "the optimizer as it was: its states come with the first step",
-        &|next| {
-            next.optimizer = run.optimizer;
-        },
-    );
+    back("the optimizer as it was: its states come with the first step", &|next| {
+        next.optimizer = run.optimizer;
+    });
     back("the sequence as it was: activations and logits", &|next| {
         next.seq_len = run.seq_len;
         next.microbatch_lengths.clone_from(&run.microbatch_lengths);
@@ -129,13 +123,8 @@ pub enum Gap {
 
 impl Gap {
     /// All of them, in the order to look.
-    pub const ALL: [Self; 5] = [
-        Self::Communicators,
-        Self::Fragmentation,
-        Self::LateStates,
-        Self::UnevenExperts,
-        Self::OtherBuffers,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Communicators, Self::Fragmentation, Self::LateStates, Self::UnevenExperts, Self::OtherBuffers];
 
     /// What is known of it.
     #[must_use]
@@ -166,10 +155,7 @@ mod tests {
 
     #[test]
     fn narrowing_starts_small_and_ends_at_the_run() {
-        let run = Run {
-            micro_batch: 2,
-            ..Run::default()
-        };
+        let run = Run { micro_batch: 2, ..Run::default() };
         let steps = narrowing(&run);
         assert_eq!(steps.len(), 6);
         assert_eq!(steps.first().map(|step| step.run.seq_len), Some(128));

@@ -13,13 +13,11 @@ use serde::{Deserialize, Serialize};
 
 /// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
 /// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
-pub static FRAGMENTATION: Cited<f64> =
-    Cited::fitted(1.135, &FUJII_2024, "fitted on tables 3 and 4");
+pub static FRAGMENTATION: Cited<f64> = Cited::fitted(1.135, &FUJII_2024, "fitted on tables 3 and 4");
 
 /// CUDA context, kernels, library workspaces and the communicators every run has, κ; as much again for each dimension
 /// that exchanges activations inside a layer by send and receive or all-to-all: context and expert parallelism.
-pub static PROCESS: Cited<Bytes> =
-    Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
+pub static PROCESS: Cited<Bytes> = Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
@@ -51,11 +49,7 @@ impl Need {
     /// The calibrated range around an estimate that counts what a process needs beyond its tensors.
     #[must_use]
     pub fn calibrated(likely: Bytes) -> Self {
-        Self {
-            low: likely / (1.0 + HALF_BAND.value),
-            likely,
-            high: likely / (1.0 - HALF_BAND.value),
-        }
+        Self { low: likely / (1.0 + HALF_BAND.value), likely, high: likely / (1.0 - HALF_BAND.value) }
     }
 
     /// The same around `allocated` bytes of tensors.

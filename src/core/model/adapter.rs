@@ -55,13 +55,7 @@ impl Linear {
             Target::Output | Target::Down => Side::Row,
             _ => Side::Column,
         };
-        Self {
-            target,
-            input,
-            output,
-            side,
-            experts: None,
-        }
+        Self { target, input, output, side, experts: None }
     }
 
     /// Its elements, of one expert where experts have one each.
@@ -95,16 +89,9 @@ pub fn linears(model: &Architecture, kind: LayerKind) -> Vec<Linear> {
     }
     if let Some(moe) = model.moe.filter(|_| kind.ffn.is_routed()) {
         let each = ffn(model, moe.input(model.hidden), moe.expert_ffn);
-        list.extend(each.into_iter().map(|linear| Linear {
-            experts: Some(moe.experts),
-            ..linear
-        }));
+        list.extend(each.into_iter().map(|linear| Linear { experts: Some(moe.experts), ..linear }));
         if moe.shared_experts > 0 {
-            list.extend(ffn(
-                model,
-                model.hidden,
-                moe.shared_experts * moe.expert_ffn,
-            ));
+            list.extend(ffn(model, model.hidden, moe.shared_experts * moe.expert_ffn));
         }
     }
     list
@@ -118,10 +105,7 @@ fn mixer(model: &Architecture, mixer: Mixer) -> Vec<Linear> {
                 return Vec::new();
             };
             let (key, kv) = (heads.key_value * heads.qk, heads.projected_kv());
-            let mut list = vec![
-                Linear::new(Target::Query, h, heads.queries()),
-                Linear::new(Target::Key, h, key),
-            ];
+            let mut list = vec![Linear::new(Target::Query, h, heads.queries()), Linear::new(Target::Key, h, key)];
             // Where keys serve as values, one projection makes both.
             if kv > key {
                 list.push(Linear::new(Target::Value, h, kv - key));
@@ -137,10 +121,7 @@ fn mixer(model: &Architecture, mixer: Mixer) -> Vec<Linear> {
             let query = a * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
             let mut list = match q {
                 0 => vec![Linear::new(Target::Query, h, query)],
-                _ => vec![
-                    Linear::new(Target::Query, h, q),
-                    Linear::new(Target::Query, q, query),
-                ],
+                _ => vec![Linear::new(Target::Query, h, q), Linear::new(Target::Query, q, query)],
             };
             let up = a * (mla.qk_nope_head_dim + mla.v_head_dim);
             list.extend([
@@ -174,9 +155,7 @@ mod tests {
         let model = Architecture::llama(28, 3072, 8192, 24, 8, 128_256);
         let of = |rank, targets: &[Target]| -> f64 {
             let list = linears(&model, model.kind(0));
-            let beside = list
-                .iter()
-                .filter(|linear| targets.contains(&linear.target));
+            let beside = list.iter().filter(|linear| targets.contains(&linear.target));
             28.0 * beside.map(|one| one.adapter(rank, false, 1)).sum::<f64>()
         };
         let ffn = [Target::Gate, Target::Up, Target::Down];
@@ -190,11 +169,7 @@ mod tests {
         let (h, f, kv, r) = (4096, 14336, 1024, 16);
         let model = Architecture::llama(32, h, f, 32, 8, 128_256);
         let list = linears(&model, model.kind(0));
-        let sum = |magnitudes| {
-            list.iter()
-                .map(|one| one.adapter(r, magnitudes, 1))
-                .sum::<f64>()
-        };
+        let sum = |magnitudes| list.iter().map(|one| one.adapter(r, magnitudes, 1)).sum::<f64>();
         let lora = r * (4 * h + 2 * (h + kv) + 3 * (h + f));
         assert_eq!(sum(false), lora as f64);
         assert_eq!(sum(true), (lora + 3 * h + 2 * kv + 2 * f) as f64);

@@ -59,25 +59,12 @@ impl Moe {
     /// Experts in every layer, none shared, that a token may take from anywhere.
     #[must_use]
     pub const fn new(experts: u64, top_k: u64, expert_ffn: u64) -> Self {
-        Self {
-            experts,
-            top_k,
-            expert_ffn,
-            shared_experts: 0,
-            dense_layers: 0,
-            groups: 1,
-            top_groups: 1,
-            latent: 0,
-        }
+        Self { experts, top_k, expert_ffn, shared_experts: 0, dense_layers: 0, groups: 1, top_groups: 1, latent: 0 }
     }
     /// Width of what enters a routed expert: the latent one, or the hidden size.
     #[must_use]
     pub const fn input(&self, hidden: u64) -> u64 {
-        if self.latent == 0 {
-            hidden
-        } else {
-            self.latent
-        }
+        if self.latent == 0 { hidden } else { self.latent }
     }
 }
 
@@ -197,14 +184,7 @@ pub struct Architecture {
 impl Architecture {
     /// A dense Llama-style model (RMSNorm, SwiGLU, no biases, untied embeddings); the shapes that differ are given.
     #[must_use]
-    pub const fn llama(
-        layers: u64,
-        hidden: u64,
-        ffn: u64,
-        heads: u64,
-        kv_heads: u64,
-        vocab: u64,
-    ) -> Self {
+    pub const fn llama(layers: u64, hidden: u64, ffn: u64, heads: u64, kv_heads: u64, vocab: u64) -> Self {
         Self {
             layers,
             hidden,
@@ -271,11 +251,7 @@ impl Architecture {
     /// Latent attention makes as many of them as of queries.
     #[must_use]
     pub(crate) fn key_value_ranks(&self, tp: u64) -> [u64; 2] {
-        let first = if self.mla.is_some() {
-            self.heads
-        } else {
-            self.kv_heads
-        };
+        let first = if self.mla.is_some() { self.heads } else { self.kv_heads };
         let second = self.second.map_or(first, |second| second.kv_heads);
         [first, second].map(|heads| tp.min(heads).max(1))
     }

@@ -36,12 +36,7 @@ impl Convention {
 /// The model as nanotron takes it: gated FFNs and heads of `h/a` only.
 #[must_use]
 pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
-    Architecture {
-        head_dim: model.hidden / model.heads,
-        gated_ffn: true,
-        mtp_modules: 0,
-        ..*model
-    }
+    Architecture { head_dim: model.hidden / model.heads, gated_ffn: true, mtp_modules: 0, ..*model }
 }
 
 /// All of them.
@@ -88,26 +83,15 @@ pub static CONVENTIONS: [Convention; 4] = [
 #[must_use]
 pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
     let all = model.elements().active() - model.vision_tower().total();
-    let head = if model.tied_embeddings {
-        model.head().total()
-    } else {
-        0
-    };
+    let head = if model.tied_embeddings { model.head().total() } else { 0 };
     (all, model.embedding().total() - head)
 }
 
 /// `3 (Σ layers + 2 h v)` with half of causal attention, windows or not, and multi-token prediction; the router is not
 /// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
-    let model = &Architecture {
-        window: seq,
-        chunk: seq,
-        ..*model
-    };
-    whole(model, |kind| {
-        layer_forward_flops(model, kind, seq, AttentionCount::Causal)
-            - router_flops(model, kind.ffn)
-    })
+    let model = &Architecture { window: seq, chunk: seq, ..*model };
+    whole(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal) - router_flops(model, kind.ffn))
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.
@@ -119,9 +103,7 @@ fn torchtitan(model: &Architecture, seq: u64) -> f64 {
 /// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
 fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
-    whole(&gated, |kind| {
-        layer_forward_flops(&gated, kind, seq, AttentionCount::Full)
-    })
+    whole(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full))
 }
 
 /// `6 N + 12 L H Q T`, N: all parameters.

@@ -10,10 +10,7 @@ use super::pattern::{Ffn, LayerKind, Mixer};
 pub fn layer_elements(model: &Architecture, kind: LayerKind) -> LayerElements {
     mixer(model, kind.mixer)
         .plus(ffn(model, kind.ffn))
-        .plus(LayerElements {
-            replicated: norms(model, kind),
-            ..LayerElements::default()
-        })
+        .plus(LayerElements { replicated: norms(model, kind), ..LayerElements::default() })
 }
 
 /// Elements of one normalisation over `width` channels.
@@ -40,14 +37,12 @@ fn norms(model: &Architecture, kind: LayerKind) -> u64 {
 fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
     match mixer {
         Mixer::None => None,
-        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model
-            .attention_heads(mixer)
-            .map(|heads| attention(model, heads, mixer == Mixer::Second)),
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
+            model.attention_heads(mixer).map(|heads| attention(model, heads, mixer == Mixer::Second))
+        }
         Mixer::Latent => model.mla.map(|mla| latent(model, mla)),
         Mixer::Sparse => model.mla.map(|mla| {
-            let selects = model
-                .indexer
-                .map(|own| indexer(model, own, mla.q_lora_rank));
+            let selects = model.indexer.map(|own| indexer(model, own, mla.q_lora_rank));
             latent(model, mla).plus(selects.unwrap_or_default())
         }),
         Mixer::DeltaNet => model.delta_net.map(|own| delta_net(model, own)),
@@ -60,11 +55,7 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
 
 /// Gate of the attention output, as wide as itself: `h a e_v`.
 fn gate(model: &Architecture, width: u64) -> u64 {
-    if model.output_gate {
-        model.hidden * width
-    } else {
-        0
-    }
+    if model.output_gate { model.hidden * width } else { 0 }
 }
 
 /// Attention: q, k, v and output projections with the norms of q and k, sinks and a gate.
@@ -78,20 +69,12 @@ fn attention(model: &Architecture, heads: Heads, second: bool) -> LayerElements 
     let (head_norms, query_norm, key_norm) = match model.qk_norm {
         QkNorm::None => (0, 0, 0),
         QkNorm::Head => (2 * norm_width(model, heads.qk), 0, 0),
-        QkNorm::All => (
-            0,
-            norm_width(model, q),
-            norm_width(model, heads.key_value * heads.qk),
-        ),
+        QkNorm::All => (0, norm_width(model, q), norm_width(model, heads.key_value * heads.qk)),
     };
     let sinks = if model.sinks { heads.query } else { 0 };
     let pair = (h + column_bias) * kv + key_norm;
     LayerElements {
-        sharded: (h + column_bias) * q
-            + query_norm
-            + sinks
-            + h * heads.output()
-            + gate(model, heads.output()),
+        sharded: (h + column_bias) * q + query_norm + sinks + h * heads.output() + gate(model, heads.output()),
         key_value: if second { [0, pair] } else { [pair, 0] },
         replicated: row_bias + head_norms,
         ..LayerElements::default()
@@ -105,10 +88,7 @@ fn latent(model: &Architecture, mla: Mla) -> LayerElements {
     let (q_up, q_down) = if mla.q_lora_rank == 0 {
         (h * a * qk, 0)
     } else {
-        (
-            mla.q_lora_rank * a * qk,
-            h * mla.q_lora_rank + mla.q_lora_rank,
-        )
+        (mla.q_lora_rank * a * qk, h * mla.q_lora_rank + mla.q_lora_rank)
     };
     let kv_up = mla.kv_lora_rank * a * (mla.qk_nope_head_dim + mla.v_head_dim);
     let kv_down = h * (mla.kv_lora_rank + mla.qk_rope_head_dim) + mla.kv_lora_rank;
@@ -124,10 +104,7 @@ fn latent(model: &Architecture, mla: Mla) -> LayerElements {
 /// every tensor-parallel rank. Source: Megatron-LM `dsa.py`.
 fn indexer(model: &Architecture, own: Indexer, q_lora_rank: u64) -> LayerElements {
     let (h, n, d) = (model.hidden, own.heads, own.head_dim);
-    LayerElements {
-        replicated: q_lora_rank * n * d + h * d + 2 * d + h * n,
-        ..LayerElements::default()
-    }
+    LayerElements { replicated: q_lora_rank * n * d + h * d + 2 * d + h * n, ..LayerElements::default() }
 }
 
 /// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the bias
@@ -135,10 +112,7 @@ fn indexer(model: &Architecture, own: Indexer, q_lora_rank: u64) -> LayerElement
 fn mamba(model: &Architecture, own: Mamba) -> LayerElements {
     let (h, d) = (model.hidden, own.inner());
     let convolution = own.convolved() * (CONVOLUTION + 1);
-    LayerElements {
-        sharded: h * own.projected() + convolution + 3 * own.heads + d + d * h,
-        ..LayerElements::default()
-    }
+    LayerElements { sharded: h * own.projected() + convolution + 3 * own.heads + d + d * h, ..LayerElements::default() }
 }
 
 /// `h (2 K + 2 V + 2 n) + 4 (2 K + V) + 2 n + d + V h` with keys of width K, values and gate of width V, n value heads
@@ -179,9 +153,7 @@ fn compressed(model: &Architecture, own: Compressed, ratio: u8) -> LayerElements
     };
     let pool = if ratio > 0 { compressor(e) } else { 0 };
     let selects = model.indexer.filter(|_| ratio == Compressed::INDEXED);
-    let selects = selects.map_or(0, |own| {
-        compressor(own.head_dim) + q * own.heads * own.head_dim + h * own.heads
-    });
+    let selects = selects.map_or(0, |own| compressor(own.head_dim) + q * own.heads * own.head_dim + h * own.heads);
     LayerElements {
         sharded: q * a * e + a * e * o + own.o_groups * o * h + a,
         replicated: h * q + q + h * e + e + pool + selects,
@@ -196,16 +168,8 @@ fn matrices(model: &Architecture) -> u64 {
 
 /// A dense FFN, or router, latent projections, routed and shared experts, or both.
 fn ffn(model: &Architecture, ffn: Ffn) -> LayerElements {
-    let dense = if ffn.is_dense() {
-        dense(model)
-    } else {
-        LayerElements::default()
-    };
-    if ffn.is_routed() {
-        dense.plus(experts(model))
-    } else {
-        dense
-    }
+    let dense = if ffn.is_dense() { dense(model) } else { LayerElements::default() };
+    if ffn.is_routed() { dense.plus(experts(model)) } else { dense }
 }
 
 fn dense(model: &Architecture) -> LayerElements {
@@ -214,11 +178,7 @@ fn dense(model: &Architecture) -> LayerElements {
         Biases::All => ((matrices - 1) * model.ffn, h),
         _ => (0, 0),
     };
-    LayerElements {
-        sharded: matrices * h * model.ffn + column_bias,
-        replicated: row_bias,
-        ..LayerElements::default()
-    }
+    LayerElements { sharded: matrices * h * model.ffn + column_bias, replicated: row_bias, ..LayerElements::default() }
 }
 
 /// Router `h E`, experts of `3 l f_e` behind `2 h l` of latent projections (l = h without), shared experts of `3 h f_e`;

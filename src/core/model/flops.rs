@@ -48,20 +48,14 @@ impl AttentionCount {
             return self.effective(seq);
         }
         let (whole, rest) = (seq / chunk, seq % chunk);
-        let squares = whole as f64 * self.effective(chunk) * chunk as f64
-            + self.effective(rest) * rest as f64;
+        let squares = whole as f64 * self.effective(chunk) * chunk as f64 + self.effective(rest) * rest as f64;
         squares / seq as f64
     }
 }
 
 /// Keys that a query of a layer with `mixer` meets on average; 0 without attention.
 #[must_use]
-pub(crate) fn mean_keys(
-    model: &Architecture,
-    mixer: Mixer,
-    seq: u64,
-    count: AttentionCount,
-) -> f64 {
+pub(crate) fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCount) -> f64 {
     let selected = model.indexer.map_or(seq, |indexer| indexer.top_k);
     match mixer {
         Mixer::Full | Mixer::Second | Mixer::Latent => count.effective(seq),
@@ -82,12 +76,7 @@ pub(crate) fn mean_keys(
 
 /// Forward FLOPs of a layer of `kind` for one token of a sequence of `seq`.
 #[must_use]
-pub(crate) fn layer_forward_flops(
-    model: &Architecture,
-    kind: LayerKind,
-    seq: u64,
-    count: AttentionCount,
-) -> f64 {
+pub(crate) fn layer_forward_flops(model: &Architecture, kind: LayerKind, seq: u64, count: AttentionCount) -> f64 {
     projection_flops(model, kind.mixer)
         + core_flops(model, kind.mixer, seq, count)
         + ffn_flops(model, kind.ffn)
@@ -99,23 +88,15 @@ pub(crate) fn layer_forward_flops(
 pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let (h, a) = (model.hidden as f64, model.heads as f64);
     let gate = |width: u64| {
-        if model.output_gate {
-            2.0 * h * width as f64
-        } else {
-            0.0
-        }
+        if model.output_gate { 2.0 * h * width as f64 } else { 0.0 }
     };
     match mixer {
         Mixer::None => None,
-        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
-            model.attention_heads(mixer).map(|heads| {
-                let widths = heads.queries() + heads.projected_kv() + heads.output();
-                2.0 * h * widths as f64 + gate(heads.output())
-            })
-        }
-        Mixer::Latent => model
-            .mla
-            .map(|mla| latent_flops(model, mla) + gate(model.heads * mla.v_head_dim)),
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model.attention_heads(mixer).map(|heads| {
+            let widths = heads.queries() + heads.projected_kv() + heads.output();
+            2.0 * h * widths as f64 + gate(heads.output())
+        }),
+        Mixer::Latent => model.mla.map(|mla| latent_flops(model, mla) + gate(model.heads * mla.v_head_dim)),
         Mixer::Sparse => model.mla.map(|mla| {
             let indexer = model.indexer.map_or(0.0, |own| {
                 let (n, d) = (own.heads as f64, own.head_dim as f64);
@@ -142,11 +123,7 @@ pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
             2.0 * h * (own.projected() + own.inner()) as f64 + convolution as f64
         }),
         Mixer::Compressed(ratio) => model.compressed.map(|own| {
-            let (q, o, groups) = (
-                own.q_lora_rank as f64,
-                own.o_lora_rank as f64,
-                own.o_groups as f64,
-            );
+            let (q, o, groups) = (own.q_lora_rank as f64, own.o_lora_rank as f64, own.o_groups as f64);
             let e = model.head_dim as f64;
             let pool = |head: u64| 2.0 * h * Compressed::pooled(ratio, head) as f64;
             let pooled = if ratio > 0 { pool(model.head_dim) } else { 0.0 };
@@ -165,17 +142,9 @@ pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
 fn latent_flops(model: &Architecture, mla: Mla) -> f64 {
     let (h, a) = (model.hidden as f64, model.heads as f64);
     let (rq, rkv) = (mla.q_lora_rank as f64, mla.kv_lora_rank as f64);
-    let (nope, rope, dv) = (
-        mla.qk_nope_head_dim as f64,
-        mla.qk_rope_head_dim as f64,
-        mla.v_head_dim as f64,
-    );
+    let (nope, rope, dv) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64, mla.v_head_dim as f64);
     let qk = nope + rope;
-    let query = if rq == 0.0 {
-        h * a * qk
-    } else {
-        h * rq + rq * a * qk
-    };
+    let query = if rq == 0.0 { h * a * qk } else { h * rq + rq * a * qk };
     let key_value = h * (rkv + rope) + rkv * a * (nope + dv);
     2.0 * (query + key_value + a * dv * h)
 }
@@ -186,9 +155,7 @@ fn latent_flops(model: &Architecture, mla: Mla) -> f64 {
 pub(crate) fn pair_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let widths = match (mixer, model.mla) {
         (Mixer::Sparse, Some(mla)) => 2 * mla.kv_lora_rank + mla.qk_rope_head_dim,
-        _ => model
-            .attention_heads(mixer)
-            .map_or(0, |heads| heads.qk + heads.value),
+        _ => model.attention_heads(mixer).map_or(0, |heads| heads.qk + heads.value),
     };
     2.0 * (model.heads * widths) as f64
 }
@@ -205,18 +172,10 @@ fn core_flops(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCoun
     attention
         + match mixer {
             Mixer::Sparse => scores(seq),
-            Mixer::Compressed(ratio) if ratio == Compressed::INDEXED => {
-                scores(seq / u64::from(ratio))
-            }
-            Mixer::Mamba => model
-                .mamba
-                .map_or(0.0, |own| (7 * own.inner() * own.state) as f64),
-            Mixer::DeltaNet => model
-                .delta_net
-                .map_or(0.0, |own| recurrence(own.value_heads, own.head_dim)),
-            Mixer::Kda => model
-                .kda
-                .map_or(0.0, |own| recurrence(own.heads, own.head_dim)),
+            Mixer::Compressed(ratio) if ratio == Compressed::INDEXED => scores(seq / u64::from(ratio)),
+            Mixer::Mamba => model.mamba.map_or(0.0, |own| (7 * own.inner() * own.state) as f64),
+            Mixer::DeltaNet => model.delta_net.map_or(0.0, |own| recurrence(own.value_heads, own.head_dim)),
+            Mixer::Kda => model.kda.map_or(0.0, |own| recurrence(own.heads, own.head_dim)),
             _ => 0.0,
         }
 }
@@ -226,11 +185,7 @@ fn core_flops(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCoun
 pub(super) fn ffn_flops(model: &Architecture, ffn: Ffn) -> f64 {
     let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
     let h = model.hidden as f64;
-    let dense = if ffn.is_dense() {
-        model.ffn as f64
-    } else {
-        0.0
-    };
+    let dense = if ffn.is_dense() { model.ffn as f64 } else { 0.0 };
     let (routed, shared, latent) = match model.moe.filter(|_| ffn.is_routed()) {
         Some(moe) => (
             (moe.top_k * moe.expert_ffn) as f64 * moe.input(model.hidden) as f64,
@@ -265,9 +220,7 @@ pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCou
 #[must_use]
 pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     let products = |kind: LayerKind| {
-        projection_flops(model, kind.mixer)
-            + ffn_flops(model, kind.ffn)
-            + router_flops(model, kind.ffn)
+        projection_flops(model, kind.mixer) + ffn_flops(model, kind.ffn) + router_flops(model, kind.ffn)
     };
     whole(model, products) / 3.0
 }

@@ -44,13 +44,7 @@ impl Architecture {
             0 => self.head_dim,
             width => width,
         };
-        let first = Heads {
-            query: self.heads,
-            key_value: self.kv_heads,
-            qk: self.head_dim,
-            value,
-            shared_kv: false,
-        };
+        let first = Heads { query: self.heads, key_value: self.kv_heads, qk: self.head_dim, value, shared_kv: false };
         match mixer {
             Mixer::Full | Mixer::Window | Mixer::Chunked => Some(first),
             Mixer::Second => self.second.map(|second| Heads {
@@ -70,11 +64,7 @@ impl Architecture {
                 value: mla.v_head_dim,
                 shared_kv: false,
             }),
-            Mixer::Compressed(_) => Some(Heads {
-                key_value: 1,
-                shared_kv: true,
-                ..first
-            }),
+            Mixer::Compressed(_) => Some(Heads { key_value: 1, shared_kv: true, ..first }),
             Mixer::None | Mixer::DeltaNet | Mixer::Kda | Mixer::Mamba => None,
         }
     }

@@ -24,9 +24,7 @@ pub(crate) fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) 
     }
     if kind.ffn == Ffn::Both {
         // Both read the same residual stream.
-        let second = kept
-            .iter()
-            .rposition(|tensor| tensor.role == Role::Residual);
+        let second = kept.iter().rposition(|tensor| tensor.role == Role::Residual);
         second.map(|place| kept.remove(place));
     }
     if kind.mixer == Mixer::None {
@@ -38,11 +36,7 @@ pub(crate) fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) 
     }
     let hidden = f64::from(kind.operations()) * cut.tokens * model.hidden as f64 / cut.residual;
     if model.post_norms {
-        kept.push(Kept::new(
-            "inputs of the norms after attention and FFN",
-            Role::NormInput,
-            2.0 * hidden,
-        ));
+        kept.push(Kept::new("inputs of the norms after attention and FFN", Role::NormInput, 2.0 * hidden));
     }
     if model.dropout {
         kept.push(Kept::new("dropout masks", Role::Mask, hidden));
@@ -64,22 +58,10 @@ fn dense_ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
     let (t, h) = (cut.tokens, model.hidden as f64);
     let f = t * model.ffn as f64 / cut.tp;
     vec![
-        Kept::new(
-            "input of the FFN norm",
-            Role::Residual,
-            2.0 * t * h / cut.residual,
-        ),
-        Kept::new(
-            "input of the FFN",
-            Role::FfnNorm,
-            2.0 * t * h / cut.linear_input,
-        ),
+        Kept::new("input of the FFN norm", Role::Residual, 2.0 * t * h / cut.residual),
+        Kept::new("input of the FFN", Role::FfnNorm, 2.0 * t * h / cut.linear_input),
         Kept::new("FFN up projection", Role::DenseUp, up_bytes(model) * f),
-        Kept::new(
-            "input of the down projection",
-            Role::DenseDown,
-            down_bytes(model, cut) * f,
-        ),
+        Kept::new("input of the down projection", Role::DenseDown, down_bytes(model, cut) * f),
     ]
 }
 
@@ -89,10 +71,7 @@ mod tests {
     use crate::model::{Mla, Moe, Quantised};
 
     fn total(model: &Architecture, cut: &Cut) -> f64 {
-        layer_inventory(model, model.kind(0), cut)
-            .iter()
-            .map(|k| k.bytes)
-            .sum()
+        layer_inventory(model, model.kind(0), cut).iter().map(|k| k.bytes).sum()
     }
 
     /// Korthikanti 2022, table 2.
@@ -119,10 +98,7 @@ mod tests {
         let (s, b, h, a) = (2048.0, 4.0, 6144.0, 64.0);
         let model = Architecture::gpt(48, 6144, 64, 51200, 0);
         for k in [2.0, 4.0] {
-            let cut = Cut {
-                element: k,
-                ..Cut::sample(s * b, s, 1.0, 1.0, false)
-            };
+            let cut = Cut { element: k, ..Cut::sample(s * b, s, 1.0, 1.0, false) };
             let blog = (16.0 * k + 2.0) * s * b * h + (2.0 * k + 1.0) * b * a * s * s;
             assert!((total(&model, &cut) / blog - 1.0).abs() < 1e-12);
         }
@@ -133,10 +109,7 @@ mod tests {
     fn a_llama_8b_layer_keeps_1_06_gib_fused_and_1_28_unfused() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
         let fused = Cut::sample(8192.0, 8192.0, 1.0, 1.0, true);
-        let unfused = Cut {
-            fused_swiglu: false,
-            ..fused
-        };
+        let unfused = Cut { fused_swiglu: false, ..fused };
         let gib = |cut| total(&model, cut) / f64::from(1u32 << 30);
         assert!((gib(&fused) - 1.0635).abs() < 1e-4);
         assert!((gib(&unfused) - 1.282).abs() < 1e-3);
@@ -148,13 +121,7 @@ mod tests {
     #[test]
     fn low_precision_is_for_what_deepseek_v3_says() {
         let model = Architecture {
-            moe: Some(Moe {
-                shared_experts: 1,
-                dense_layers: 3,
-                groups: 8,
-                top_groups: 4,
-                ..Moe::new(256, 8, 2048)
-            }),
+            moe: Some(Moe { shared_experts: 1, dense_layers: 3, groups: 8, top_groups: 4, ..Moe::new(256, 8, 2048) }),
             mla: Some(Mla {
                 q_lora_rank: 1536,
                 kv_lora_rank: 512,
@@ -177,17 +144,13 @@ mod tests {
         };
         near("attention output", (1.5 + scale) * t * 128.0 * 128.0);
         near("tokens by expert", (1.0 + scale) * t * 8.0 * 7168.0);
-        near(
-            "experts' up projection",
-            (2.0 + 2.0 * scale) * t * 8.0 * 2048.0,
-        );
+        near("experts' up projection", (2.0 + 2.0 * scale) * t * 8.0 * 2048.0);
         near("input of QKV", (1.0 + scale) * t * 7168.0);
         near("input of the attention norm", 2.0 * t * 7168.0);
         near("input of the FFN norm", 2.0 * t * 7168.0);
         near("input of the router", 2.0 * t * 7168.0);
-        for (low, whole) in layer_inventory(&model, model.kind(10), &low)
-            .iter()
-            .zip(layer_inventory(&model, model.kind(10), &bf16))
+        for (low, whole) in
+            layer_inventory(&model, model.kind(10), &low).iter().zip(layer_inventory(&model, model.kind(10), &bf16))
         {
             assert!(low.bytes <= whole.bytes && low.bytes > 0.5 * whole.bytes);
         }
@@ -207,10 +170,7 @@ mod tests {
             // Delayed scaling keeps the attention output twice.
             (1.0, true, 28.5 + 1.0),
         ] {
-            let cut = Cut {
-                quantised: Some(Quantised { element, context }),
-                ..whole
-            };
+            let cut = Cut { quantised: Some(Quantised { element, context }), ..whole };
             let kept = (total(&model, &cut) - statistics) / (8192.0 * 4096.0);
             assert!((kept - printed).abs() < 0.06, "{kept} {printed}");
         }

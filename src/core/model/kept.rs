@@ -140,11 +140,7 @@ impl Role {
             // An unfused SwiGLU keeps as much again in bf16.
             Self::DenseDown | Self::RoutedDown if gated && unfused => f64::midpoint(1.0, low),
             Self::FfnNorm if routed => 1.0,
-            Self::AttentionNorm
-            | Self::FfnNorm
-            | Self::DenseDown
-            | Self::Routed
-            | Self::RoutedDown => low,
+            Self::AttentionNorm | Self::FfnNorm | Self::DenseDown | Self::Routed | Self::RoutedDown => low,
             Self::Shared => match (gated, unfused) {
                 (true, false) => (2.0 + low) / 3.0,
                 (true, true) => (3.0 + low) / 4.0,
@@ -164,12 +160,9 @@ impl Role {
     /// SwiGLU in fp8. Section 3.3.1: norms, attention and the router stay in bf16, so do what they read.
     fn low_precision(self, routed: bool) -> Option<f64> {
         Some(match self {
-            Self::AttentionNorm
-            | Self::DenseDown
-            | Self::Routed
-            | Self::RoutedUp
-            | Self::RoutedDown
-            | Self::Shared => FP8 / BF16,
+            Self::AttentionNorm | Self::DenseDown | Self::Routed | Self::RoutedUp | Self::RoutedDown | Self::Shared => {
+                FP8 / BF16
+            }
             Self::FfnNorm if !routed => FP8 / BF16,
             // Half of them enter norms, half the up-projections.
             Self::Latent => f64::midpoint(1.0, FP8 / BF16),
@@ -186,11 +179,7 @@ pub(super) fn up_bytes(model: &Architecture) -> f64 {
 
 /// Bytes a token and FFN channel into the down projection, with what an unfused SwiGLU keeps beside it.
 pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
-    if model.gated_ffn && !cut.fused_swiglu {
-        4.0
-    } else {
-        2.0
-    }
+    if model.gated_ffn && !cut.fused_swiglu { 4.0 } else { 2.0 }
 }
 
 #[cfg(test)]

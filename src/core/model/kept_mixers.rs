@@ -16,16 +16,8 @@ pub(super) fn mixer(model: &Architecture, mixer: Mixer, cut: &Cut) -> Vec<Kept> 
     }
     let hidden = cut.tokens * model.hidden as f64;
     let mut kept = vec![
-        Kept::new(
-            "input of the attention norm",
-            Role::LayerInput,
-            2.0 * hidden / cut.residual,
-        ),
-        Kept::new(
-            "input of QKV",
-            Role::AttentionNorm,
-            2.0 * hidden / cut.linear_input,
-        ),
+        Kept::new("input of the attention norm", Role::LayerInput, 2.0 * hidden / cut.residual),
+        Kept::new("input of QKV", Role::AttentionNorm, 2.0 * hidden / cut.linear_input),
     ];
     match mixer {
         Mixer::None => {}
@@ -64,19 +56,11 @@ fn core(model: &Architecture, width: u64, cut: &Cut, kept: &mut Vec<Kept>) {
     kept.push(if cut.flash {
         Kept::new("softmax statistics", Role::Core, 4.0 * rows)
     } else {
-        let bytes = if model.dropout {
-            2.0 * cut.element + 1.0
-        } else {
-            cut.element
-        };
+        let bytes = if model.dropout { 2.0 * cut.element + 1.0 } else { cut.element };
         Kept::new("attention scores", Role::Core, bytes * rows * cut.keys)
     });
     let output = 2.0 * cut.tokens * width as f64 / cut.tp;
-    kept.push(Kept::new(
-        "attention output",
-        Role::Context,
-        cut.outputs * output,
-    ));
+    kept.push(Kept::new("attention output", Role::Context, cut.outputs * output));
     if model.output_gate {
         let both = 2.0 * output;
         kept.push(Kept::new("gate and ungated output", Role::Context, both));
@@ -90,18 +74,10 @@ fn attention(model: &Architecture, heads: Heads, cut: &Cut, kept: &mut Vec<Kept>
     let kv_heads = (heads.key_value as f64 / tp).max(1.0);
     let queries = heads.queries() as f64 / tp;
     kept.push(Kept::new("queries", Role::Query, 2.0 * t * queries));
-    kept.push(Kept::new(
-        "keys and values",
-        Role::KeyValue,
-        2.0 * t * kv_heads * (heads.qk + heads.value) as f64,
-    ));
+    kept.push(Kept::new("keys and values", Role::KeyValue, 2.0 * t * kv_heads * (heads.qk + heads.value) as f64));
     if model.qk_norm != QkNorm::None {
         let width = queries + kv_heads * heads.qk as f64;
-        kept.push(Kept::new(
-            "inputs of the query and key norms",
-            Role::NormInput,
-            2.0 * t * width,
-        ));
+        kept.push(Kept::new("inputs of the query and key norms", Role::NormInput, 2.0 * t * width));
     }
     core(model, heads.output(), cut, kept);
 }
@@ -110,22 +86,14 @@ fn attention(model: &Architecture, heads: Heads, cut: &Cut, kept: &mut Vec<Kept>
 /// tensor-parallel rank, heads over t. Source: Megatron-LM `multi_latent_attention.py`.
 fn latent(model: &Architecture, mla: Mla, cut: &Cut, kept: &mut Vec<Kept>) {
     let heads = model.heads as f64 / cut.tp;
-    let (nope, rope, value) = (
-        mla.qk_nope_head_dim as f64,
-        mla.qk_rope_head_dim as f64,
-        mla.v_head_dim as f64,
-    );
+    let (nope, rope, value) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64, mla.v_head_dim as f64);
     kept.push(latents(mla, cut));
     kept.push(Kept::new(
         "queries, keys and values",
         Role::LatentUp,
         2.0 * cut.tokens * heads * ((nope + rope) + (nope + value)),
     ));
-    kept.push(Kept::new(
-        "rotary keys",
-        Role::KeyValue,
-        2.0 * cut.tokens * heads * rope,
-    ));
+    kept.push(Kept::new("rotary keys", Role::KeyValue, 2.0 * cut.tokens * heads * rope));
     core(model, model.heads * mla.v_head_dim, cut, kept);
 }
 
@@ -142,21 +110,9 @@ fn sparse(model: &Architecture, mla: Mla, cut: &Cut, kept: &mut Vec<Kept>) {
     let heads = model.heads as f64 / cut.tp;
     let (rank, rope) = (mla.kv_lora_rank as f64, mla.qk_rope_head_dim as f64);
     kept.push(latents(mla, cut));
-    kept.push(Kept::new(
-        "queries on the latent",
-        Role::LatentUp,
-        2.0 * cut.tokens * heads * (rank + rope),
-    ));
-    kept.push(Kept::new(
-        "the latent key",
-        Role::KeyValue,
-        2.0 * cut.tokens * (rank + rope),
-    ));
-    kept.push(Kept::new(
-        "output on the latent",
-        Role::Context,
-        2.0 * cut.tokens * heads * rank,
-    ));
+    kept.push(Kept::new("queries on the latent", Role::LatentUp, 2.0 * cut.tokens * heads * (rank + rope)));
+    kept.push(Kept::new("the latent key", Role::KeyValue, 2.0 * cut.tokens * (rank + rope)));
+    kept.push(Kept::new("output on the latent", Role::Context, 2.0 * cut.tokens * heads * rank));
     kept.extend(model.indexer.map(|own| indexer(own, cut)));
     core(model, model.heads * mla.v_head_dim, cut, kept);
 }
@@ -174,11 +130,7 @@ fn indexer(own: Indexer, cut: &Cut) -> Kept {
 /// projection read; the rest is computed again in the kernel. Source: mamba `ssd_combined.py`.
 fn mamba(own: Mamba, cut: &Cut) -> Kept {
     let width = 2 * own.projected() + 6 * own.inner();
-    Kept::new(
-        "state-space model",
-        Role::State,
-        cut.tokens * width as f64 / cut.tp,
-    )
+    Kept::new("state-space model", Role::State, cut.tokens * width as f64 / cut.tp)
 }
 
 /// `2 (2 K + V) + 4 K + 8 V + 2 C n + 6 n` a token over t, and keys and queries repeated to n value heads where those
@@ -188,11 +140,7 @@ fn delta_net(own: DeltaNet, cut: &Cut) -> Kept {
     let (k, v, n) = (own.keys(), own.values(), own.value_heads);
     let repeated = if n > own.key_heads { 4 * v } else { 0 };
     let width = 2 * (2 * k + v) + 4 * k + 8 * v + repeated + 2 * CHUNK * n + 6 * n;
-    Kept::new(
-        "linear attention",
-        Role::State,
-        cut.tokens * width as f64 / cut.tp,
-    )
+    Kept::new("linear attention", Role::State, cut.tokens * width as f64 / cut.tp)
 }
 
 /// `20 D + 4 C n + 2 n` a token over t, and the latents of decay and gate: as a delta net with a decay a channel and two
@@ -200,26 +148,14 @@ fn delta_net(own: DeltaNet, cut: &Cut) -> Kept {
 fn kda(own: Kda, cut: &Cut) -> Kept {
     let width = 20 * own.inner() + (4 * CHUNK + 2) * own.heads;
     let latents = 2 * (own.head_dim + own.gate_rank);
-    Kept::new(
-        "linear attention",
-        Role::State,
-        cut.tokens * (width as f64 / cut.tp + latents as f64),
-    )
+    Kept::new("linear attention", Role::State, cut.tokens * (width as f64 / cut.tp + latents as f64))
 }
 
 /// Queries of one rank's heads, the key-value head and the compressor's input in fp32 on every rank, the output before
 /// its grouped projection and between its two. Inferred from Automodel `deepseek_v4/layers.py`; no source prints it.
 fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept: &mut Vec<Kept>) {
-    let (t, e, a) = (
-        cut.tokens,
-        model.head_dim as f64,
-        model.heads as f64 / cut.tp,
-    );
-    kept.push(Kept::new(
-        "latents",
-        Role::Latent,
-        4.0 * t * own.q_lora_rank as f64,
-    ));
+    let (t, e, a) = (cut.tokens, model.head_dim as f64, model.heads as f64 / cut.tp);
+    kept.push(Kept::new("latents", Role::Latent, 4.0 * t * own.q_lora_rank as f64));
     kept.push(Kept::new("queries", Role::Query, 2.0 * t * a * e));
     kept.push(Kept::new("keys and values", Role::KeyValue, 4.0 * t * e));
     let indexer_of = model.indexer.filter(|_| ratio == Compressed::INDEXED);
@@ -231,11 +167,7 @@ fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept:
     kept.extend(indexer_of.map(|own| indexer(own, cut)));
     core(model, model.heads * model.head_dim, cut, kept);
     let grouped = (own.o_groups * own.o_lora_rank) as f64 / cut.tp;
-    kept.push(Kept::new(
-        "grouped output",
-        Role::Context,
-        2.0 * t * grouped,
-    ));
+    kept.push(Kept::new("grouped output", Role::Context, 2.0 * t * grouped));
 }
 
 #[cfg(test)]
@@ -253,10 +185,7 @@ mod tests {
     }
 
     fn near(ours: f64, kilobytes: f64) {
-        assert!(
-            (ours / 1000.0 - kilobytes).abs() < 0.06,
-            "{ours} {kilobytes}"
-        );
+        assert!((ours / 1000.0 - kilobytes).abs() < 0.06, "{ours} {kilobytes}");
     }
 
     /// Nemotron 3 Nano 45.2 kB; Qwen3-Next 78.0 kB against 34.9 of its gated full attention; Kimi Linear 90.7.
@@ -268,22 +197,9 @@ mod tests {
             qk_norm: QkNorm::Head,
             output_gate: true,
             pattern: Pattern::UNIFORM,
-            mamba: Some(Mamba {
-                heads: 64,
-                head_dim: 64,
-                state: 128,
-                groups: 8,
-            }),
-            delta_net: Some(DeltaNet {
-                key_heads: 16,
-                value_heads: 32,
-                head_dim: 128,
-            }),
-            kda: Some(Kda {
-                heads: 32,
-                head_dim: 128,
-                gate_rank: 128,
-            }),
+            mamba: Some(Mamba { heads: 64, head_dim: 64, state: 128, groups: 8 }),
+            delta_net: Some(DeltaNet { key_heads: 16, value_heads: 32, head_dim: 128 }),
+            kda: Some(Kda { heads: 32, head_dim: 128, gate_rank: 128 }),
             ..base
         };
         near(bytes(&model, Mixer::Mamba), 45.2);

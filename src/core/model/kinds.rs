@@ -12,10 +12,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    const NONE: Self = Self {
-        list: [(LayerKind::DENSE, 0); MAX_KINDS],
-        count: 0,
-    };
+    const NONE: Self = Self { list: [(LayerKind::DENSE, 0); MAX_KINDS], count: 0 };
 
     fn add(&mut self, kind: LayerKind, layers: u64) {
         if layers == 0 {
@@ -127,11 +124,7 @@ impl Architecture {
     #[must_use]
     pub(crate) fn is_plain(&self) -> bool {
         let latent = self.moe.is_some_and(|moe| moe.latent > 0);
-        self.pattern.is_uniform()
-            && self.indexer.is_none()
-            && !self.output_gate
-            && self.value_head_dim == 0
-            && !latent
+        self.pattern.is_uniform() && self.indexer.is_none() && !self.output_gate && self.value_head_dim == 0 && !latent
     }
 
     /// Whether any layer satisfies `test`.
@@ -156,8 +149,7 @@ mod tests {
                 let kinds = model.kinds(start..end);
                 assert_eq!(kinds.iter().map(|(_, n)| n).sum::<u64>(), end - start);
                 for (kind, count) in kinds.iter() {
-                    let same = (start..end)
-                        .filter(|i| listed[usize::try_from(*i).unwrap() % listed.len()] == *kind);
+                    let same = (start..end).filter(|i| listed[usize::try_from(*i).unwrap() % listed.len()] == *kind);
                     assert_eq!(same.count() as u64, *count, "{text} {start}..{end}");
                 }
             }
@@ -167,10 +159,7 @@ mod tests {
     #[test]
     fn a_uniform_model_is_one_kind_behind_its_dense_layers() {
         let model = Architecture {
-            moe: Some(Moe {
-                dense_layers: 3,
-                ..Moe::new(256, 8, 2048)
-            }),
+            moe: Some(Moe { dense_layers: 3, ..Moe::new(256, 8, 2048) }),
             ..Architecture::llama(61, 64, 256, 4, 4, 100)
         };
         let experts = LayerKind::new(Mixer::Full, Ffn::Experts);

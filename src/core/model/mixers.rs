@@ -123,10 +123,6 @@ impl Compressed {
     /// Feature width of a pooled key at `ratio`: twice the head where windows overlap.
     #[must_use]
     pub const fn pooled(ratio: u8, head_dim: u64) -> u64 {
-        if ratio == Self::INDEXED {
-            2 * head_dim
-        } else {
-            head_dim
-        }
+        if ratio == Self::INDEXED { 2 * head_dim } else { head_dim }
     }
 }

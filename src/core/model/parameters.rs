@@ -21,10 +21,7 @@ impl Architecture {
     /// Elements of the language-model head, whether or not it shares the embedding's.
     #[must_use]
     pub fn head(&self) -> LayerElements {
-        LayerElements {
-            sharded: self.vocab * self.hidden,
-            ..LayerElements::default()
-        }
+        LayerElements { sharded: self.vocab * self.hidden, ..LayerElements::default() }
     }
 
     /// Elements of the final norm; before it, r streams of the residual are weighed by `r (r h + 1) + 1`.
@@ -34,10 +31,7 @@ impl Architecture {
             let r = compressed.streams;
             r * (r * self.hidden + 1) + 1
         });
-        LayerElements {
-            replicated: norm_width(self, self.hidden) + streams,
-            ..LayerElements::default()
-        }
+        LayerElements { replicated: norm_width(self, self.hidden) + streams, ..LayerElements::default() }
     }
 
     /// Elements of one multi-token-prediction module without its layer: the 2 h × h projection, a norm of either half
@@ -71,11 +65,10 @@ impl Architecture {
     /// Elements of the two-layer projector behind the vision tower, `h_v h + h²`.
     #[must_use]
     pub fn projector(&self) -> LayerElements {
-        self.vision
-            .map_or(LayerElements::default(), |vision| LayerElements {
-                sharded: vision.hidden * self.hidden + self.hidden * self.hidden,
-                ..LayerElements::default()
-            })
+        self.vision.map_or(LayerElements::default(), |vision| LayerElements {
+            sharded: vision.hidden * self.hidden + self.hidden * self.hidden,
+            ..LayerElements::default()
+        })
     }
 
     /// What one token visits by the three conventions in use: without embedding and head, with the head (a tied one
@@ -85,11 +78,7 @@ impl Architecture {
         let all = self.elements().active() - self.vision_tower().total();
         let ends = self.embedding().total();
         let head = self.head().total();
-        if self.tied_embeddings {
-            [all - ends, all, all]
-        } else {
-            [all - ends - head, all - ends, all]
-        }
+        if self.tied_embeddings { [all - ends, all, all] } else { [all - ends - head, all - ends, all] }
     }
 
     /// Elements of `layers`.
@@ -114,15 +103,8 @@ impl Architecture {
     /// The whole model; a tied head counts once, multi-token prediction not at all.
     #[must_use]
     pub fn elements(&self) -> LayerElements {
-        let ends = self
-            .embedding()
-            .plus(self.final_norm())
-            .plus(self.vision_tower());
-        let head = if self.tied_embeddings {
-            LayerElements::default()
-        } else {
-            self.head()
-        };
+        let ends = self.embedding().plus(self.final_norm()).plus(self.vision_tower());
+        let head = if self.tied_embeddings { LayerElements::default() } else { self.head() };
         ends.plus(head).plus(self.layers_elements(0..self.layers))
     }
 }

@@ -199,8 +199,7 @@ impl Pattern {
 
     /// Every layer's kind, in order.
     pub fn iter(&self) -> impl Iterator<Item = LayerKind> + '_ {
-        self.runs()
-            .flat_map(|(kind, count)| (0..count).map(move |_| kind))
+        self.runs().flat_map(|(kind, count)| (0..count).map(move |_| kind))
     }
 
     /// The shortest pattern whose repeats it is: `(We,Ae)*18` is `We,Ae`.
@@ -216,11 +215,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Where they are too many, or of too many kinds.
-    pub(crate) fn with_module(
-        mut self,
-        module: &[LayerKind],
-        modules: u64,
-    ) -> Result<Self, PatternError> {
+    pub(crate) fn with_module(mut self, module: &[LayerKind], modules: u64) -> Result<Self, PatternError> {
         if module.len() > MAX_MODULE {
             return Err(PatternError::Module(0));
         }
@@ -297,14 +292,12 @@ impl PatternError {
                 place = place as u64 + 1,
                 MAX_REPEATS = u64::from(MAX_REPEATS)
             ),
-            Self::Bracket(place) => t!(
-                "the bracket at {place} has no other half, or nothing inside",
-                place = place as u64 + 1
-            ),
-            Self::Ratio(place) => t!(
-                "the X at {place} takes its compression from 0 to 255, as in X4e",
-                place = place as u64 + 1
-            ),
+            Self::Bracket(place) => {
+                t!("the bracket at {place} has no other half, or nothing inside", place = place as u64 + 1)
+            }
+            Self::Ratio(place) => {
+                t!("the X at {place} takes its compression from 0 to 255, as in X4e", place = place as u64 + 1)
+            }
             Self::Module(place) => t!(
                 "the / at {place} begins a module of one to four layers; all modules are alike",
                 place = place as u64 + 1
@@ -313,10 +306,7 @@ impl PatternError {
                 "more than {MAX_RUNS} changes of kind: write one period, model.layers repeats it",
                 MAX_RUNS = MAX_RUNS as u64
             ),
-            Self::Kinds => t!(
-                "more than {MAX_KINDS} kinds of layers",
-                MAX_KINDS = MAX_KINDS as u64
-            ),
+            Self::Kinds => t!("more than {MAX_KINDS} kinds of layers", MAX_KINDS = MAX_KINDS as u64),
             Self::Empty => t!("a pattern needs a layer: Ad is attention with a dense FFN"),
         }
     }

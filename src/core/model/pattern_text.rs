@@ -34,10 +34,7 @@ impl Pattern {
     /// # Errors
     /// What is wrong with it, and where.
     pub const fn parse(text: &str) -> Result<Self, PatternError> {
-        let mut reader = Reader {
-            text: text.as_bytes(),
-            at: 0,
-        };
+        let mut reader = Reader { text: text.as_bytes(), at: 0 };
         let mut pattern = Self::UNIFORM;
         ok!(reader.layers(&mut pattern, 0));
         if pattern.run_count == 0 && reader.at == reader.text.len() {
@@ -79,11 +76,7 @@ impl Reader<'_> {
 
     /// The letter at hand, whatever it is.
     const fn letter(&self) -> u8 {
-        if self.at < self.text.len() {
-            self.text[self.at]
-        } else {
-            0
-        }
+        if self.at < self.text.len() { self.text[self.at] } else { 0 }
     }
 
     /// Layers and groups up to the end, a `)` or a `/`.
@@ -221,9 +214,7 @@ impl Reader<'_> {
         let start = self.at;
         let mut number: u32 = 0;
         while self.letter().is_ascii_digit() {
-            number = number
-                .saturating_mul(10)
-                .saturating_add((self.letter() - b'0') as u32);
+            number = number.saturating_mul(10).saturating_add((self.letter() - b'0') as u32);
             self.at += 1;
         }
         if self.at == start { None } else { Some(number) }
@@ -339,10 +330,7 @@ mod tests {
         }
         let gemma = Pattern::parse("(Wd*5,Ad)*10,Wd*2").unwrap();
         assert_eq!(gemma.to_string(), "(Wd*5,Ad)*10,Wd*2");
-        assert_eq!(
-            Pattern::parse("(We,Ae)*18").unwrap().shortest().to_string(),
-            "We,Ae"
-        );
+        assert_eq!(Pattern::parse("(We,Ae)*18").unwrap().shortest().to_string(), "We,Ae");
     }
 
     #[test]

@@ -21,41 +21,17 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
     let mut kept = vec![
         Kept::new("input of the FFN norm", Role::Residual, 2.0 * own * h),
         Kept::new("input of the router", Role::FfnNorm, 2.0 * own * h),
-        Kept::new(
-            "router logits",
-            Role::Router,
-            4.0 * own * moe.experts as f64,
-        ),
+        Kept::new("router logits", Role::Router, 4.0 * own * moe.experts as f64),
         Kept::new("probabilities and indices", Role::Router, 8.0 * rows),
-        Kept::new(
-            "tokens by expert",
-            Role::Routed,
-            2.0 * rows * moe.input(model.hidden) as f64,
-        ),
-        Kept::new(
-            "experts' up projection",
-            Role::RoutedUp,
-            up_bytes(model) * expert,
-        ),
-        Kept::new(
-            "input of the experts' down projection",
-            Role::RoutedDown,
-            down_bytes(model, cut) * expert,
-        ),
+        Kept::new("tokens by expert", Role::Routed, 2.0 * rows * moe.input(model.hidden) as f64),
+        Kept::new("experts' up projection", Role::RoutedUp, up_bytes(model) * expert),
+        Kept::new("input of the experts' down projection", Role::RoutedDown, down_bytes(model, cut) * expert),
     ];
     if moe.latent > 0 {
-        kept.push(Kept::new(
-            "tokens in the experts' width",
-            Role::Latent,
-            4.0 * own * moe.latent as f64,
-        ));
+        kept.push(Kept::new("tokens in the experts' width", Role::Latent, 4.0 * own * moe.latent as f64));
     }
     if moe.shared_experts > 0 {
-        kept.push(Kept::new(
-            "shared experts",
-            Role::Shared,
-            (up_bytes(model) + down_bytes(model, cut)) * shared,
-        ));
+        kept.push(Kept::new("shared experts", Role::Shared, (up_bytes(model) + down_bytes(model, cut)) * shared));
     }
     kept
 }
@@ -71,11 +47,7 @@ mod tests {
     fn four_layers_of_deepseek_v2_keep_5_09_gib() {
         let model = Architecture {
             head_dim: 128,
-            moe: Some(Moe {
-                shared_experts: 2,
-                dense_layers: 1,
-                ..Moe::new(160, 6, 1536)
-            }),
+            moe: Some(Moe { shared_experts: 2, dense_layers: 1, ..Moe::new(160, 6, 1536) }),
             mla: Some(Mla {
                 q_lora_rank: 1536,
                 kv_lora_rank: 512,
@@ -86,10 +58,8 @@ mod tests {
             ..Architecture::llama(4, 5120, 12288, 128, 128, 102_400)
         };
         let cut = Cut::sample(4096.0, 4096.0, 1.0, 1.0, true);
-        let bytes: f64 = (0..4)
-            .flat_map(|index| layer_inventory(&model, model.kind(index), &cut))
-            .map(|kept| kept.bytes)
-            .sum();
+        let bytes: f64 =
+            (0..4).flat_map(|index| layer_inventory(&model, model.kind(index), &cut)).map(|kept| kept.bytes).sum();
         let gib = bytes / f64::from(1u32 << 30);
         assert!((gib - 5.09).abs() < 0.01, "{gib}");
     }

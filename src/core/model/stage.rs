@@ -52,9 +52,7 @@ mod tests {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
         for split in [vec![32], vec![8; 4], vec![7, 9, 9, 7]] {
             let stages = 0..split.len();
-            let elements: u64 = stages
-                .map(|stage| stage_elements(&model, &split, stage, true).total())
-                .sum();
+            let elements: u64 = stages.map(|stage| stage_elements(&model, &split, stage, true).total()).sum();
             assert_eq!(elements, model.elements().total());
         }
     }
@@ -81,11 +79,7 @@ mod tests {
         let h = 5376.0;
         let model = Architecture {
             head_dim: 256,
-            second: Some(SecondHeads {
-                kv_heads: 4,
-                head_dim: 512,
-                shared_kv: true,
-            }),
+            second: Some(SecondHeads { kv_heads: 4, head_dim: 512, shared_kv: true }),
             ..Architecture::llama(60, 5376, 21504, 32, 16, 262_144)
         };
         let rank = |mixer, tp: u64| {
@@ -103,9 +97,7 @@ mod tests {
     fn tied_embeddings_stand_on_both_ends_of_a_pipeline() {
         let model = Architecture::gpt(48, 1600, 25, 50257, 1024);
         let one = stage_elements(&model, &[48], 0, true).total();
-        let two: u64 = (0..2)
-            .map(|stage| stage_elements(&model, &[24, 24], stage, true).total())
-            .sum();
+        let two: u64 = (0..2).map(|stage| stage_elements(&model, &[24, 24], stage, true).total()).sum();
         assert_eq!(two - one, 50257 * 1600);
     }
 }

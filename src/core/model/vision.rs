@@ -31,29 +31,11 @@ pub(crate) fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> 
         dropout: false,
         ..Architecture::gpt(vision.layers, vision.hidden, heads, 1, 0)
     };
-    let tower = Cut {
-        tokens,
-        keys: vision.patches() as f64,
-        outputs: 1.0,
-        fp8: false,
-        quantised: None,
-        ..*cut
-    };
-    let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower)
-        .iter()
-        .map(|tensor| tensor.bytes)
-        .sum();
+    let tower = Cut { tokens, keys: vision.patches() as f64, outputs: 1.0, fp8: false, quantised: None, ..*cut };
+    let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes).sum();
     let pixels = vision.image_width * vision.image_height * vision.channels;
-    kept.push(Kept::new(
-        "pixels",
-        Role::LayerInput,
-        cut.element * images * pixels as f64,
-    ));
-    kept.push(Kept::new(
-        "vision tower",
-        Role::LayerInput,
-        vision.layers as f64 * layer,
-    ));
+    kept.push(Kept::new("pixels", Role::LayerInput, cut.element * images * pixels as f64));
+    kept.push(Kept::new("vision tower", Role::LayerInput, vision.layers as f64 * layer));
     kept
 }
 

@@ -48,12 +48,8 @@ pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
         return None;
     }
     let both = || layers.iter().zip(busy);
-    let each = both().fold(f64::INFINITY, |least, (layers, busy)| {
-        least.min(busy / *layers as f64)
-    });
-    let mut load: Vec<f64> = both()
-        .map(|(layers, busy)| busy - each * *layers as f64)
-        .collect();
+    let each = both().fold(f64::INFINITY, |least, (layers, busy)| least.min(busy / *layers as f64));
+    let mut load: Vec<f64> = both().map(|(layers, busy)| busy - each * *layers as f64).collect();
     let mut split = vec![0; layers.len()];
     for _ in 0..placed {
         let mut least = 0;
@@ -84,12 +80,7 @@ pub(crate) fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
 }
 
 /// The split of the least cost whose stages all take at most `bound`.
-fn search(
-    work: &Work,
-    stages: usize,
-    cost: impl Fn(f64, f64) -> f64,
-    bound: f64,
-) -> Option<(f64, Vec<u64>)> {
+fn search(work: &Work, stages: usize, cost: impl Fn(f64, f64) -> f64, bound: f64) -> Option<(f64, Vec<u64>)> {
     let count = work.layers.len();
     if stages.saturating_mul(count).saturating_mul(count) > MAX_STEPS {
         return None;
@@ -181,12 +172,7 @@ mod tests {
         for h_vit in [640.0, 1280.0, 2048.0, 4096.0, 6000.0, 8000.0] {
             let (total, layer) = note(h_vit);
             let layers = [layer; 28];
-            let work = Work {
-                layers: &layers,
-                first: total - 28.0 * layer,
-                last: 0.0,
-                most: None,
-            };
+            let work = Work { layers: &layers, first: total - 28.0 * layer, last: 0.0, most: None };
             let first = note_rule(total, layer, 28);
             let best = optimum(&work, 2).unwrap();
             assert!(work.longest(&best) <= work.longest(&[first, 28 - first]) * (1.0 + 1e-12));
@@ -201,15 +187,11 @@ mod tests {
         for _ in 0..stages {
             splits = splits
                 .into_iter()
-                .flat_map(|split| {
-                    (0..=count).map(move |layers| [split.clone(), vec![layers]].concat())
-                })
+                .flat_map(|split| (0..=count).map(move |layers| [split.clone(), vec![layers]].concat()))
                 .collect();
         }
         for split in splits {
-            let fits = work
-                .most
-                .is_none_or(|most| split.iter().zip(most).all(|(layers, most)| layers <= most));
+            let fits = work.most.is_none_or(|most| split.iter().zip(most).all(|(layers, most)| layers <= most));
             if split.iter().sum::<u64>() == count && fits {
                 let longest = work.longest(&split);
                 best = Some(best.map_or(longest, |best| best.min(longest)));
@@ -265,20 +247,10 @@ mod tests {
 
     #[test]
     fn equal_layers_without_extras_are_split_evenly() {
-        let work = Work {
-            layers: &[1.0; 32],
-            first: 0.0,
-            last: 0.0,
-            most: None,
-        };
+        let work = Work { layers: &[1.0; 32], first: 0.0, last: 0.0, most: None };
         assert_eq!(optimum(&work, 4).unwrap(), [8, 8, 8, 8]);
         // Llama 3 drops a layer at both ends of the pipeline because of embedding and head.
-        let ends = Work {
-            layers: &[1.0; 126],
-            first: 0.9,
-            last: 1.0,
-            most: None,
-        };
+        let ends = Work { layers: &[1.0; 126], first: 0.9, last: 1.0, most: None };
         let split = optimum(&ends, 16).unwrap();
         assert_eq!((split[0], split[15]), (7, 7), "{split:?}");
     }

@@ -43,11 +43,7 @@ impl Durations {
     /// All of them `scale` times as long.
     #[must_use]
     pub fn rescaled(mut self, scale: f64) -> Self {
-        let lists = [
-            &mut self.forward,
-            &mut self.backward_input,
-            &mut self.backward_weight,
-        ];
+        let lists = [&mut self.forward, &mut self.backward_input, &mut self.backward_weight];
         let pairs = self.pair.iter_mut();
         for seconds in lists.into_iter().chain(pairs).flatten() {
             *seconds *= scale;
@@ -90,10 +86,7 @@ impl Durations {
     /// With one factor per op index on everything done to it.
     #[must_use]
     pub fn with_microbatch_scale(self, scale: Vec<f64>) -> Self {
-        Self {
-            microbatch_scale: Some(scale),
-            ..self
-        }
+        Self { microbatch_scale: Some(scale), ..self }
     }
 
     /// Holds when there is a finite, non-negative time for each of `stages` stages and `units` op indices.
@@ -111,12 +104,7 @@ impl Durations {
         for (name, list, length) in lists {
             let Some(list) = list else { continue };
             if list.len() != length as usize {
-                let what = t!(
-                    "{name} has {list} entries and needs {length}",
-                    name,
-                    list = list.len(),
-                    length
-                );
+                let what = t!("{name} has {list} entries and needs {length}", name, list = list.len(), length);
                 return Err(Fault::Durations { what });
             }
             check_times(name, list)?;
@@ -157,26 +145,15 @@ impl Durations {
         let stage = op.stage as usize;
         let at = |list: &[f64]| list.get(stage).copied().unwrap_or(0.0);
         let whole = at(&self.forward) + at(&self.backward_input) + at(&self.backward_weight);
-        if whole > 0.0 {
-            at(pair) * (alone / whole)
-        } else {
-            at(pair) * 0.5 * self.scale(op)
-        }
+        if whole > 0.0 { at(pair) * (alone / whole) } else { at(pair) * 0.5 * self.scale(op) }
     }
 }
 
 fn check_times(name: &'static str, times: &[f64]) -> Result<(), Fault> {
-    match times
-        .iter()
-        .find(|time| !(time.is_finite() && **time >= 0.0))
-    {
+    match times.iter().find(|time| !(time.is_finite() && **time >= 0.0)) {
         None => Ok(()),
         Some(time) => Err(Fault::Durations {
-            what: t!(
-                "{name} is {time}: a time is a number of seconds, zero or more",
-                name,
-                time = time.to_string()
-            ),
+            what: t!("{name} is {time}: a time is a number of seconds, zero or more", name, time = time.to_string()),
         }),
     }
 }

@@ -66,15 +66,12 @@ impl Fault {
     #[must_use]
     pub fn message(&self) -> Message {
         match self {
-            Self::Twice { rank, op } => t!(
-                "{op} stands a second time on rank {rank}: each op runs once",
-                op = op.to_string(),
-                rank = *rank
-            ),
-            Self::Missing { op } => t!(
-                "{op} is missing: each stage runs every micro-batch forward and backward",
-                op = op.to_string()
-            ),
+            Self::Twice { rank, op } => {
+                t!("{op} stands a second time on rank {rank}: each op runs once", op = op.to_string(), rank = *rank)
+            }
+            Self::Missing { op } => {
+                t!("{op} is missing: each stage runs every micro-batch forward and backward", op = op.to_string())
+            }
             Self::Outside { rank, op } => t!(
                 "{op} on rank {rank} is outside the stages and micro-batches of the order",
                 op = op.to_string(),

@@ -212,10 +212,7 @@ mod tests {
     #[test]
     fn every_schedule_says_what_it_is_in_the_menu_s_order() {
         let ids = |ids: &mut dyn Iterator<Item = &'static str>| ids.collect::<Vec<_>>();
-        assert_eq!(
-            ids(&mut IDEAS.iter().map(|idea| idea.id)),
-            ids(&mut SCHEDULES.iter().map(|row| row.id))
-        );
+        assert_eq!(ids(&mut IDEAS.iter().map(|idea| idea.id)), ids(&mut SCHEDULES.iter().map(|row| row.id)));
         for words in IDEAS {
             for text in [words.idea, words.cost, words.needs] {
                 assert!(!text.is_empty(), "{} leaves something out", words.id);

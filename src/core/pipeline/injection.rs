@@ -50,9 +50,7 @@ pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Ord
             own.done += 1;
             own.held -= weight(op.microbatch);
             if rank > 0 {
-                ranks[rank - 1]
-                    .gradients
-                    .push_back((crossing, op.microbatch));
+                ranks[rank - 1].gradients.push_back((crossing, op.microbatch));
             }
         } else {
             own.forwards.pop_front();
@@ -117,8 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(times: &[f64], ranks: u32, room: f64) -> (Order, f64) {
-        let durations =
-            Durations::uniform(ranks, 1.0, 1.0, 1.0).with_microbatch_scale(times.to_vec());
+        let durations = Durations::uniform(ranks, 1.0, 1.0, 1.0).with_microbatch_scale(times.to_vec());
         let order = adaptive(&durations, times, room);
         let makespan = measure(&order, &durations).unwrap().1.makespan_s;
         (order, makespan)
@@ -127,8 +124,7 @@ mod tests {
     fn strict(times: &[f64], ranks: u32) -> f64 {
         let m = u32::try_from(times.len()).unwrap();
         let spec = Spec::new(schedule("1f1b").unwrap(), ranks, m);
-        let durations =
-            Durations::uniform(ranks, 1.0, 1.0, 1.0).with_microbatch_scale(times.to_vec());
+        let durations = Durations::uniform(ranks, 1.0, 1.0, 1.0).with_microbatch_scale(times.to_vec());
         let order = build(&spec, &durations).unwrap().order;
         measure(&order, &durations).unwrap().1.makespan_s
     }

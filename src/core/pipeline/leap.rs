@@ -45,9 +45,7 @@ fn phases(lanes: &[Lane]) -> Vec<Phase> {
     };
     let each: Vec<Vec<usize>> = lanes.iter().map(of).collect();
     let count = each.first().map_or(0, Vec::len);
-    let step = |(lane, loops): (&Lane, &Vec<usize>), at: usize| {
-        lane.parts[loops[at]].source.step.unsigned_abs()
-    };
+    let step = |(lane, loops): (&Lane, &Vec<usize>), at: usize| lane.parts[loops[at]].source.step.unsigned_abs();
     let alike = each.iter().all(|loops| loops.len() == count)
         && (0..count).all(|at| {
             let mut steps = lanes.iter().zip(&each).map(|lane| step(lane, at));
@@ -57,9 +55,7 @@ fn phases(lanes: &[Lane]) -> Vec<Phase> {
     if !alike {
         return Vec::new();
     }
-    (0..count)
-        .map(|at| each.iter().map(|loops| loops[at]).collect())
-        .collect()
+    (0..count).map(|at| each.iter().map(|loops| loops[at]).collect()).collect()
 }
 
 /// Runs `machine` to its end, leaving out what repeats. False where what was left out did not go on as it began: then
@@ -67,32 +63,21 @@ fn phases(lanes: &[Lane]) -> Vec<Phase> {
 pub(super) fn run(machine: &mut Machine) -> bool {
     let phases = phases(&machine.lanes);
     for (index, phase) in phases.iter().enumerate() {
-        let lead = if phases.len() > 1 && index == 0 {
-            LEAD
-        } else {
-            0
-        };
+        let lead = if phases.len() > 1 && index == 0 { LEAD } else { 0 };
         match leap(machine, phase, phases.len() > 1, lead) {
             Some(true) => {}
             Some(false) => return false,
             None => break,
         }
     }
-    machine.run(|_| Place {
-        part: usize::MAX,
-        ..Place::default()
-    });
+    machine.run(|_| Place { part: usize::MAX, ..Place::default() });
     machine.is_done()
 }
 
 /// The ranks after a turn of `phase`.
 #[allow(clippy::cast_possible_truncation)] // turns are u32
 fn limit(phase: &Phase, turn: usize) -> impl Fn(usize) -> Place {
-    move |rank| Place {
-        part: phase[rank],
-        turn: turn as u32,
-        step: 0,
-    }
+    move |rank| Place { part: phase[rank], turn: turn as u32, step: 0 }
 }
 
 /// What repeats: from which turn on, how many turns, and by how much each rank is later a period later, and each result
@@ -105,13 +90,7 @@ struct Period {
 }
 
 /// Runs up to `phase` and through what does not repeat, at most `end` turns.
-fn seek(
-    machine: &mut Machine,
-    phase: &Phase,
-    end: usize,
-    open: bool,
-    lead: usize,
-) -> Option<Period> {
+fn seek(machine: &mut Machine, phase: &Phase, end: usize, open: bool, lead: usize) -> Option<Period> {
     let p = phase.len();
     let mut marks: Vec<Mark> = Vec::new();
     let mut prints: Vec<f64> = Vec::new();
@@ -123,10 +102,7 @@ fn seek(
             #[allow(clippy::cast_possible_truncation)] // turns are u32
             let behind = (turn as u32).checked_sub(lane.at.turn);
             let behind = behind.filter(|_| lane.at.part == *part);
-            Mark {
-                at: behind.map(|behind| (behind, lane.at.step)),
-                free: lane.free,
-            }
+            Mark { at: behind.map(|behind| (behind, lane.at.step)), free: lane.free }
         }));
         let at = |back: usize| marks.get((turn.checked_sub(back)?) * p..)?.get(..p);
         waiting(machine, phase, &mut unread);
@@ -135,11 +111,7 @@ fn seek(
         let size = latest.fold(0.0, f64::max) * (p + unread.len()) as f64;
         let alike = |c: &usize| {
             let one = prints[turn] - prints[turn - c];
-            let two = if open {
-                prints[turn - c] - prints[turn - 2 * c]
-            } else {
-                0.0
-            };
+            let two = if open { prints[turn - c] - prints[turn - 2 * c] } else { 0.0 };
             (one - two).abs() <= 4.0 * ROUNDING * size
         };
         let longest = LONGEST.min(turn / if open { 2 } else { 1 });
@@ -157,12 +129,7 @@ fn seek(
             Some((c, own, paces))
         });
         if let Some((turns, ranks, paces)) = found {
-            return Some(Period {
-                turn,
-                turns,
-                ranks,
-                waiting: unread.into_iter().zip(paces).collect(),
-            });
+            return Some(Period { turn, turns, ranks, waiting: unread.into_iter().zip(paces).collect() });
         }
     }
     None
@@ -196,9 +163,7 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
         let end = |times: usize| wait.made.end + times as f64 * pace;
         // What an earlier phase has made is there.
         if machine.board.made(cell(times)).is_none() {
-            let asleep = machine
-                .board
-                .enter(cell(times), end(times), wait.made.maker);
+            let asleep = machine.board.enter(cell(times), end(times), wait.made.maker);
             debug_assert!(asleep.is_none(), "no rank is so far");
         }
         if (times + 1) * c < wait.left {
@@ -221,11 +186,7 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
 /// and hardly ever else: the times weighed by the golden ratio's multiples.
 fn print(lanes: &[Lane], waiting: &[Waiting], open: bool) -> f64 {
     let first = lanes.first().map_or(0.0, |lane| lane.free);
-    let (base, waiting) = if open {
-        (0.0, &[][..])
-    } else {
-        (first, waiting)
-    };
+    let (base, waiting) = if open { (0.0, &[][..]) } else { (first, waiting) };
     let ends = waiting.iter().map(|wait| wait.made.end);
     let mut weight = 0.0;
     let weighed = lanes.iter().map(|lane| lane.free).chain(ends).map(|time| {
@@ -275,12 +236,7 @@ fn waiting(machine: &Machine, phase: &Phase, all: &mut Vec<Waiting>) {
             let mut cell = first + stride * lane.turn();
             let mut left = (part.source.times.saturating_sub(lane.at.turn)) as usize;
             while let Some(made) = machine.board.made(cell).filter(|_| left > 0) {
-                all.push(Waiting {
-                    cell,
-                    stride,
-                    made,
-                    left,
-                });
+                all.push(Waiting { cell, stride, made, left });
                 cell += stride;
                 left -= 1;
             }
@@ -290,12 +246,7 @@ fn waiting(machine: &Machine, phase: &Phase, all: &mut Vec<Waiting>) {
 
 /// By how much each of `waiting` is later than the one c turns before; none where that is not the `common` pace, or not
 /// twice its own.
-fn paces(
-    machine: &Machine,
-    waiting: &[Waiting],
-    c: usize,
-    common: Option<f64>,
-) -> Option<Vec<f64>> {
+fn paces(machine: &Machine, waiting: &[Waiting], c: usize, common: Option<f64>) -> Option<Vec<f64>> {
     let pace = |wait: &Waiting| {
         let now = wait.made.end;
         let before = |times: isize| {
@@ -333,18 +284,12 @@ mod tests {
     fn what_is_simulated_does_not_grow_with_the_micro_batches() {
         for row in SCHEDULES.iter().filter(|row| !row.uses_durations) {
             for longer in [1.0, 1.3] {
-                let spec = |m| Spec {
-                    virtual_stages: 2,
-                    ..Spec::new(row, 4, m)
-                };
-                let mut durations =
-                    Durations::uniform(spec(1).stages(), 1.0, 1.1, 0.9).with_p2p(0.01);
+                let spec = |m| Spec { virtual_stages: 2, ..Spec::new(row, 4, m) };
+                let mut durations = Durations::uniform(spec(1).stages(), 1.0, 1.1, 0.9).with_p2p(0.01);
                 durations.forward[0] *= longer;
                 let last = durations.backward_input.len() - 1;
                 durations.backward_input[last] *= longer;
-                let (Some(few), Some(many)) =
-                    (made(&spec(400), &durations), made(&spec(2000), &durations))
-                else {
+                let (Some(few), Some(many)) = (made(&spec(400), &durations), made(&spec(2000), &durations)) else {
                     assert_eq!(row.id, "custom");
                     continue;
                 };

@@ -114,10 +114,7 @@ impl Lane<'_> {
     pub fn position(&self) -> usize {
         let before = self.parts[..self.at.part].iter();
         let before = before.map(|part| part.source.body.len() * part.source.times as usize);
-        let turns = self
-            .parts
-            .get(self.at.part)
-            .map_or(0, |part| part.source.body.len() * self.at.turn as usize);
+        let turns = self.parts.get(self.at.part).map_or(0, |part| part.source.body.len() * self.at.turn as usize);
         before.sum::<usize>() + turns + self.at.step
     }
     /// The turn, to count cells by.
@@ -182,11 +179,7 @@ impl<'a> Machine<'a> {
                     let turn = machine.steps[steps.clone()].iter();
                     turn.map(|step| step.seconds).sum::<f64>() * f64::from(source.times)
                 };
-                lane.parts.push(Part {
-                    source,
-                    steps,
-                    stride: width.cast_signed() * source.step as isize,
-                });
+                lane.parts.push(Part { source, steps, stride: width.cast_signed() * source.step as isize });
             }
             machine.lanes.push(lane);
         }
@@ -194,11 +187,7 @@ impl<'a> Machine<'a> {
     }
 
     fn compile(&mut self, item: Item, order: &Order, in_order: bool) {
-        let mut step = Step {
-            seconds: self.durations.of_item(item),
-            needs: [NONE; 5],
-            results: [NONE; 2],
-        };
+        let mut step = Step { seconds: self.durations.of_item(item), needs: [NONE; 5], results: [NONE; 2] };
         let (mut waits, mut makes) = (step.needs.iter_mut(), step.results.iter_mut());
         for op in item.ops() {
             let own = |need: &Need| match *need {
@@ -257,11 +246,7 @@ impl<'a> Machine<'a> {
                         self.board.wait(need + shift, own);
                         return;
                     };
-                    let crossing = if made.maker == own {
-                        0.0
-                    } else {
-                        self.durations.p2p
-                    };
+                    let crossing = if made.maker == own { 0.0 } else { self.durations.p2p };
                     start = start.max(made.end + crossing);
                 }
                 let mut end = start + step.seconds;
@@ -312,10 +297,5 @@ pub(super) fn record(done: &mut Vec<TimedOp>, item: Item, start: f64, end: f64) 
         Item::One(_) => [Half::Whole; 2],
         Item::Pair(..) => [Half::First, Half::Second],
     };
-    done.extend(item.ops().zip(halves).map(|(op, half)| TimedOp {
-        op,
-        half,
-        start,
-        end,
-    }));
+    done.extend(item.ops().zip(halves).map(|(op, half)| TimedOp { op, half, start, end }));
 }

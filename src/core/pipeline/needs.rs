@@ -20,19 +20,11 @@ pub enum Need {
 
 /// What `op` waits for in `order`.
 pub fn needs(op: Op, order: &Order) -> impl Iterator<Item = Need> {
-    rules(
-        op,
-        order.stages,
-        if order.causal { order.splits } else { 1 },
-    )
+    rules(op, order.stages, if order.causal { order.splits } else { 1 })
 }
 
 fn rules(op: Op, stages: u32, splits: u32) -> impl Iterator<Item = Need> {
-    let Op {
-        kind,
-        stage: s,
-        microbatch: i,
-    } = op;
+    let Op { kind, stage: s, microbatch: i } = op;
     let slots = match kind {
         Kind::F => [
             (s > 0).then(|| Need::Forward(s - 1, i)),

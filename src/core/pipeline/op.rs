@@ -60,11 +60,7 @@ impl Op {
     /// `kind` of `stage` on `microbatch`.
     #[must_use]
     pub const fn new(kind: Kind, stage: u32, microbatch: u32) -> Self {
-        Self {
-            kind,
-            stage,
-            microbatch,
-        }
+        Self { kind, stage, microbatch }
     }
     /// Forward.
     #[must_use]
@@ -89,11 +85,7 @@ impl Op {
     /// The same op of another micro-batch, `by` further on.
     #[must_use]
     pub const fn moved(self, by: i32) -> Self {
-        Self::new(
-            self.kind,
-            self.stage,
-            self.microbatch.wrapping_add_signed(by),
-        )
+        Self::new(self.kind, self.stage, self.microbatch.wrapping_add_signed(by))
     }
 }
 
@@ -144,13 +136,7 @@ impl From<Op> for Item {
 
 impl fmt::Display for Op {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "{}{}{}",
-            self.stage,
-            self.kind.letters(),
-            self.microbatch
-        )
+        write!(out, "{}{}{}", self.stage, self.kind.letters(), self.microbatch)
     }
 }
 
@@ -209,10 +195,7 @@ impl FromStr for Item {
             return token.parse().map(Self::One);
         };
         let bad = || BadToken(token.chars().take(40).collect());
-        let (first, second) = inner
-            .strip_suffix(')')
-            .and_then(|pair| pair.split_once(';'))
-            .ok_or_else(bad)?;
+        let (first, second) = inner.strip_suffix(')').and_then(|pair| pair.split_once(';')).ok_or_else(bad)?;
         let (first, second): (Op, Op) = (first.trim().parse()?, second.trim().parse()?);
         // One of the two is a forward, the other carries a gradient: two of a kind is no overlap of this sort.
         if (first.kind == Kind::F) == (second.kind == Kind::F) {

@@ -73,15 +73,7 @@ impl Order {
         microbatches: u32,
     ) -> Self {
         let ranks: Vec<Row> = ranks.into_iter().map(Into::into).collect();
-        Self {
-            weight_copies: vec![1; ranks.len()],
-            ranks,
-            stages,
-            placement,
-            microbatches,
-            splits: 1,
-            causal: false,
-        }
+        Self { weight_copies: vec![1; ranks.len()], ranks, stages, placement, microbatches, splits: 1, causal: false }
     }
     /// Pipeline ranks, p.
     #[must_use]
@@ -113,9 +105,7 @@ impl Order {
                 *stage = true;
             }
         }
-        (0..self.stages)
-            .filter(|stage| held[*stage as usize])
-            .collect()
+        (0..self.stages).filter(|stage| held[*stage as usize]).collect()
     }
     /// The tokens of each rank.
     #[must_use]
@@ -165,11 +155,7 @@ impl Order {
                     return Err(Fault::Twice { rank, op });
                 }
                 if seen[cell] != 0 && home[cell] != rank {
-                    return Err(Fault::Elsewhere {
-                        rank,
-                        op,
-                        home: home[cell],
-                    });
+                    return Err(Fault::Elsewhere { rank, op, home: home[cell] });
                 }
                 home[cell] = rank;
                 seen[cell] |= bits;
@@ -185,9 +171,7 @@ impl Order {
                 bits if bits & W == 0 => Kind::W,
                 _ => continue,
             };
-            return Err(Fault::Missing {
-                op: Op::new(missing, stage, microbatch),
-            });
+            return Err(Fault::Missing { op: Op::new(missing, stage, microbatch) });
         }
         Ok(())
     }
@@ -198,16 +182,10 @@ impl Order {
 /// # Errors
 /// The first token that is no op.
 pub fn parse_ranks(text: &str) -> Result<Vec<Vec<Item>>, BadToken> {
-    let ranks = text
-        .split(['\n', '|'])
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let ranks = text.split(['\n', '|']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let items = |line: &str| {
         let tokens = line.split(',').map(str::trim);
-        tokens
-            .filter(|token| !token.is_empty())
-            .map(str::parse)
-            .collect()
+        tokens.filter(|token| !token.is_empty()).map(str::parse).collect()
     };
     ranks.map(items).collect()
 }
@@ -231,31 +209,19 @@ mod tests {
     fn an_op_twice_missing_or_outside_is_named() {
         let check = |text| order(text).check();
         assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1,1W1"), Ok(()));
-        let twice = Fault::Twice {
-            rank: 0,
-            op: Op::b(0, 0),
-        };
+        let twice = Fault::Twice { rank: 0, op: Op::b(0, 0) };
         assert_eq!(check("0F0,0F1,0BW0,0B0|1F0"), Err(twice));
         let missing = Fault::Missing { op: Op::w(1, 1) };
         assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1"), Err(missing));
-        let outside = Fault::Outside {
-            rank: 1,
-            op: Op::f(2, 0),
-        };
+        let outside = Fault::Outside { rank: 1, op: Op::f(2, 0) };
         assert_eq!(check("0F0|2F0"), Err(outside));
-        let elsewhere = Fault::Elsewhere {
-            rank: 1,
-            op: Op::bw(0, 0),
-            home: 0,
-        };
+        let elsewhere = Fault::Elsewhere { rank: 1, op: Op::bw(0, 0), home: 0 };
         assert_eq!(check("0F0|0BW0"), Err(elsewhere));
     }
 
     #[test]
     fn the_snake_turns_at_both_ends() {
-        let stages: Vec<u32> = (0..4)
-            .map(|chunk| Placement::Snake.stage(0, chunk, 4))
-            .collect();
+        let stages: Vec<u32> = (0..4).map(|chunk| Placement::Snake.stage(0, chunk, 4)).collect();
         assert_eq!(stages, [0, 7, 8, 15]);
     }
 }

@@ -31,12 +31,7 @@ pub(crate) struct Packing {
 /// each candidate of the longest micro-batch, `best(j) = min over i of best(i) + time(i..j)` over those not longer; the
 /// best candidate wins. None where a sample alone is too long.
 #[must_use]
-pub(crate) fn pack(
-    lengths: &[u64],
-    ranks: u32,
-    most_tokens: u64,
-    time: impl Fn(u64, u64) -> f64,
-) -> Option<Packing> {
+pub(crate) fn pack(lengths: &[u64], ranks: u32, most_tokens: u64, time: impl Fn(u64, u64) -> f64) -> Option<Packing> {
     let mut sorted = lengths.to_vec();
     sort(&mut sorted);
     let count = sorted.len();
@@ -58,19 +53,12 @@ pub(crate) fn pack(
     candidates.dedup();
     let mut best: Option<Packing> = None;
     for bound in candidates {
-        let found = shortest_sum(count, |from, to| {
-            allowed(from, to).filter(|time| *time <= bound)
-        });
+        let found = shortest_sum(count, |from, to| allowed(from, to).filter(|time| *time <= bound));
         let Some(cuts) = found else { continue };
         let groups = || cuts.windows(2).map(|cut| cut[0]..cut[1]);
-        let times: Vec<f64> = groups()
-            .filter_map(|group| allowed(group.start, group.end))
-            .collect();
+        let times: Vec<f64> = groups().filter_map(|group| allowed(group.start, group.end)).collect();
         let iteration_s = iteration_time(&times, ranks);
-        if best
-            .as_ref()
-            .is_none_or(|best| iteration_s < best.iteration_s)
-        {
+        if best.as_ref().is_none_or(|best| iteration_s < best.iteration_s) {
             best = Some(Packing {
                 microbatches: groups().map(|group| sorted[group].to_vec()).collect(),
                 times,
@@ -139,9 +127,7 @@ pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
     let mut state = seed;
     let mut next = || {
         // Knuth's MMIX generator; the upper 32 bits are well mixed.
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as f64 / f64::from(u32::MAX)
     };
     let mut share = || match spread {
@@ -154,16 +140,10 @@ pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
         }
         Spread::Bimodal => {
             let (long, within) = (next() < 0.2, next());
-            if long {
-                0.8 + 0.2 * within
-            } else {
-                0.0625 + 0.125 * within
-            }
+            if long { 0.8 + 0.2 * within } else { 0.0625 + 0.125 * within }
         }
     };
-    (0..count)
-        .map(|_| ((share() * longest as f64).round() as u64).clamp(longest.min(16), longest))
-        .collect()
+    (0..count).map(|_| ((share() * longest as f64).round() as u64).clamp(longest.min(16), longest)).collect()
 }
 
 #[cfg(test)]
@@ -176,8 +156,7 @@ mod tests {
         let m = u32::try_from(times.len()).unwrap();
         let spec = Spec::new(schedule(id).unwrap(), ranks, m);
         // F and BW together take `time`.
-        let durations =
-            Durations::uniform(ranks, 0.25, 0.5, 0.25).with_microbatch_scale(times.to_vec());
+        let durations = Durations::uniform(ranks, 0.25, 0.5, 0.25).with_microbatch_scale(times.to_vec());
         let order = build(&spec, &durations).unwrap().order;
         measure(&order, &durations).unwrap().1.makespan_s
     }
@@ -239,8 +218,7 @@ mod tests {
             assert_ne!(drawn, draw(spread, 200, 8192, 8));
             assert!(drawn.iter().all(|length| (16..=8192).contains(length)));
         }
-        let mean =
-            |spread| draw(spread, 4000, 8192, 1).iter().sum::<u64>() as f64 / 4000.0 / 8192.0;
+        let mean = |spread| draw(spread, 4000, 8192, 1).iter().sum::<u64>() as f64 / 4000.0 / 8192.0;
         // Means of the distributions: 9/16; 0.8 · 1/8 + 0.2 · 0.9; e^(0.8²/2)/4 less what the longest cuts off.
         assert!((mean(Spread::Uniform) - 0.5625).abs() < 0.02);
         assert!((mean(Spread::Bimodal) - 0.28).abs() < 0.02);
@@ -256,14 +234,8 @@ mod tests {
     #[test]
     fn the_long_ones_meet_in_the_middle() {
         assert_eq!(rise_and_fall(&[5.0, 1.0, 3.0, 2.0, 4.0]), [3, 4, 0, 2, 1]);
-        let times: Vec<f64> = draw(Spread::LogNormal, 16, 1000, 3)
-            .iter()
-            .map(|l| *l as f64)
-            .collect();
-        let ordered: Vec<f64> = rise_and_fall(&times)
-            .into_iter()
-            .map(|at| times[at])
-            .collect();
+        let times: Vec<f64> = draw(Spread::LogNormal, 16, 1000, 3).iter().map(|l| *l as f64).collect();
+        let ordered: Vec<f64> = rise_and_fall(&times).into_iter().map(|at| times[at]).collect();
         let mut long_first = times.clone();
         long_first.sort_by(|a, b| b.total_cmp(a));
         assert!(simulated("1f1b", 4, &ordered) <= simulated("1f1b", 4, &long_first));

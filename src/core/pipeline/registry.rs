@@ -175,8 +175,7 @@ impl Spec {
     /// order.
     #[must_use]
     pub fn stages(&self) -> u32 {
-        self.schedule
-            .stages(self.pp, self.virtual_stages, self.waves)
+        self.schedule.stages(self.pp, self.virtual_stages, self.waves)
     }
 }
 

@@ -75,15 +75,7 @@ pub struct OpEntry {
 
 impl Serialize for OpEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (
-            self.rank,
-            self.kind.letters(),
-            self.stage,
-            self.microbatch,
-            self.start,
-            self.end,
-        )
-            .serialize(serializer)
+        (self.rank, self.kind.letters(), self.stage, self.microbatch, self.start, self.end).serialize(serializer)
     }
 }
 
@@ -109,12 +101,8 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     };
     let built = build(&spec, &durations).map_err(one)?;
     let durations = sizes.durations(built.order.stages)?;
-    let steady_s = spec
-        .schedule
-        .endless
-        .then(|| step_seconds(&durations, built.order.microbatches));
-    let (timeline, stats) =
-        measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
+    let steady_s = spec.schedule.endless.then(|| step_seconds(&durations, built.order.microbatches));
+    let (timeline, stats) = measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
     Ok(Reply {
         errors: Vec::new(),
         warnings: built.warnings,
@@ -159,13 +147,8 @@ struct Sizes {
 
 impl Sizes {
     fn durations(&self, stages: u32) -> Result<Durations, Vec<Issue>> {
-        let mut durations = Durations::uniform(
-            stages,
-            self.forward,
-            self.backward_input,
-            self.backward_weight,
-        )
-        .with_p2p(self.p2p);
+        let mut durations =
+            Durations::uniform(stages, self.forward, self.backward_input, self.backward_weight).with_p2p(self.p2p);
         if let Some(pair) = self.pair {
             durations = durations.with_pair(pair);
         }
@@ -173,11 +156,7 @@ impl Sizes {
             return Ok(durations);
         };
         if scale.len() != stages as usize {
-            let message = t!(
-                "{scale} factors for {stages} global stages",
-                scale = scale.len(),
-                stages
-            );
+            let message = t!("{scale} factors for {stages} global stages", scale = scale.len(), stages);
             return Err(vec![Issue::error("stage_scale", message)]);
         }
         Ok(durations.with_stage_scale(scale))
@@ -194,34 +173,21 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(request: &'a Value) -> Result<Self, Vec<Issue>> {
         match request {
-            Value::Map(entries) => Ok(Self {
-                entries,
-                asked: Vec::new(),
-                issues: Vec::new(),
-            }),
-            other => Err(vec![Issue::error(
-                "",
-                t!(
-                    "a request is an object of fields, this is {kind}",
-                    kind = other.kind()
-                ),
-            )]),
+            Value::Map(entries) => Ok(Self { entries, asked: Vec::new(), issues: Vec::new() }),
+            other => {
+                Err(vec![Issue::error("", t!("a request is an object of fields, this is {kind}", kind = other.kind()))])
+            }
         }
     }
 
     fn get(&mut self, key: &'static str) -> Option<&'a Value> {
         self.asked.push(key);
         let entry = self.entries.iter().find(|(name, _)| name == key);
-        entry
-            .map(|(_, value)| value)
-            .filter(|value| **value != Value::Null)
+        entry.map(|(_, value)| value).filter(|value| **value != Value::Null)
     }
 
     fn wrong(&mut self, key: &'static str, wanted: impl Into<Message>) {
-        self.issues.push(Issue::error(
-            key,
-            t!("{key} takes {wanted}", key, wanted = wanted.into()),
-        ));
+        self.issues.push(Issue::error(key, t!("{key} takes {wanted}", key, wanted = wanted.into())));
     }
 
     fn count(&mut self, key: &'static str) -> Option<u32> {
@@ -237,9 +203,7 @@ impl<'a> Reader<'a> {
 
     fn seconds(&mut self, key: &'static str) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(number) if (0.0..=MAX_DURATION).contains(number) => {
-                Some(or_none(*number))
-            }
+            Value::Number(number) if (0.0..=MAX_DURATION).contains(number) => Some(or_none(*number)),
             _ => {
                 self.wrong(key, "seconds from 0 to 10^12");
                 None
@@ -276,11 +240,7 @@ impl<'a> Reader<'a> {
         };
         let order = match self.get("order")? {
             Value::Text(text) => Some(text.clone()),
-            Value::List(ranks) => ranks
-                .iter()
-                .map(tokens)
-                .collect::<Option<Vec<_>>>()
-                .map(|ranks| ranks.join("|")),
+            Value::List(ranks) => ranks.iter().map(tokens).collect::<Option<Vec<_>>>().map(|ranks| ranks.join("|")),
             _ => None,
         };
         if order.is_none() {
@@ -294,19 +254,14 @@ impl<'a> Reader<'a> {
             Value::List(items) => items
                 .iter()
                 .map(|item| match item {
-                    Value::Number(factor) if (0.0..=LARGEST).contains(factor) => {
-                        Some(or_none(*factor))
-                    }
+                    Value::Number(factor) if (0.0..=LARGEST).contains(factor) => Some(or_none(*factor)),
                     _ => None,
                 })
                 .collect(),
             _ => None,
         };
         if scale.is_none() {
-            self.wrong(
-                "stage_scale",
-                "a list of factors from 0 to 10^9, one a global stage",
-            );
+            self.wrong("stage_scale", "a list of factors from 0 to 10^9, one a global stage");
         }
         scale
     }
@@ -326,11 +281,7 @@ impl<'a> Reader<'a> {
         let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
         let (pp, microbatches) = (self.count("pp"), self.count("microbatches"));
         let (virtual_stages, group) = (self.count("virtual_stages"), self.count("group"));
-        let (waves, limit, splits) = (
-            self.count("waves"),
-            self.count("memory_limit"),
-            self.count("splits"),
-        );
+        let (waves, limit, splits) = (self.count("waves"), self.count("memory_limit"), self.count("splits"));
         let variant = match self.get("variant") {
             None => Some(Variant::Concat),
             Some(Value::Text(id)) => Variant::from_id(id),
@@ -371,10 +322,6 @@ impl<'a> Reader<'a> {
                 self.issues.push(Issue::error(key.clone(), "no such field"));
             }
         }
-        if self.issues.is_empty() {
-            Ok(())
-        } else {
-            Err(self.issues)
-        }
+        if self.issues.is_empty() { Ok(()) } else { Err(self.issues) }
     }
 }

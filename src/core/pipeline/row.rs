@@ -69,11 +69,7 @@ impl Row {
             let end = repeat.end as usize;
             let body = &self.items[start..end];
             start = end;
-            Loop {
-                body,
-                times: repeat.times,
-                step: repeat.step,
-            }
+            Loop { body, times: repeat.times, step: repeat.step }
         })
     }
     /// Every item.
@@ -88,9 +84,7 @@ impl Row {
     /// How many items it has.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.loops()
-            .map(|part| part.body.len() * part.times as usize)
-            .sum()
+        self.loops().map(|part| part.body.len() * part.times as usize).sum()
     }
     /// It has none.
     #[must_use]
@@ -147,9 +141,7 @@ impl Row {
         let found = (1..=start).find_map(|length| {
             let (one, next) = (items[start].first(), items[start + length].first());
             let step = next.microbatch.cast_signed() - one.microbatch.cast_signed();
-            let both = items[start..start + length]
-                .iter()
-                .zip(&items[start + length..]);
+            let both = items[start..start + length].iter().zip(&items[start + length..]);
             let mut both = both.map(|(item, next)| item.moved(step) == *next);
             (step != 0 && both.all(|same| same)).then_some((step, length))
         });
@@ -226,10 +218,7 @@ mod tests {
         let items = items("0F0,0F1,0F2,0BW0,0F3,0BW1,0F4,0BW2,0F5,0BW3,0BW4,0BW5");
         let row = Row::folded(&items, 1, 2);
         assert!(row.iter().eq(items.iter().copied()));
-        let loops: Vec<(usize, u32)> = row
-            .loops()
-            .map(|part| (part.body.len(), part.times))
-            .collect();
+        let loops: Vec<(usize, u32)> = row.loops().map(|part| (part.body.len(), part.times)).collect();
         assert_eq!(loops, [(1, 3), (2, 3), (1, 3)]);
         assert_eq!(row, Row::of(items));
     }
@@ -257,11 +246,7 @@ mod tests {
                 seen += 1;
             }
             Visit::Skipped(body, times) => {
-                let change = if body[0].first().kind == Kind::F {
-                    1
-                } else {
-                    -1
-                };
+                let change = if body[0].first().kind == Kind::F { 1 } else { -1 };
                 held += change * times.cast_signed();
             }
         });

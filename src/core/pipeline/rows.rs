@@ -1,8 +1,8 @@
 //! Every schedule, one row.
 
 use super::families::{
-    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
-    zb_v, zb_v_auto, zero_bubble,
+    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto, zb_v, zb_v_auto,
+    zero_bubble,
 };
 use super::order::Placement;
 use super::registry::{Make, Schedule, Spec, Stages};
@@ -31,18 +31,8 @@ const ROW: Schedule = Schedule {
 
 /// The rows, in the order of a menu.
 pub static SCHEDULES: &[Schedule] = &[
-    Schedule {
-        id: "naive",
-        name: "Naive",
-        make: Make::Always(flush::naive),
-        ..ROW
-    },
-    Schedule {
-        id: "gpipe",
-        name: "GPipe",
-        make: Make::Always(flush::gpipe),
-        ..ROW
-    },
+    Schedule { id: "naive", name: "Naive", make: Make::Always(flush::naive), ..ROW },
+    Schedule { id: "gpipe", name: "GPipe", make: Make::Always(flush::gpipe), ..ROW },
     Schedule {
         id: "1f1b",
         name: "1F1B",
@@ -50,12 +40,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: flush::warn_few_microbatches,
         ..ROW
     },
-    Schedule {
-        id: "eager-1f1b",
-        name: "Eager 1F1B",
-        make: Make::Always(flush::eager),
-        ..ROW
-    },
+    Schedule { id: "eager-1f1b", name: "Eager 1F1B", make: Make::Always(flush::eager), ..ROW },
     Schedule {
         id: "interleaved-1f1b",
         name: "Interleaved 1F1B",
@@ -112,13 +97,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: slots::notice_units,
         ..ROW
     },
-    Schedule {
-        id: "zb-h1",
-        name: "ZB-H1",
-        splits_backward: true,
-        make: Make::Always(zero_bubble::h1),
-        ..ROW
-    },
+    Schedule { id: "zb-h1", name: "ZB-H1", splits_backward: true, make: Make::Always(zero_bubble::h1), ..ROW },
     Schedule {
         id: "zb-h2",
         name: "ZB-H2",
@@ -211,12 +190,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: dualpipe::warn,
         ..ROW
     },
-    Schedule {
-        id: "1f1b-overlap",
-        name: "1F1B with overlap",
-        make: Make::Always(flush::overlap),
-        ..ROW
-    },
+    Schedule { id: "1f1b-overlap", name: "1F1B with overlap", make: Make::Always(flush::overlap), ..ROW },
     Schedule {
         id: "interleaved-overlap",
         name: "Interleaved with overlap",
@@ -226,20 +200,8 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: interleaved::warn_short_group,
         ..ROW
     },
-    Schedule {
-        id: "seq1f1b",
-        name: "Seq1F1B",
-        options: &["splits"],
-        make: Make::Always(sequence::seq1f1b),
-        ..ROW
-    },
-    Schedule {
-        id: "terapipe",
-        name: "TeraPipe",
-        options: &["splits"],
-        make: Make::Always(sequence::terapipe),
-        ..ROW
-    },
+    Schedule { id: "seq1f1b", name: "Seq1F1B", options: &["splits"], make: Make::Always(sequence::seq1f1b), ..ROW },
+    Schedule { id: "terapipe", name: "TeraPipe", options: &["splits"], make: Make::Always(sequence::terapipe), ..ROW },
     Schedule {
         id: "custom",
         name: "Custom order",
@@ -268,10 +230,7 @@ mod tests {
             for text in [row.id, row.name] {
                 assert!(!text.is_empty(), "{} leaves something out", row.id);
             }
-            assert_eq!(
-                SCHEDULES.iter().position(|other| other.id == row.id),
-                Some(index)
-            );
+            assert_eq!(SCHEDULES.iter().position(|other| other.id == row.id), Some(index));
             assert!(std::ptr::eq(schedule(row.id).unwrap(), row));
         }
     }

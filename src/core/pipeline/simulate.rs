@@ -56,9 +56,7 @@ impl Timeline {
             }
             ops
         };
-        Self {
-            ranks: order.ranks.iter().map(of).collect(),
-        }
+        Self { ranks: order.ranks.iter().map(of).collect() }
     }
 }
 
@@ -97,19 +95,13 @@ impl Spans {
             starts: lanes().map(|lane| lane.start).collect(),
             ends: lanes().map(|lane| lane.free).collect(),
             // Sums of the same times may differ in their last digits: no rank works longer than it is there.
-            busy: lanes()
-                .map(|lane| lane.busy.min(lane.free - lane.start))
-                .collect(),
+            busy: lanes().map(|lane| lane.busy.min(lane.free - lane.start)).collect(),
         }
     }
 }
 
 /// The end of all rows.
-const END: Place = Place {
-    part: usize::MAX,
-    turn: 0,
-    step: 0,
-};
+const END: Place = Place { part: usize::MAX, turn: 0, step: 0 };
 
 /// Runs `order` under `durations`.
 ///
@@ -125,9 +117,7 @@ pub fn simulate(order: &Order, durations: &Durations) -> Result<Timeline, Fault>
         return Err(Fault::Deadlock { stuck });
     }
     let lanes = machine.lanes.into_iter();
-    Ok(Timeline {
-        ranks: lanes.map(|lane| lane.done).collect(),
-    })
+    Ok(Timeline { ranks: lanes.map(|lane| lane.done).collect() })
 }
 
 /// The spans that [`simulate`] would give, from what of it does not repeat: work that does not grow with the
@@ -166,12 +156,7 @@ fn stuck_ranks(machine: &Machine, order: &Order) -> Vec<Stuck> {
             let mut lacks = needs(op, order).filter(|need| !machine.made(*need));
             lacks.next().map(|need| (op, need))
         });
-        stuck.extend(lacking.take(1).map(|(op, need)| Stuck {
-            rank,
-            at,
-            op,
-            waits_for: missing_op(order, need),
-        }));
+        stuck.extend(lacking.take(1).map(|(op, need)| Stuck { rank, at, op, waits_for: missing_op(order, need) }));
     }
     stuck
 }
@@ -188,11 +173,7 @@ fn missing_op(order: &Order, need: Need) -> Op {
     let split = Op::b(stage, microbatch);
     let items = order.ranks.iter().flat_map(Row::iter);
     let is_split = items.flat_map(Item::ops).any(|op| op == split);
-    if is_split {
-        split
-    } else {
-        Op::bw(stage, microbatch)
-    }
+    if is_split { split } else { Op::bw(stage, microbatch) }
 }
 
 #[cfg(test)]
@@ -208,10 +189,7 @@ mod tests {
     fn two_ranks_by_hand() {
         let order = order("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1BW1", 2, 2);
         let timeline = simulate(&order, &Durations::unit(2).with_p2p(0.5)).unwrap();
-        let times: Vec<(f64, f64)> = timeline.ranks[1]
-            .iter()
-            .map(|op| (op.start, op.end))
-            .collect();
+        let times: Vec<(f64, f64)> = timeline.ranks[1].iter().map(|op| (op.start, op.end)).collect();
         assert_eq!(times, [(1.5, 2.5), (2.5, 4.5), (4.5, 5.5), (5.5, 7.5)]);
         let last = timeline.ranks[0][3];
         assert_eq!((last.start, last.end), (8.0, 10.0));
@@ -225,10 +203,7 @@ mod tests {
         };
         assert_eq!(stuck[0].op, Op::bw(0, 0));
         assert_eq!(stuck[0].waits_for, Op::bw(1, 0));
-        assert_eq!(
-            (stuck[1].rank, stuck[1].at, stuck[1].waits_for),
-            (1, 0, Op::f(0, 1))
-        );
+        assert_eq!((stuck[1].rank, stuck[1].at, stuck[1].waits_for), (1, 0, Op::f(0, 1)));
     }
 
     #[test]

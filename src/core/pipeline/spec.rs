@@ -32,10 +32,7 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
         }
         Make::Given(read) => return read(spec),
     };
-    Ok(Built {
-        order,
-        warnings: warnings(spec),
-    })
+    Ok(Built { order, warnings: warnings(spec) })
 }
 
 /// What [`build`] warns of: all of it is known before the order is.
@@ -106,9 +103,7 @@ fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
         Stages::Order => [1, 1, 1],
     };
     let product = |total: u64, factor: u64| total.saturating_mul(factor);
-    factors
-        .into_iter()
-        .fold(kinds * u64::from(spec.pieces()), product)
+    factors.into_iter().fold(kinds * u64::from(spec.pieces()), product)
 }
 
 fn guard_size(spec: &Spec) -> Result<(), Issue> {
@@ -117,19 +112,13 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     if one.saturating_mul(fill) > MAX_OPS {
         // No number of micro-batches is small enough: what multiplies most is to blame.
         let factors = [
-            (
-                "virtual_stages",
-                spec.virtual_stages,
-                spec.schedule.stages == Stages::Chunks,
-            ),
+            ("virtual_stages", spec.virtual_stages, spec.schedule.stages == Stages::Chunks),
             ("waves", spec.waves, spec.schedule.uses("waves")),
             ("splits", spec.splits, spec.schedule.uses("splits")),
             ("pp", spec.pp, true),
         ];
         let used = factors.into_iter().filter(|(_, _, used)| *used);
-        let (field, value, _) = used
-            .max_by_key(|(_, value, _)| *value)
-            .unwrap_or(factors[3]);
+        let (field, value, _) = used.max_by_key(|(_, value, _)| *value).unwrap_or(factors[3]);
         let message = t!(
             "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works",
             field,
@@ -140,19 +129,11 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     }
     // What V-Half and V-Min pull forward passes over as many slots as there are ranks.
     let pulled = matches!(spec.schedule.id, "v-half" | "v-min");
-    let limit = if pulled {
-        MAX_OPS / u64::from(spec.pp / 128).max(1)
-    } else {
-        MAX_OPS
-    };
+    let limit = if pulled { MAX_OPS / u64::from(spec.pp / 128).max(1) } else { MAX_OPS };
     let ops = op_count(spec);
     if ops > limit {
         let most = limit / one.max(1);
-        let message = t!(
-            "{ops} ops are more than the {limit} that are simulated here",
-            ops,
-            limit
-        );
+        let message = t!("{ops} ops are more than the {limit} that are simulated here", ops, limit);
         // Some orders need whole rounds of the ranks, or an even number.
         let round = 2 * u64::from(spec.pp);
         let fewer = [most, most / round * round, most / 2 * 2];
@@ -169,11 +150,8 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
         && spec.virtual_stages != 1
         && spec.virtual_stages != own
     {
-        let message = t!(
-            "{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect",
-            name,
-            own
-        );
+        let message =
+            t!("{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect", name, own);
         warnings.push(Issue::warning("virtual_stages", message).with_fix("virtual_stages", own));
     }
     let given = [
@@ -204,17 +182,10 @@ pub(crate) fn each_rank<R: Into<Row>>(p: u32, rank: impl Fn(u32) -> R) -> Vec<Ro
 
 /// The order of `spec`, of which every row repeats `period` micro-batches on from the first `warm` micro-batches to the
 /// last: made for few micro-batches, and the part that repeats as often as it is asked for.
-pub(crate) fn repeated(
-    spec: &Spec,
-    (warm, period): (u32, u32),
-    make: impl Fn(&Spec) -> Order,
-) -> Order {
+pub(crate) fn repeated(spec: &Spec, (warm, period): (u32, u32), make: impl Fn(&Spec) -> Order) -> Order {
     let m = spec.microbatches;
     let more = m.saturating_sub(warm) / period;
-    let few = Spec {
-        microbatches: m - more * period,
-        ..spec.clone()
-    };
+    let few = Spec { microbatches: m - more * period, ..spec.clone() };
     let order = make(&few);
     let step = period * order.splits;
     let stretch = |row: &Row| {
@@ -223,11 +194,7 @@ pub(crate) fn repeated(
         Row::folded(&items, step.cast_signed(), longest).stretched(more)
     };
     match order.ranks.iter().map(stretch).collect() {
-        Some(ranks) if more > 0 => Order {
-            ranks,
-            microbatches: m,
-            ..order
-        },
+        Some(ranks) if more > 0 => Order { ranks, microbatches: m, ..order },
         _ => make(spec),
     }
 }
@@ -241,30 +208,17 @@ mod tests {
         let mut spec = Spec::new(schedule(id).unwrap(), 4, 8);
         change(&mut spec);
         let built = build(&spec, &Durations::unit(spec.stages())).unwrap();
-        built
-            .warnings
-            .into_iter()
-            .map(|issue| issue.field)
-            .collect()
+        built.warnings.into_iter().map(|issue| issue.field).collect()
     }
 
     #[test]
     fn what_has_no_effect_is_a_warning_at_its_field() {
         assert!(warned("gpipe", |_| {}).is_empty());
-        assert_eq!(
-            warned("gpipe", |spec| spec.virtual_stages = 2),
-            ["virtual_stages"]
-        );
-        assert_eq!(
-            warned("zb-v", |spec| spec.virtual_stages = 3),
-            ["virtual_stages"]
-        );
+        assert_eq!(warned("gpipe", |spec| spec.virtual_stages = 2), ["virtual_stages"]);
+        assert_eq!(warned("zb-v", |spec| spec.virtual_stages = 3), ["virtual_stages"]);
         assert!(warned("zb-v", |spec| spec.virtual_stages = 2).is_empty());
         assert_eq!(warned("1f1b", |spec| spec.group = Some(4)), ["group"]);
-        assert_eq!(
-            warned("zb-h1", |spec| spec.memory_limit = Some(4)),
-            ["memory_limit"]
-        );
+        assert_eq!(warned("zb-h1", |spec| spec.memory_limit = Some(4)), ["memory_limit"]);
         let hanayo = |v| warned("hanayo", |spec| (spec.waves, spec.virtual_stages) = (2, v));
         assert!(hanayo(4).is_empty());
         assert_eq!(hanayo(3), ["virtual_stages"]);
@@ -276,18 +230,8 @@ mod tests {
         let issue = build(&spec, &Durations::unit(64)).unwrap_err();
         assert_eq!(issue.field, "microbatches");
         let most: u32 = issue.fix.unwrap().set[0].1.parse().unwrap();
-        assert!(
-            op_count(&Spec {
-                microbatches: most,
-                ..spec.clone()
-            }) <= MAX_OPS
-        );
-        assert!(
-            op_count(&Spec {
-                microbatches: most + 1,
-                ..spec
-            }) > MAX_OPS
-        );
+        assert!(op_count(&Spec { microbatches: most, ..spec.clone() }) <= MAX_OPS);
+        assert!(op_count(&Spec { microbatches: most + 1, ..spec }) > MAX_OPS);
     }
 
     #[test]

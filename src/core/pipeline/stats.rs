@@ -51,10 +51,8 @@ impl Stats {
         let busy_s = spans.busy.clone();
         let ideal_s = busy_s.iter().sum::<f64>() / busy_s.len().max(1) as f64;
         let lengths = spans.starts.iter().zip(&spans.ends);
-        let bubble_span = lengths
-            .zip(&busy_s)
-            .map(|((start, end), busy)| over(end - start - busy, *busy))
-            .fold(0.0, f64::max);
+        let bubble_span =
+            lengths.zip(&busy_s).map(|((start, end), busy)| over(end - start - busy, *busy)).fold(0.0, f64::max);
         let peak_in_flight = peak_in_flight(order);
         let a_microbatch = f64::from(order.chunks_per_rank() * order.splits);
         Self {
@@ -63,15 +61,9 @@ impl Stats {
             bubble_fraction: over(makespan_s - ideal_s, makespan_s),
             bubble_over_ideal: over(makespan_s - ideal_s, ideal_s),
             bubble_span,
-            idle_max_s: busy_s
-                .iter()
-                .map(|busy| makespan_s - busy)
-                .fold(0.0, f64::max),
+            idle_max_s: busy_s.iter().map(|busy| makespan_s - busy).fold(0.0, f64::max),
             busy_s,
-            in_flight: peak_in_flight
-                .iter()
-                .map(|peak| f64::from(*peak) / a_microbatch)
-                .collect(),
+            in_flight: peak_in_flight.iter().map(|peak| f64::from(*peak) / a_microbatch).collect(),
             peak_in_flight,
             weight_copies: order.weight_copies.clone(),
             messages_per_microbatch: messages_per_microbatch(order),
@@ -91,10 +83,7 @@ impl Stats {
             makespan_s,
             bubble_fraction: over(idle_s, makespan_s),
             bubble_over_ideal: over(idle_s, self.ideal_s),
-            bubble_span: busy
-                .clone()
-                .map(|busy| over(makespan_s - busy, busy))
-                .fold(0.0, f64::max),
+            bubble_span: busy.clone().map(|busy| over(makespan_s - busy, busy)).fold(0.0, f64::max),
             idle_max_s: busy.map(|busy| makespan_s - busy).fold(0.0, f64::max),
             ..self
         }
@@ -178,16 +167,10 @@ impl<'a> Alive<'a> {
     /// None, of `stages`.
     #[must_use]
     pub fn none(stages: &'a [usize]) -> Self {
-        Self {
-            counts: vec![0; stages.len()],
-            stages,
-        }
+        Self { counts: vec![0; stages.len()], stages }
     }
     fn count(&mut self, stage: u32) -> Option<&mut u32> {
-        let at = self
-            .stages
-            .iter()
-            .position(|held| *held == stage as usize)?;
+        let at = self.stages.iter().position(|held| *held == stage as usize)?;
         self.counts.get_mut(at)
     }
     /// Those that `items` make, run so many times.
@@ -226,11 +209,7 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     let mut held = 0u32;
     let mut curve: Vec<(f64, u32)> = Vec::with_capacity(changes.len());
     for (time, gained) in changes {
-        held = if gained {
-            held + 1
-        } else {
-            held.saturating_sub(1)
-        };
+        held = if gained { held + 1 } else { held.saturating_sub(1) };
         match curve.last_mut() {
             Some(last) if last.0.total_cmp(&time).is_eq() => last.1 = held,
             _ => curve.push((time, held)),

@@ -27,16 +27,10 @@ pub(crate) struct Cycle {
 /// the one that exceeds it most, and ends when none does.
 #[must_use]
 pub(crate) fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
-    let mut slowest = Cycle {
-        ranks: 0..0,
-        seconds: 0.0,
-    };
+    let mut slowest = Cycle { ranks: 0..0, seconds: 0.0 };
     for (rank, seconds) in totals.iter().copied().enumerate() {
         if seconds > slowest.seconds {
-            slowest = Cycle {
-                ranks: rank..rank + 1,
-                seconds,
-            };
+            slowest = Cycle { ranks: rank..rank + 1, seconds };
         }
     }
     loop {
@@ -139,10 +133,7 @@ mod tests {
                     // 840 is a multiple of every number of ranks: cycles of all of them come out whole.
                     let added = simulated(&durations, 1680, 2520);
                     let ours = step_seconds(&durations, 840);
-                    assert!(
-                        (ours / added - 1.0).abs() < 1e-9,
-                        "p={p} l={l} {stages:?}: {ours} {added}"
-                    );
+                    assert!((ours / added - 1.0).abs() < 1e-9, "p={p} l={l} {stages:?}: {ours} {added}");
                 }
             }
         }

@@ -82,20 +82,14 @@ struct Last {
 
 /// The last op of each stage that makes gradients of its weights.
 fn last_backwards(timeline: &Timeline, stages: usize) -> Vec<Last> {
-    let none = Last {
-        end: 0.0,
-        op_s: 0.0,
-    };
+    let none = Last { end: 0.0, op_s: 0.0 };
     let mut last = vec![none; stages];
     for op in timeline.ranks.iter().flatten() {
         if matches!(op.op.kind, Kind::W | Kind::BW)
             && let Some(last) = last.get_mut(op.op.stage as usize)
             && op.end >= last.end
         {
-            *last = Last {
-                end: op.end,
-                op_s: op.end - op.start,
-            };
+            *last = Last { end: op.end, op_s: op.end - op.start };
         }
     }
     last
@@ -109,20 +103,12 @@ fn end_of(ops: &[TimedOp]) -> f64 {
 fn busy(ops: &[TimedOp], start: f64, end: f64) -> f64 {
     let from = ops.partition_point(|op| op.end <= start);
     let beside = ops[from..].iter().take_while(|op| op.start < end);
-    beside
-        .filter(|op| op.half != Half::Second)
-        .map(|op| (op.end.min(end) - op.start.max(start)).max(0.0))
-        .sum()
+    beside.filter(|op| op.half != Half::Second).map(|op| (op.end.min(end) - op.start.max(start)).max(0.0)).sum()
 }
 
 /// Puts the gradients of every rank on its wire. `seconds`: for each rank its stages with their time on the wire.
 #[must_use]
-pub fn synchronise(
-    timeline: &Timeline,
-    seconds: &[Vec<(u32, f64)>],
-    policy: Policy,
-    overlap: Overlap,
-) -> Vec<Bucket> {
+pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Policy, overlap: Overlap) -> Vec<Bucket> {
     let makespan = timeline.makespan();
     let held = seconds.iter().flatten().map(|(stage, _)| *stage as usize);
     let stages = held.max().map_or(0, |most| most + 1);
@@ -162,11 +148,7 @@ pub fn synchronise(
                 end,
                 behind,
                 // What rounding leaves of nothing is nothing.
-                bubble: if bubble > makespan * 1e-12 {
-                    bubble
-                } else {
-                    0.0
-                },
+                bubble: if bubble > makespan * 1e-12 { bubble } else { 0.0 },
                 after,
             });
             free = end;
@@ -184,24 +166,12 @@ pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync>
         let own = || buckets.iter().filter(move |bucket| bucket.rank == rank);
         let sum = |part: fn(&Bucket) -> f64| own().map(part).sum::<f64>();
         let end = end_of(ops);
-        let left: f64 = own()
-            .map(|bucket| (bucket.end - bucket.start.max(end)).max(0.0))
-            .sum();
+        let left: f64 = own().map(|bucket| (bucket.end - bucket.start.max(end)).max(0.0)).sum();
         let (behind, total) = (sum(|bucket| bucket.behind), sum(|b| b.end - b.start));
         let slowed = tax * behind;
         let wire = own().map(|bucket| bucket.end).fold(0.0, f64::max);
-        let finish = if total > 0.0 {
-            wire.max(end + slowed + left)
-        } else {
-            0.0
-        };
-        RankSync {
-            total,
-            behind,
-            bubble: sum(|bucket| bucket.bubble),
-            slowed,
-            exposed: (finish - makespan).max(0.0),
-        }
+        let finish = if total > 0.0 { wire.max(end + slowed + left) } else { 0.0 };
+        RankSync { total, behind, bubble: sum(|bucket| bucket.bubble), slowed, exposed: (finish - makespan).max(0.0) }
     };
     timeline.ranks.iter().enumerate().map(of).collect()
 }
@@ -212,10 +182,7 @@ mod tests {
     use crate::pipeline::{Durations, Spec, build, measure, schedule};
     use proptest::prelude::*;
 
-    const ALONE: Overlap = Overlap {
-        share: 0.0,
-        tax: 0.0,
-    };
+    const ALONE: Overlap = Overlap { share: 0.0, tax: 0.0 };
 
     fn timeline(id: &str, pp: u32, m: u32, v: u32, times: [f64; 3]) -> Timeline {
         let mut spec = Spec::new(schedule(id).unwrap(), pp, m);
@@ -264,10 +231,7 @@ mod tests {
     #[test]
     fn the_last_backward_pass_hides_its_share_and_pays_for_it() {
         let timeline = timeline("1f1b", 4, 8, 1, [1.0, 1.0, 1.0]);
-        let overlap = Overlap {
-            share: 0.8,
-            tax: 0.4,
-        };
+        let overlap = Overlap { share: 0.8, tax: 0.4 };
         for g in [0.5, 1.6, 5.0] {
             let shown = exposed(&timeline, g, Policy::Eager, overlap)[0];
             let formula = g - 0.6 * f64::min(g, 1.6);
@@ -301,10 +265,7 @@ mod tests {
             // The same stage is held by two ranks; both wait for both.
             let twins = buckets.iter().filter(|other| other.stage == bucket.stage);
             assert!(
-                twins.clone().count() == 2
-                    && twins
-                        .clone()
-                        .all(|t| t.complete.total_cmp(&bucket.complete).is_eq())
+                twins.clone().count() == 2 && twins.clone().all(|t| t.complete.total_cmp(&bucket.complete).is_eq())
             );
             let early = bucket.complete < timeline.makespan();
             assert_eq!(early, bucket.stage > 0, "{bucket:?}");

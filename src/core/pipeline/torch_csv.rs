@@ -11,15 +11,7 @@ use crate::sort::sort;
 use std::fmt::Write;
 
 /// Actions of PyTorch that compute nothing.
-const MOVES: [&str; 7] = [
-    "SEND_F",
-    "RECV_F",
-    "SEND_B",
-    "RECV_B",
-    "UNSHARD",
-    "RESHARD",
-    "REDUCE_GRAD",
-];
+const MOVES: [&str; 7] = ["SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"];
 
 /// The order that was pasted, in tokens of the contract: those themselves, or PyTorch's CSV.
 ///
@@ -78,11 +70,7 @@ fn whole_backwards(ranks: &mut [Vec<Item>]) {
     sort(&mut weights);
     let whole = |op: Op| {
         let split = weights.binary_search(&(op.stage, op.microbatch)).is_ok();
-        if op.kind == Kind::B && !split {
-            Op::bw(op.stage, op.microbatch)
-        } else {
-            op
-        }
+        if op.kind == Kind::B && !split { Op::bw(op.stage, op.microbatch) } else { op }
     };
     for item in ranks.iter_mut().flatten() {
         *item = match *item {
@@ -104,11 +92,7 @@ mod tests {
                    1RECV_F0,1F0,1B0,1SEND_B0,1W0,1RECV_F1,1F1,1B1,1SEND_B1,1W1,\n";
         let tokens = "0F0,0F1,0BW0,0BW1\n1F0,1B0,1W0,1F1,1B1,1W1";
         assert_eq!(to_tokens(csv).unwrap(), tokens);
-        assert_eq!(
-            to_tokens(tokens).unwrap(),
-            tokens,
-            "tokens stay as they are"
-        );
+        assert_eq!(to_tokens(tokens).unwrap(), tokens, "tokens stay as they are");
     }
 
     #[test]
@@ -129,16 +113,10 @@ mod tests {
         ] {
             let ours: Vec<&str> = file.lines().filter(|line| !line.starts_with('#')).collect();
             let ours = ours.join("\n");
-            let csv = ours
-                .replace('B', "I")
-                .replace("IW", "B")
-                .replace(')', ")OVERLAP_F_B");
+            let csv = ours.replace('B', "I").replace("IW", "B").replace(')', ")OVERLAP_F_B");
             assert_ne!(csv, ours);
             assert_eq!(to_tokens(&csv).unwrap(), ours);
-            let spec = Spec {
-                order: Some(ours),
-                ..Spec::new(schedule("custom").unwrap(), 0, 0)
-            };
+            let spec = Spec { order: Some(ours), ..Spec::new(schedule("custom").unwrap(), 0, 0) };
             assert!(build(&spec, &Durations::unit(1)).is_ok());
         }
     }

@@ -57,11 +57,7 @@ impl Places {
                 }
             }
         }
-        Self {
-            units,
-            forwards,
-            gradients,
-        }
+        Self { units, forwards, gradients }
     }
     fn find(&self, need: Need) -> Option<Place> {
         let (list, s, i) = match need {
@@ -88,22 +84,12 @@ impl<'a> Trace<'a> {
     /// Over `timeline`, which `order` gave with latency `p2p`.
     #[must_use]
     pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
-        Self {
-            order,
-            timeline,
-            p2p,
-            places: Cow::Owned(Places::of(order, timeline)),
-        }
+        Self { order, timeline, p2p, places: Cow::Owned(Places::of(order, timeline)) }
     }
     /// The same with an index that was built before.
     #[must_use]
     pub fn with(order: &'a Order, timeline: &'a Timeline, p2p: f64, places: &'a Places) -> Self {
-        Self {
-            order,
-            timeline,
-            p2p,
-            places: Cow::Borrowed(places),
-        }
+        Self { order, timeline, p2p, places: Cow::Borrowed(places) }
     }
     /// What the results that `op` needs are made by.
     pub fn made_by(&self, op: Op) -> impl Iterator<Item = Place> + '_ {
@@ -137,19 +123,13 @@ impl<'a> Trace<'a> {
             Half::Second => (place.at.saturating_sub(1), place.at),
         };
         let block = &ops[first..=last];
-        let waits = block
-            .iter()
-            .filter_map(|half| self.latest_need(half.op, place.rank));
+        let waits = block.iter().filter_map(|half| self.latest_need(half.op, place.rank));
         let latest = waits.max_by(|a, b| a.1.total_cmp(&b.1));
         let before = first.checked_sub(1).map(|at| Place { at, ..place });
-        let free = before
-            .and_then(|before| self.get(before))
-            .map_or(0.0, |op| op.end);
+        let free = before.and_then(|before| self.get(before)).map_or(0.0, |op| op.end);
         match (latest, before) {
             // A tie goes to the other rank: that is the edge to draw.
-            (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => {
-                Cause::Result(result)
-            }
+            (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => Cause::Result(result),
             (_, Some(before)) => Cause::Rank(before),
             (Some((result, _)), None) => Cause::Result(result),
             (None, None) => Cause::Nothing,
@@ -192,10 +172,7 @@ mod tests {
         let timeline = simulate(&order, &Durations::unit(2).with_p2p(0.25)).unwrap();
         let trace = Trace::new(&order, &timeline, 0.25);
         let path = trace.critical_path();
-        let ops: Vec<TimedOp> = path
-            .iter()
-            .map(|place| trace.get(*place).unwrap())
-            .collect();
+        let ops: Vec<TimedOp> = path.iter().map(|place| trace.get(*place).unwrap()).collect();
         assert!(ops[0].start.abs() < 1e-12);
         assert!((ops[ops.len() - 1].end - timeline.makespan()).abs() < 1e-12);
         for (before, after) in path.iter().zip(&path[1..]) {

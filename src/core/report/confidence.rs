@@ -42,15 +42,9 @@ pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &S
     let slope = |kind: Multiplier| {
         let draft_of = Draft::of(&nudged(run, kind, NUDGE)).ok()?;
         let stretched = busy(&draft_of) / busy(draft);
-        let stats = Stats {
-            makespan_s: stats.makespan_s * stretched,
-            ideal_s: stats.ideal_s * stretched,
-            ..stats.clone()
-        };
-        let longer = step(&draft_of, loads, &ends(&draft_of, loads), &stats)
-            .2
-            .time_s
-            .0;
+        let stats =
+            Stats { makespan_s: stats.makespan_s * stretched, ideal_s: stats.ideal_s * stretched, ..stats.clone() };
+        let longer = step(&draft_of, loads, &ends(&draft_of, loads), &stats).2.time_s.0;
         Some((longer / of.time_s.0).ln() / NUDGE.ln())
     };
     let mut slopes: Vector = [0.0; MULTIPLIERS];

@@ -33,22 +33,15 @@ impl Draft {
         let kinds = Kinds::new(&scenario);
         let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
         let durations = durations(&scenario, &passes, &spec);
-        Ok(Self {
-            scenario,
-            spec,
-            clock,
-            kinds,
-            passes,
-            durations,
-        })
+        Ok(Self { scenario, spec, clock, kinds, passes, durations })
     }
 
     pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
         let in_field = |issue| in_run(issue, &self.scenario);
         let Built { order, .. } =
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
-        let spans = pipeline::time(&order, &self.durations)
-            .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
+        let spans =
+            pipeline::time(&order, &self.durations).map_err(|fault| vec![fault.issue("schedule_options.order")])?;
         Ok(Timed { order, spans })
     }
 }

@@ -170,10 +170,7 @@ fn filled(spec: &Spec, durations: &Durations, stats: &mut Stats) -> Option<Order
     if spec.microbatches >= spec.pp {
         return None;
     }
-    let spec = Spec {
-        microbatches: spec.pp,
-        ..spec.clone()
-    };
+    let spec = Spec { microbatches: spec.pp, ..spec.clone() };
     let order = pipeline::build(&spec, durations).ok()?.order;
     stats.peak_in_flight = peak_in_flight(&order);
     Some(order)

@@ -36,11 +36,7 @@ impl Evaluation {
     pub fn warnings(&self) -> &[Issue] {
         let mended = || {
             let built = spec(&self.scenario).ok();
-            mend(
-                &self.scenario.run,
-                built.as_ref(),
-                self.report.warnings.clone(),
-            )
+            mend(&self.scenario.run, built.as_ref(), self.report.warnings.clone())
         };
         self.warnings.get_or_init(mended)
     }

@@ -15,11 +15,7 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
         .iter()
         .enumerate()
         .map(|(rank, row)| {
-            let stages: Vec<usize> = order
-                .stages_of(rank)
-                .into_iter()
-                .map(|stage| stage as usize)
-                .collect();
+            let stages: Vec<usize> = order.stages_of(rank).into_iter().map(|stage| stage as usize).collect();
             // Copies of a rank that runs both directions are stages that it holds besides: no versions of one.
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
@@ -83,30 +79,16 @@ mod tests {
     /// list.
     #[test]
     fn the_worst_instant_is_that_of_the_whole_list() {
-        let run = Run {
-            global_batch: 1024,
-            ..Run::default()
-        };
+        let run = Run { global_batch: 1024, ..Run::default() };
         for id in schedule_ids() {
             let Ok(of) = evaluate(&run.with_texts(&with_schedule(&run, id)).unwrap()) else {
                 assert_eq!(id, "custom");
                 continue;
             };
             let chunks = Chunks::of(&of.scenario);
-            let whole = Order {
-                ranks: of
-                    .order
-                    .ranks
-                    .iter()
-                    .map(|row| row.iter().collect())
-                    .collect(),
-                ..of.order.clone()
-            };
-            assert_eq!(
-                loads(&of.scenario, &chunks, &of.order),
-                loads(&of.scenario, &chunks, &whole),
-                "{id}"
-            );
+            let whole =
+                Order { ranks: of.order.ranks.iter().map(|row| row.iter().collect()).collect(), ..of.order.clone() };
+            assert_eq!(loads(&of.scenario, &chunks, &of.order), loads(&of.scenario, &chunks, &whole), "{id}");
         }
     }
 
@@ -115,11 +97,7 @@ mod tests {
     #[test]
     fn weights_of_both_directions_are_held_once_each() {
         let weights = |schedule| -> Vec<f64> {
-            let run = Run {
-                schedule,
-                stage_layers: Some(vec![9, 8, 8, 7]),
-                ..Run::default()
-            };
+            let run = Run { schedule, stage_layers: Some(vec![9, 8, 8, 7]), ..Run::default() };
             let memory = evaluate(&run).unwrap().report.memory;
             let each = memory.per_stage.iter();
             each.map(|stage| stage.weights.0).collect()

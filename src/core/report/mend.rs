@@ -21,19 +21,9 @@ type Set = Vec<(&'static str, String)>;
 /// The issues of `run` with the fixes that work, each error naming the first. `built`: the schedule of the Run, where it
 /// is known to have an order.
 pub(super) fn mend(run: &Run, built: Option<&Spec>, issues: Vec<Issue>) -> Vec<Issue> {
-    let errors = issues
-        .iter()
-        .filter(|issue| issue.severity == Severity::Error);
-    let mut trial = Trial {
-        run,
-        built,
-        errors: errors.map(|issue| issue.field.clone()).collect(),
-        ops: MAX_OPS,
-    };
-    issues
-        .into_iter()
-        .map(|issue| trial.mended(issue))
-        .collect()
+    let errors = issues.iter().filter(|issue| issue.severity == Severity::Error);
+    let mut trial = Trial { run, built, errors: errors.map(|issue| issue.field.clone()).collect(), ops: MAX_OPS };
+    issues.into_iter().map(|issue| trial.mended(issue)).collect()
 }
 
 /// What came of trying some values.
@@ -62,18 +52,11 @@ impl Trial<'_> {
         if proposed.is_empty() {
             return issue;
         }
-        let mut tried = proposed
-            .into_iter()
-            .filter_map(|fix| self.working(&issue, fix))
-            .collect::<Vec<_>>()
-            .into_iter();
+        let mut tried =
+            proposed.into_iter().filter_map(|fix| self.working(&issue, fix)).collect::<Vec<_>>().into_iter();
         issue.fix = tried.next();
         issue.or = tried.next().map(Box::new);
-        if issue.severity == Severity::Error {
-            issue.naming_its_fix()
-        } else {
-            issue
-        }
+        if issue.severity == Severity::Error { issue.naming_its_fix() } else { issue }
     }
 
     /// The first value of `fix` that works alone, else the first that works with what has to follow it.
@@ -84,18 +67,12 @@ impl Trial<'_> {
             set.extend_from_slice(rest);
             set
         };
-        let values: Vec<Set> = std::iter::once(fix.set.clone())
-            .chain(fix.instead.into_iter().map(other))
-            .collect();
+        let values: Vec<Set> = std::iter::once(fix.set.clone()).chain(fix.instead.into_iter().map(other)).collect();
         let mut followed = Vec::new();
         for (at, set) in values.into_iter().enumerate() {
             match self.attempt(issue, &set) {
                 Tried::Works if at == 0 => {
-                    return Some(Fix {
-                        label: fix.label,
-                        set,
-                        instead: Vec::new(),
-                    });
+                    return Some(Fix { label: fix.label, set, instead: Vec::new() });
                 }
                 Tried::Works => return Some(Fix::new(set)),
                 Tried::Wants(more) if followed.len() < MAX_FOLLOWED => {
@@ -116,14 +93,8 @@ impl Trial<'_> {
         let is_error = issue.severity == Severity::Error;
         let errors = match self.possible(&after) {
             Ok(warnings) => {
-                let same = |other: &Issue| {
-                    (&other.field, &other.message) == (&issue.field, &issue.message)
-                };
-                return if warnings.iter().any(same) {
-                    Tried::Fails
-                } else {
-                    Tried::Works
-                };
+                let same = |other: &Issue| (&other.field, &other.message) == (&issue.field, &issue.message);
+                return if warnings.iter().any(same) { Tried::Fails } else { Tried::Works };
             }
             Err(errors) => errors,
         };
@@ -137,11 +108,7 @@ impl Trial<'_> {
         match (new.next(), new.next()) {
             (None, _) => Tried::Works,
             (Some(error), None) => match &error.fix {
-                Some(fix)
-                    if set
-                        .iter()
-                        .all(|(key, _)| fix.set.iter().all(|own| own.0 != *key)) =>
-                {
+                Some(fix) if set.iter().all(|(key, _)| fix.set.iter().all(|own| own.0 != *key)) => {
                     Tried::Wants(fix.set.clone())
                 }
                 _ => Tried::Fails,

@@ -70,10 +70,7 @@ mod tests {
     #[test]
     fn every_method_has_a_row_and_the_chosen_one_is_the_reports() {
         for (method, _) in Method::ALL {
-            let run = Run {
-                memory_method: *method,
-                ..Run::default()
-            };
+            let run = Run { memory_method: *method, ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
             let rows = rows(&evaluation);
             assert_eq!(rows.len(), Method::ALL.len());
@@ -100,16 +97,12 @@ mod tests {
     #[test]
     fn the_slips_shown_are_the_papers_misprints_and_what_its_formula_gives() {
         let table = include_str!("../../../tests/data/fujii_estimates.csv");
-        let misprints: Vec<Vec<&str>> = table
-            .lines()
-            .filter(|line| line.ends_with("misprint"))
-            .map(|line| line.split(',').collect())
-            .collect();
+        let misprints: Vec<Vec<&str>> =
+            table.lines().filter(|line| line.ends_with("misprint")).map(|line| line.split(',').collect()).collect();
         let shown = compare_slips();
         assert_eq!(misprints.len(), shown.len());
         for cells in misprints {
-            let [tp, cp, pp, micro_batch] =
-                [5, 6, 7, 8].map(|at: usize| cells[at].parse().unwrap());
+            let [tp, cp, pp, micro_batch] = [5, 6, 7, 8].map(|at: usize| cells[at].parse().unwrap());
             let gpus = cells[9].parse().unwrap();
             let run = Run {
                 model: crate::run::Based::preset(if cells[1].ends_with("70b") {
@@ -128,10 +121,7 @@ mod tests {
                 ..Run::default()
             };
             let first = &evaluate(&run).unwrap().report.memory.per_stage[0];
-            let place = format!(
-                "table {}, ({tp},{cp},{pp},{micro_batch}) at {gpus} GPUs",
-                cells[0]
-            );
+            let place = format!("table {}, ({tp},{cp},{pp},{micro_batch}) at {gpus} GPUs", cells[0]);
             let slip = shown.iter().find(|slip| slip.place == place).unwrap();
             assert_eq!(slip.printed, format!("{} GiB", cells[10]));
             assert_eq!(slip.corrected, format!("{:.2} GiB", first.total.gib()));
@@ -142,8 +132,6 @@ mod tests {
         let rows = rows(&evaluate(&Run::default()).unwrap());
         let paper = rows.iter().find(|row| row.method == Method::Fujii).unwrap();
         let tables = paper.slips.iter().copied();
-        tables
-            .filter(|slip| slip.place.starts_with("table"))
-            .collect()
+        tables.filter(|slip| slip.place.starts_with("table")).collect()
     }
 }

@@ -35,9 +35,7 @@ pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
-pub use schedules::{
-    MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work,
-};
+pub use schedules::{MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
 pub use step::rank_overlaps;
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
@@ -217,9 +215,7 @@ pub type Answer = Result<Report, Refusal>;
 /// # Errors
 /// The settings that cannot work, with what would.
 pub fn report(run: &Run) -> Answer {
-    evaluate(run)
-        .map(|evaluation| evaluation.report)
-        .map_err(|errors| Refusal { errors })
+    evaluate(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
 }
 
 /// The report of a Run given as an object.

@@ -73,21 +73,11 @@ mod tests {
 
     #[test]
     fn the_way_begins_with_everything_small_and_ends_at_the_run() {
-        let run = Run {
-            pp: 1,
-            micro_batch: 2,
-            ..Run::default()
-        };
+        let run = Run { pp: 1, micro_batch: 2, ..Run::default() };
         let base = evaluate(&run).unwrap();
         let way = narrow(&base);
-        let small = Run {
-            optimizer: Optimizer::Sgd,
-            micro_batch: 1,
-            seq_len: 128,
-            recompute: Recompute::Full,
-            zero: 3,
-            ..run
-        };
+        let small =
+            Run { optimizer: Optimizer::Sgd, micro_batch: 1, seq_len: 128, recompute: Recompute::Full, zero: 3, ..run };
         let memory = evaluate(&small).unwrap().report.memory;
         assert_eq!(way[0].peak, memory.peak_bytes);
         assert_eq!(way[0].verdict, Verdict::Fits);
@@ -99,27 +89,14 @@ mod tests {
     /// Adam keeps 8 bytes a parameter that SGD does not: Rajbhandari 2020, section 3.1.
     #[test]
     fn the_optimizer_brings_back_two_moments_of_four_bytes() {
-        let run = Run {
-            zero: 0,
-            ..Run::default()
-        };
+        let run = Run { zero: 0, ..Run::default() };
         let way = narrow(&evaluate(&run).unwrap());
-        let at = way
-            .iter()
-            .position(|step| step.label.starts_with("the optimizer"))
-            .unwrap();
-        let small = Run {
-            optimizer: Optimizer::Sgd,
-            seq_len: 128,
-            recompute: Recompute::Full,
-            ..run
-        };
+        let at = way.iter().position(|step| step.label.starts_with("the optimizer")).unwrap();
+        let small = Run { optimizer: Optimizer::Sgd, seq_len: 128, recompute: Recompute::Full, ..run };
         let rank = &evaluate(&small).unwrap().report.memory.per_stage[way[at].stage];
         let moments = 8.0 * rank.weights.0 / 2.0;
         // Fragmentation comes with it.
-        let share = (way[at].peak.0 - way[at - 1].peak.0)
-            / moments
-            / crate::memory::verdict::FRAGMENTATION.value;
+        let share = (way[at].peak.0 - way[at - 1].peak.0) / moments / crate::memory::verdict::FRAGMENTATION.value;
         assert!((share - 1.0).abs() < 0.01, "{share}");
     }
 

@@ -24,21 +24,15 @@ const DISKS: f64 = 12e9;
 /// 1.5 ns: measure one step.
 fn host_step(framework: OffloadFramework) -> Cited<f64> {
     match framework {
-        OffloadFramework::DeepSpeed => Cited::new(
-            0.6e-9,
-            &DEEPSPEED,
-            "ZenFlow blog: ZeRO-Offload, Llama-2-7B on 4 A100, over 4 s",
-        ),
-        OffloadFramework::Megatron => Cited::new(
-            1.55e-9,
-            &MEGATRON,
-            "HybridDeviceOptimizer, Qwen3-0.6B: 0.752 to 1.678 s (NeMo-RL PR 3628)",
-        ),
-        OffloadFramework::Fsdp2 | OffloadFramework::Torchao => Cited::new(
-            1.7e-9,
-            &TORCHAO,
-            "optim README: PyTorch's AdamW on the host, 1.1 B",
-        ),
+        OffloadFramework::DeepSpeed => {
+            Cited::new(0.6e-9, &DEEPSPEED, "ZenFlow blog: ZeRO-Offload, Llama-2-7B on 4 A100, over 4 s")
+        }
+        OffloadFramework::Megatron => {
+            Cited::new(1.55e-9, &MEGATRON, "HybridDeviceOptimizer, Qwen3-0.6B: 0.752 to 1.678 s (NeMo-RL PR 3628)")
+        }
+        OffloadFramework::Fsdp2 | OffloadFramework::Torchao => {
+            Cited::new(1.7e-9, &TORCHAO, "optim README: PyTorch's AdamW on the host, 1.1 B")
+        }
     }
 }
 
@@ -68,11 +62,7 @@ struct Copy {
 
 /// The offloading of the rank of `load`, whose passes of a micro-batch are `passes`.
 #[must_use]
-pub(crate) fn offload_step(
-    scenario: &Scenario,
-    load: &RankLoad,
-    passes: &[&Pass],
-) -> Option<OffloadStep> {
+pub(crate) fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass]) -> Option<OffloadStep> {
     let offload = scenario.offload?;
     let rate = scenario.gpu.host.0 * LINK;
     let m = scenario.usual_microbatches();
@@ -88,10 +78,7 @@ pub(crate) fn offload_step(
         exposed += m * (seconds - copy.window).max(0.0);
     }
     if offload.optimizer.is_some() {
-        let (p, bytes) = (
-            updated(scenario, load) * offload.fraction,
-            scenario.trained_bytes(),
-        );
+        let (p, bytes) = (updated(scenario, load) * offload.fraction, scenario.trained_bytes());
         // Megatron sends fp32 gradients and masters once a step, the others bring back what computes.
         let [sent, brought] = match offload.framework {
             OffloadFramework::Megatron => [4.0, 4.0],
@@ -119,20 +106,10 @@ pub(crate) fn offload_step(
 }
 
 /// The copies of a micro-batch, each beside the pass that may hide it.
-fn copies(
-    scenario: &Scenario,
-    load: &RankLoad,
-    offload: &Offload,
-    forward: f64,
-    backward: f64,
-) -> Vec<Copy> {
+fn copies(scenario: &Scenario, load: &RankLoad, offload: &Offload, forward: f64, backward: f64) -> Vec<Copy> {
     let mut list = Vec::new();
     let sharded = |elements: f64, stage: u64| {
-        let n = if scenario.zero.stage >= stage {
-            scenario.zero.shard as f64
-        } else {
-            1.0
-        };
+        let n = if scenario.zero.stage >= stage { scenario.zero.shard as f64 } else { 1.0 };
         elements / n
     };
     let bytes = scenario.trained_bytes();
@@ -144,31 +121,19 @@ fn copies(
         };
         let all = stored * sharded(Held::of(scenario, &load.stages).total(), 3);
         for window in [forward, backward] {
-            list.push(Copy {
-                to_host: 0.0,
-                to_gpu: all,
-                window,
-            });
+            list.push(Copy { to_host: 0.0, to_gpu: all, window });
         }
     }
     if offload.gradients.is_some() {
         let trained = Held::trained(scenario, &load.stages).total();
-        list.push(Copy {
-            to_host: bytes.grads * sharded(trained, 1),
-            to_gpu: 0.0,
-            window: backward,
-        });
+        list.push(Copy { to_host: bytes.grads * sharded(trained, 1), to_gpu: 0.0, window: backward });
     }
     if offload.activations.is_some() {
         let in_flight: f64 = load.in_flight.iter().sum::<f64>().max(1.0);
         let stages = load.stages.len().max(1) as f64;
         let one = offloaded_activation_bytes(scenario, load) / in_flight * stages;
         for (to_host, to_gpu, window) in [(one, 0.0, forward), (0.0, one, backward)] {
-            list.push(Copy {
-                to_host,
-                to_gpu,
-                window,
-            });
+            list.push(Copy { to_host, to_gpu, window });
         }
     }
     list

@@ -76,11 +76,7 @@ impl OverTime {
     }
 }
 
-const EMPTY: Instant = Instant {
-    time: Seconds(0.0),
-    components: [Bytes(0.0); 6],
-    op: None,
-};
+const EMPTY: Instant = Instant { time: Seconds(0.0), components: [Bytes(0.0); 6], op: None };
 
 /// The memory of pipeline rank `rank` over the step of `evaluation`; none where there is no such rank.
 #[must_use]
@@ -95,10 +91,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let by_layer = scenario.run.schedule.pairs_by_layer();
     let events = events(ops, by_layer);
     let splits = f64::from(evaluation.order.splits.max(1));
-    let changes: Vec<Change> = events
-        .iter()
-        .map(|event| event.change(ops, 1.0 / splits, by_layer))
-        .collect();
+    let changes: Vec<Change> = events.iter().map(|event| event.change(ops, 1.0 / splits, by_layer)).collect();
     let curve = curve(scenario, rank, load, &changes);
     let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
     let (mut backwards, mut op) = (0u32, None);
@@ -113,11 +106,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
                 backwards -= backward;
             }
         }
-        let buffers = if backwards > 0 {
-            point.buffers
-        } else {
-            point.buffers - transients
-        };
+        let buffers = if backwards > 0 { point.buffers } else { point.buffers - transients };
         let instant = Instant {
             time: point.time,
             components: [
@@ -156,11 +145,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
         peak,
         head: head.sum(),
         op: running.and_then(|at| ops.get(at)).copied(),
-        alive: curve
-            .alive
-            .iter()
-            .map(|alive| (*alive, layers(alive.stage)))
-            .collect(),
+        alive: curve.alive.iter().map(|alive| (*alive, layers(alive.stage))).collect(),
         instants,
         momentary,
     })
@@ -169,10 +154,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
 /// The buffers of a rank that exist while a backward op runs.
 fn momentary(estimate: &StageMemory) -> Vec<(&'static str, Bytes)> {
     let buffers = estimate.parts(Component::Buffers).into_iter();
-    buffers
-        .filter(|item| item.nature == Nature::Momentary)
-        .map(|item| (item.name, item.bytes))
-        .collect()
+    buffers.filter(|item| item.nature == Nature::Momentary).map(|item| (item.name, item.bytes)).collect()
 }
 
 /// An op begins or ends.
@@ -192,11 +174,7 @@ impl Event {
             (begins, kind) if kind.frees() && begins == early => -unit,
             _ => 0.0,
         };
-        Change {
-            time: Seconds(self.time),
-            stage: op.stage as usize,
-            by,
-        }
+        Change { time: Seconds(self.time), stage: op.stage as usize, by }
     }
 }
 
@@ -266,11 +244,7 @@ mod tests {
         ] {
             let run = Run {
                 schedule,
-                virtual_stages: if schedule == Schedule::Interleaved {
-                    2
-                } else {
-                    1
-                },
+                virtual_stages: if schedule == Schedule::Interleaved { 2 } else { 1 },
                 ..Run::default()
             };
             let evaluation = evaluate(&run).unwrap();

@@ -67,13 +67,8 @@ pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
 /// Durations of the simulation: what a pass waits for is part of it.
 pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
-    let of = |seconds: fn(&Pass) -> Seconds| {
-        passes.iter().map(|pass| seconds(pass).0 / pieces).collect()
-    };
-    let send = passes
-        .iter()
-        .map(|pass| pass.waits.send.0)
-        .fold(0.0, f64::max);
+    let of = |seconds: fn(&Pass) -> Seconds| passes.iter().map(|pass| seconds(pass).0 / pieces).collect();
+    let send = passes.iter().map(|pass| pass.waits.send.0).fold(0.0, f64::max);
     let durations = Durations {
         forward: of(Pass::forward),
         backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
@@ -87,9 +82,7 @@ pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Du
     };
     let usual = scenario.run.seq_len as f64 * scenario.run.micro_batch as f64;
     let repeat = spec.pieces() as usize;
-    let scale = lengths
-        .iter()
-        .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
+    let scale = lengths.iter().flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
     let scale: Vec<f64> = scale.collect();
     if scale.iter().all(|factor| *factor == 1.0) {
         return durations;

@@ -32,8 +32,7 @@ pub(crate) fn often_reduced(
     });
     let fitting = later.iter().find(|(_, times, estimate)| {
         let verdict = estimate.verdict();
-        *times < scenario.reductions()
-            && (verdict == Verdict::Fits || verdict == now && now == Verdict::Tight)
+        *times < scenario.reductions() && (verdict == Verdict::Fits || verdict == now && now == Verdict::Tight)
     });
     let (id, times, estimate) = fitting.unwrap_or(&later[0]);
     let gib = |bytes| MemoryUnit::Gib.show(bytes);
@@ -98,8 +97,7 @@ mod tests {
             evaluate(&run).unwrap().report
         };
         let large = Bytes::from_gib(400.0);
-        let [often, group, step] =
-            [Reduction::MicroBatch, Reduction::Group, Reduction::Step].map(|way| on(way, large));
+        let [often, group, step] = [Reduction::MicroBatch, Reduction::Group, Reduction::Step].map(|way| on(way, large));
         assert!(step.step.time_s < group.step.time_s && group.step.time_s < often.step.time_s);
         let fits = |report: &Report| report.memory.need_high_bytes * 1.0001;
         assert!(fits(&often) < fits(&group) && fits(&group) < fits(&step));
@@ -123,12 +121,7 @@ mod tests {
         let mut loops = 0;
         for id in schedule_ids() {
             for group in [4, 5] {
-                let mut run = Run {
-                    zero: 2,
-                    zero2_reduce: Reduction::Group,
-                    global_batch: 128,
-                    ..Run::default()
-                };
+                let mut run = Run { zero: 2, zero2_reduce: Reduction::Group, global_batch: 128, ..Run::default() };
                 run = run.with_texts(&with_schedule(&run, id)).unwrap();
                 run.schedule_options.group = Some(group);
                 let Ok(evaluation) = evaluate(&run) else {

@@ -9,18 +9,13 @@ use crate::t;
 pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
-        u32::try_from(value)
-            .map_err(|_| Issue::error(field, t!("{value} is too many to simulate", value)))
+        u32::try_from(value).map_err(|_| Issue::error(field, t!("{value} is too many to simulate", value)))
     };
     let schedule = pipeline::schedule(run.schedule.id())
         .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;
     let options = &run.schedule_options;
     let maybe = |field, value: Option<u64>| value.map(|value| small(field, value)).transpose();
-    let mut spec = Spec::new(
-        schedule,
-        small("pp", layout.pp)?,
-        small("global_batch", layout.microbatches)?,
-    );
+    let mut spec = Spec::new(schedule, small("pp", layout.pp)?, small("global_batch", layout.microbatches)?);
     spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
     spec.group = maybe("schedule_options.group", options.group)?;
     spec.variant = options.variant.unwrap_or(spec.variant);
@@ -48,21 +43,13 @@ pub(crate) fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
     };
     let fix = |fix: Fix| {
         let counts_microbatches = fix.set.iter().any(|(field, _)| *field == "microbatches");
-        let set = fix
-            .set
-            .into_iter()
-            .map(|(field, value)| match (field, value.parse::<u64>()) {
-                ("microbatches", Ok(count)) => {
-                    ("global_batch", count.saturating_mul(each).to_string())
-                }
-                _ => (key(field), value),
-            });
+        let set = fix.set.into_iter().map(|(field, value)| match (field, value.parse::<u64>()) {
+            ("microbatches", Ok(count)) => ("global_batch", count.saturating_mul(each).to_string()),
+            _ => (key(field), value),
+        });
         let factor = if counts_microbatches { each } else { 1 };
         let instead = fix.instead.into_iter();
-        Fix {
-            instead: instead.map(|value| value.saturating_mul(factor)).collect(),
-            ..Fix::new(set.collect())
-        }
+        Fix { instead: instead.map(|value| value.saturating_mul(factor)).collect(), ..Fix::new(set.collect()) }
     };
     Issue {
         field: key(&issue.field).to_owned(),

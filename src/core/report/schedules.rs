@@ -37,11 +37,7 @@ impl ScheduleRow {
             None => schedule_figures(run, variant, limit),
         };
         let set = variant.set(run, limit);
-        Self {
-            variant,
-            set,
-            figures,
-        }
+        Self { variant, set, figures }
     }
 }
 
@@ -76,9 +72,8 @@ impl ScheduleFigures {
     pub fn of(evaluation: &Evaluation) -> Self {
         let (report, order) = (&evaluation.report, &evaluation.order);
         let stages = &report.memory.per_stage;
-        let most = |bytes: fn(&crate::memory::StageMemory) -> Bytes| {
-            stages.iter().map(bytes).fold(Bytes(0.0), Bytes::max)
-        };
+        let most =
+            |bytes: fn(&crate::memory::StageMemory) -> Bytes| stages.iter().map(bytes).fold(Bytes(0.0), Bytes::max);
         let peak = report.pipeline.peak_in_flight.iter().max();
         Self {
             step_s: report.step.time_s,
@@ -89,13 +84,7 @@ impl ScheduleFigures {
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
             verdict: report.memory.verdict,
-            weight_copies: report
-                .pipeline
-                .weight_copies
-                .iter()
-                .copied()
-                .max()
-                .unwrap_or(1),
+            weight_copies: report.pipeline.weight_copies.iter().copied().max().unwrap_or(1),
             messages: stats::messages_per_microbatch(order),
         }
     }
@@ -129,10 +118,7 @@ pub fn needs_worker(run: &Run) -> bool {
     let whole = spec.schedule.uses_durations || run.microbatch_lengths.is_some();
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
     let microbatches = if whole { spec.microbatches } else { few };
-    op_count(&Spec {
-        microbatches,
-        ..spec
-    }) > MAX_OPS_AT_ONCE
+    op_count(&Spec { microbatches, ..spec }) > MAX_OPS_AT_ONCE
 }
 
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.
@@ -143,10 +129,7 @@ pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message>
     let other = run.with_texts(&variant.set(run, limit));
     let other = other.ok_or_else(|| t!("has no place in this run"))?;
     match work(&other) {
-        Some(ops) if ops > MAX_OPS => Err(t!(
-            "{ops} ops: too many to show beside the others, choose it to see",
-            ops
-        )),
+        Some(ops) if ops > MAX_OPS => Err(t!("{ops} ops: too many to show beside the others, choose it to see", ops)),
         _ => Ok(other),
     }
 }
@@ -155,11 +138,7 @@ pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message>
 ///
 /// # Errors
 /// Those words.
-pub fn schedule_figures(
-    run: &Run,
-    variant: Variant,
-    limit: u64,
-) -> Result<ScheduleFigures, Message> {
+pub fn schedule_figures(run: &Run, variant: Variant, limit: u64) -> Result<ScheduleFigures, Message> {
     let first = |issues: Vec<crate::issue::Issue>| {
         let first = issues.into_iter().next();
         first.map_or_else(Message::default, |issue| issue.message)
@@ -205,10 +184,7 @@ mod tests {
             assert_eq!(chosen.memory.peak_bytes, figures.peak_bytes, "{variant}");
             shown += 1;
         }
-        assert!(
-            shown >= 24,
-            "{shown} of 26 variants run on the default layout"
-        );
+        assert!(shown >= 24, "{shown} of 26 variants run on the default layout");
     }
 
     /// Messages and copies as printed in the survey's table: 2(p−1), 2(pv−1), 4(p−1); 2/p weights for both directions.
@@ -226,11 +202,7 @@ mod tests {
             ("pipedream", 6.0, 4),
         ] {
             let found = figures(&run, id);
-            assert!(
-                (found.messages - messages).abs() < 1e-9,
-                "{id}: {}",
-                found.messages
-            );
+            assert!((found.messages - messages).abs() < 1e-9, "{id}: {}", found.messages);
             assert_eq!(found.weight_copies, copies, "{id}");
         }
     }
@@ -255,40 +227,20 @@ mod tests {
 
     #[test]
     fn what_cannot_run_says_why_and_what_is_too_long_is_left_out() {
-        let odd = Run {
-            pp: 1,
-            ..Run::default()
-        };
+        let odd = Run { pp: 1, ..Run::default() };
         let chimera = row(&odd, "chimera");
         assert!(chimera.figures.is_err_and(|why| !why.is_empty()));
         let custom = row(&odd, "custom");
-        assert!(
-            custom
-                .figures
-                .is_err_and(|why| why.to_string().contains("order"))
-        );
-        let long = Run {
-            pp: 32,
-            tp: 1,
-            gpus: 32,
-            global_batch: 4096,
-            ..Run::default()
-        };
+        assert!(custom.figures.is_err_and(|why| why.to_string().contains("order")));
+        let long = Run { pp: 32, tp: 1, gpus: 32, global_batch: 4096, ..Run::default() };
         let skipped = row(&long, "1f1b").figures.unwrap_err();
         assert!(skipped.to_string().contains("ops: too many"), "{skipped}");
     }
 
     #[test]
     fn uneven_layers_are_split_anew_where_the_stages_change() {
-        let run = Run {
-            stage_layers: Some(vec![7, 8, 8, 9]),
-            ..Run::default()
-        };
-        assert!(
-            with_schedule(&run, "gpipe")
-                .iter()
-                .all(|(key, _)| *key != "stage_layers")
-        );
+        let run = Run { stage_layers: Some(vec![7, 8, 8, 9]), ..Run::default() };
+        assert!(with_schedule(&run, "gpipe").iter().all(|(key, _)| *key != "stage_layers"));
         assert!(with_schedule(&run, "zb-v").contains(&("stage_layers", String::new())));
         assert!(row(&run, "zb-v").figures.is_ok());
     }
@@ -307,10 +259,7 @@ mod tests {
             assert!(high.bubble_span <= low.bubble_span, "{id}");
             let set = Variant::named(id).unwrap().set(&run, 8);
             let limit = (8.0 * chunks).to_string();
-            assert!(
-                set.contains(&("schedule_options.memory_limit", limit)),
-                "{id}"
-            );
+            assert!(set.contains(&("schedule_options.memory_limit", limit)), "{id}");
             let run = run.with_texts(&set).unwrap();
             assert_eq!(memory_limit(&run), 8, "{id}");
         }

@@ -5,8 +5,7 @@ use super::{Report, needs_worker, report};
 use crate::memory::{StageMemory, Verdict};
 use crate::run::registry::{FIELDS, plain};
 use crate::run::{
-    AdapterMethod, AdapterParts, Based, OffloadParts, Optimizer, PhasesParts, Precision,
-    PrecisionParts, Run,
+    AdapterMethod, AdapterParts, Based, OffloadParts, Optimizer, PhasesParts, Precision, PrecisionParts, Run,
 };
 use crate::units::{Bytes, Seconds};
 
@@ -50,11 +49,7 @@ const CHANGES: [Change; 10] = [
             AdapterMethod::Qlora => AdapterMethod::Lora,
             other => other,
         };
-        now.adapter = AdapterParts {
-            method: run.adapter.method.map(unquantised),
-            base: None,
-            ..run.adapter.clone()
-        };
+        now.adapter = AdapterParts { method: run.adapter.method.map(unquantised), base: None, ..run.adapter.clone() };
     },
     |now, run| now.adapter = run.adapter.clone(),
     |now, run| now.cross_entropy = run.cross_entropy,
@@ -65,10 +60,7 @@ const CHANGES: [Change; 10] = [
         now.offload.framework = run.offload.framework;
     },
     |now, run| {
-        now.offload = OffloadParts {
-            parameters: None,
-            ..run.offload.clone()
-        };
+        now.offload = OffloadParts { parameters: None, ..run.offload.clone() };
     },
     |now, run| now.offload = run.offload.clone(),
 ];
@@ -85,10 +77,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
     if !is_tuned(run) || needs_worker(run) {
         return Vec::new();
     }
-    let run = &Run {
-        phases: PhasesParts::default(),
-        ..run.clone()
-    };
+    let run = &Run { phases: PhasesParts::default(), ..run.clone() };
     let mut now = full(run);
     let Ok(first) = report(&now) else {
         return Vec::new();
@@ -106,9 +95,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
             before.clone_from(&now);
         }
     }
-    let idle = |pair: &[Stair]| {
-        pair[0].memory.total == pair[1].memory.total && pair[0].step == pair[1].step
-    };
+    let idle = |pair: &[Stair]| pair[0].memory.total == pair[1].memory.total && pair[0].step == pair[1].step;
     let idle: Vec<bool> = stairs.windows(2).map(idle).collect();
     let mut at = 0;
     stairs.retain(|_| {
@@ -132,8 +119,7 @@ fn full(run: &Run) -> Run {
         ..run.clone()
     };
     let plain = Based::preset("bf16");
-    let bytes =
-        |precision: &Based<PrecisionParts>| precision.resolve().map_or(0.0, Precision::total);
+    let bytes = |precision: &Based<PrecisionParts>| precision.resolve().map_or(0.0, Precision::total);
     if bytes(&run.precision) < bytes(&plain) {
         full.precision = plain;
     }
@@ -142,10 +128,6 @@ fn full(run: &Run) -> Run {
 
 /// What is otherwise in `to`, as a link writes it.
 fn difference(from: &Run, to: &Run) -> Set {
-    let changed = FIELDS
-        .iter()
-        .filter(|field| field.get(from) != field.get(to));
-    changed
-        .map(|field| (field.key, plain(&field.get(to)).unwrap_or_default()))
-        .collect()
+    let changed = FIELDS.iter().filter(|field| field.get(from) != field.get(to));
+    changed.map(|field| (field.key, plain(&field.get(to)).unwrap_or_default())).collect()
 }

@@ -40,29 +40,17 @@ pub(super) fn ends(draft: &Draft, loads: &[RankLoad]) -> Vec<End> {
 }
 
 fn end(draft: &Draft, load: &RankLoad) -> End {
-    let Draft {
-        scenario,
-        clock,
-        passes,
-        ..
-    } = draft;
+    let Draft { scenario, clock, passes, .. } = draft;
     let trained = Held::trained(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
-        stages
-            .filter_map(|stage| passes.get(*stage))
-            .map(part)
-            .sum()
+        stages.filter_map(|stage| passes.get(*stage)).map(part).sum()
     };
     let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
     let zero = scenario.zero;
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let updated = trained.dense / shard(zero.shard) + trained.experts / shard(zero.expert_shard);
-    let kept = if zero.stage == 3 {
-        updated
-    } else {
-        trained.total()
-    };
+    let kept = if zero.stage == 3 { updated } else { trained.total() };
     End {
         held: Held::of(scenario, &load.stages),
         wires: sync,
@@ -74,9 +62,7 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
 pub(super) fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
     draft.scenario.offload?;
     let stages = load.stages.iter();
-    let passes: Vec<&Pass> = stages
-        .filter_map(|stage| draft.passes.get(*stage))
-        .collect();
+    let passes: Vec<&Pass> = stages.filter_map(|stage| draft.passes.get(*stage)).collect();
     offload_step(&draft.scenario, load, &passes)
 }
 
@@ -87,9 +73,7 @@ fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// What a rank with `load` sends in a step, `end` of it once.
 fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
-    let Draft {
-        scenario, passes, ..
-    } = draft;
+    let Draft { scenario, passes, .. } = draft;
     let mut totals = OverlapTotals::default();
     let repeats = scenario.usual_microbatches() / copies(scenario, load);
     for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
@@ -99,11 +83,7 @@ fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
         totals.ep = totals.ep + waits.ep * repeats;
         totals.zero3 = totals.zero3 + waits.zero3 * repeats;
         totals.dp = totals.dp + waits.gradients * repeats;
-        let send = |window: Seconds| Beside {
-            comm: waits.send,
-            window,
-            ..Beside::default()
-        };
+        let send = |window: Seconds| Beside { comm: waits.send, window, ..Beside::default() };
         let sends = Wait {
             bytes: pass.sent,
             forward: send(pass.forward()),
@@ -137,40 +117,23 @@ pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
 }
 
 /// The overlap table and the step, on the rank that works longest.
-pub(super) fn step(
-    draft: &Draft,
-    loads: &[RankLoad],
-    ends: &[End],
-    stats: &Stats,
-) -> (usize, Vec<OverlapRow>, Step) {
-    let Draft {
-        scenario, passes, ..
-    } = draft;
+pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stats) -> (usize, Vec<OverlapRow>, Step) {
+    let Draft { scenario, passes, .. } = draft;
     let m = scenario.usual_microbatches();
     let copies = |load: &RankLoad| copies(scenario, load);
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
-        load.stages
-            .iter()
-            .filter_map(|stage| passes.get(*stage))
-            .map(part)
-            .sum()
+        load.stages.iter().filter_map(|stage| passes.get(*stage)).map(part).sum()
     };
     let busiest = (0..loads.len()).max_by(|a, b| {
         let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
         time(*a).total_cmp(&time(*b))
     });
-    let totals = busiest.map_or_else(OverlapTotals::default, |rank| {
-        totals(draft, &loads[rank], ends[rank])
-    });
+    let totals = busiest.map_or_else(OverlapTotals::default, |rank| totals(draft, &loads[rank], ends[rank]));
     let overlap = overlap_rows(scenario, &totals);
     let optimizer = ends.iter().map(|end| end.optimizer);
     let ranks = loads.len().max(1) as f64;
     let mean = |part: fn(&Pass) -> f64| -> f64 {
-        loads
-            .iter()
-            .map(|load| sum(load, part) * m / copies(load))
-            .sum::<f64>()
-            / ranks
+        loads.iter().map(|load| sum(load, part) * m / copies(load)).sum::<f64>() / ranks
     };
     let inside = mean(|pass| pass.exposed().0);
     let slowed = mean(|pass| pass.waits.slows().0);
@@ -200,16 +163,12 @@ pub(super) fn step(
 
 /// What ends a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
 fn updates(draft: &Draft, loads: &[RankLoad], on_gpu: Seconds) -> Seconds {
-    let states = draft
-        .scenario
-        .offload
-        .map_or(0.0, |offload| offload.states());
+    let states = draft.scenario.offload.map_or(0.0, |offload| offload.states());
     on_gpu * (1.0 - states) + offloading(draft, loads)
 }
 
 /// What offloading adds to a step, on the slowest rank.
 pub(super) fn offloading(draft: &Draft, loads: &[RankLoad]) -> Seconds {
     let each = loads.iter().filter_map(|load| of_rank(draft, load));
-    each.map(|step| step.exposed_s)
-        .fold(Seconds::ZERO, Seconds::max)
+    each.map(|step| step.exposed_s).fold(Seconds::ZERO, Seconds::max)
 }

@@ -48,10 +48,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     if scenario.updates() > 1.0 {
         return None;
     }
-    let overlap = Overlap {
-        share: scenario.software.overlap.dp,
-        tax: CONTENTION.value,
-    };
+    let overlap = Overlap { share: scenario.software.overlap.dp, tax: CONTENTION.value };
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let messages = |stages: &[usize]| step_messages(scenario, Held::of(scenario, stages));
@@ -59,18 +56,10 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
         .loads
         .iter()
         .map(|load| {
-            let apart: Vec<f64> = load
-                .stages
-                .iter()
-                .map(|stage| messages(&[*stage]).reduce.0)
-                .collect();
+            let apart: Vec<f64> = load.stages.iter().map(|stage| messages(&[*stage]).reduce.0).collect();
             // A rank's stages share its traffic; latencies are those of the whole.
             let sum: f64 = apart.iter().sum();
-            let scale = if sum > 0.0 {
-                messages(&load.stages).reduce.0 / sum * measured
-            } else {
-                0.0
-            };
+            let scale = if sum > 0.0 { messages(&load.stages).reduce.0 / sum * measured } else { 0.0 };
             let stages = load.stages.iter().filter_map(|s| u32::try_from(*s).ok());
             stages.zip(apart.iter().map(|time| time * scale)).collect()
         })
@@ -89,13 +78,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
         Seconds(ranks.iter().map(|rank| rank.exposed).fold(0.0, f64::max))
     });
     let (buckets, ranks) = under(policy);
-    Some(GradientSync {
-        policy,
-        buckets,
-        ranks,
-        exposed,
-        charged: charged(evaluation),
-    })
+    Some(GradientSync { policy, buckets, ranks, exposed, charged: charged(evaluation) })
 }
 
 /// The step's own count, taken apart.
@@ -117,8 +100,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
         let sent = step_messages(scenario, Held::of(scenario, stages));
-        let shown =
-            |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
+        let shown = |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
             gradients: shown(sent.reduce, backward),
@@ -131,16 +113,9 @@ fn charged(evaluation: &Evaluation) -> Charged {
     };
     let all = evaluation.loads.iter().enumerate().map(rank);
     let none = (Seconds::ZERO, Charged::default());
-    let (most, charged) = all.fold(
-        none,
-        |most, next| if next.0.0 > most.0.0 { next } else { most },
-    );
+    let (most, charged) = all.fold(none, |most, next| if next.0.0 > most.0.0 { next } else { most });
     let whole = evaluation.report.step.exposed_comm_s;
-    Charged {
-        rank: charged.rank,
-        inside: (whole - most).max(Seconds::ZERO),
-        ..charged
-    }
+    Charged { rank: charged.rank, inside: (whole - most).max(Seconds::ZERO), ..charged }
 }
 
 #[cfg(test)]
@@ -158,12 +133,7 @@ mod tests {
     #[test]
     fn the_rank_that_ends_the_step_shows_what_the_step_counts() {
         for (zero, measured_step_s) in [(0, None), (1, None), (1, Some(9.0))] {
-            let run = Run {
-                zero,
-                measured_step_s,
-                stage_layers: Some(vec![9, 8, 8, 7]),
-                ..Run::default()
-            };
+            let run = Run { zero, measured_step_s, stage_layers: Some(vec![9, 8, 8, 7]), ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
             let sync = gradient_sync(&evaluation, Policy::Eager).unwrap();
             assert_eq!(sync.charged.rank, 0, "{:?}", sync.charged);
@@ -182,21 +152,12 @@ mod tests {
     fn a_measured_step_lengthens_every_part_alike() {
         let alone = evaluate(&Run::default()).unwrap();
         let measured_step_s = Some(alone.report.step.time_s.0 * 3.0);
-        let run = Run {
-            measured_step_s,
-            ..Run::default()
-        };
+        let run = Run { measured_step_s, ..Run::default() };
         let (before, after) = (of(&Run::default()), of(&run));
         let thrice = |a: Seconds, b: Seconds| (b.0 - 3.0 * a.0).abs() <= 1e-9 * b.0;
         for (a, b) in [
-            (
-                before.charged.gradients.exposed(),
-                after.charged.gradients.exposed(),
-            ),
-            (
-                before.charged.weights.exposed(),
-                after.charged.weights.exposed(),
-            ),
+            (before.charged.gradients.exposed(), after.charged.gradients.exposed()),
+            (before.charged.weights.exposed(), after.charged.weights.exposed()),
             (before.charged.inside, after.charged.inside),
             (before.exposed[0], after.exposed[0]),
             (before.exposed[2], after.exposed[2]),
@@ -208,16 +169,8 @@ mod tests {
     /// The picture, which includes bubbles, never shows more than the step counts with them left out.
     #[test]
     fn eager_buckets_show_at_most_what_the_step_counts() {
-        for schedule in [
-            Schedule::Gpipe,
-            Schedule::OneFOneB,
-            Schedule::ZbH1,
-            Schedule::Seq1F1B,
-        ] {
-            let run = Run {
-                schedule,
-                ..Run::default()
-            };
+        for schedule in [Schedule::Gpipe, Schedule::OneFOneB, Schedule::ZbH1, Schedule::Seq1F1B] {
+            let run = Run { schedule, ..Run::default() };
             let sync = of(&run);
             let [end, done, eager] = sync.exposed;
             assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
@@ -232,14 +185,8 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_where_nothing_is_sent() {
-        let alone = Run {
-            gpus: 8,
-            ..Run::default()
-        };
-        let sharded = Run {
-            zero: 3,
-            ..Run::default()
-        };
+        let alone = Run { gpus: 8, ..Run::default() };
+        let sharded = Run { zero: 3, ..Run::default() };
         for run in [alone, sharded] {
             let evaluation = evaluate(&run).unwrap();
             assert_eq!(gradient_sync(&evaluation, Policy::Eager), None);

@@ -44,9 +44,7 @@ impl Way {
     /// Length of the simulated pipeline.
     #[must_use]
     pub fn simulated(&self) -> Option<Seconds> {
-        self.timeline
-            .as_ref()
-            .map(|timeline| Seconds(timeline.makespan()))
+        self.timeline.as_ref().map(|timeline| Seconds(timeline.makespan()))
     }
     /// Share of the tokens that is padding.
     #[must_use]
@@ -99,11 +97,8 @@ impl Pace {
         let a_square = (whole - 3.0 * half + 2.0 * quarter) * 8.0 / 3.0;
         let a_token = (half - quarter - a_square * 3.0 / 16.0) * 4.0;
         let fixed = whole - a_token - a_square;
-        let pace = Self {
-            fixed: fixed.max(0.0),
-            a_token: a_token.max(0.0) / full,
-            a_square: a_square.max(0.0) / full / full,
-        };
+        let pace =
+            Self { fixed: fixed.max(0.0), a_token: a_token.max(0.0) / full, a_square: a_square.max(0.0) / full / full };
         (whole > 0.0).then_some(pace)
     }
     fn seconds(self, samples: u64, length: u64) -> f64 {
@@ -115,22 +110,13 @@ impl Pace {
 /// Seconds of one micro-batch on the rank that takes longest for it.
 fn rank_seconds(evaluation: &Evaluation) -> f64 {
     let durations = &evaluation.durations;
-    let lists = [
-        &durations.forward,
-        &durations.backward_input,
-        &durations.backward_weight,
-    ];
+    let lists = [&durations.forward, &durations.backward_input, &durations.backward_weight];
     let pieces = f64::from(evaluation.order.splits);
     let of = |stages: &Vec<usize>| -> f64 {
         let stages = stages.iter();
-        stages
-            .flat_map(|stage| lists.iter().filter_map(|list| list.get(*stage)))
-            .sum()
+        stages.flat_map(|stage| lists.iter().filter_map(|list| list.get(*stage))).sum()
     };
-    let loads = evaluation
-        .loads
-        .iter()
-        .map(|load| of(&load.stages) * pieces);
+    let loads = evaluation.loads.iter().map(|load| of(&load.stages) * pieces);
     loads.fold(0.0, f64::max)
 }
 
@@ -141,18 +127,12 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     let run = &evaluation.scenario.run;
     if run.schedule == Schedule::Custom {
         // An order of one's own is for its own micro-batches only.
-        let run = Run {
-            schedule: Schedule::OneFOneB,
-            ..run.clone()
-        };
+        let run = Run { schedule: Schedule::OneFOneB, ..run.clone() };
         return unequal(&evaluate(&run).ok()?, spread);
     }
     if run.measured_step_s.is_some() {
         // Other batches take other steps than the measured one: the model's own times are compared.
-        let run = Run {
-            measured_step_s: None,
-            ..run.clone()
-        };
+        let run = Run { measured_step_s: None, ..run.clone() };
         return unequal(&evaluate(&run).ok()?, spread);
     }
     let pace = Pace::of(run)?;
@@ -161,36 +141,18 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     let most_tokens = run.seq_len.saturating_mul(run.micro_batch);
     let drawn = draw(spread, samples, run.seq_len, SEED);
     let longest = drawn.iter().copied().max()?;
-    let bench = Bench {
-        evaluation,
-        pace,
-        usual: rank_seconds(evaluation),
-    };
+    let bench = Bench { evaluation, pace, usual: rank_seconds(evaluation) };
     let as_drawn: Vec<Vec<u64>> = drawn.chunks(each).map(<[u64]>::to_vec).collect();
-    let packed = pack(&drawn, bench.ranks(), most_tokens, |n, length| {
-        pace.seconds(n, length)
-    })?;
+    let packed = pack(&drawn, bench.ranks(), most_tokens, |n, length| pace.seconds(n, length))?;
     let order = rise_and_fall(&packed.times);
-    let risen: Vec<Vec<u64>> = order
-        .iter()
-        .filter_map(|at| packed.microbatches.get(*at).cloned())
-        .collect();
+    let risen: Vec<Vec<u64>> = order.iter().filter_map(|at| packed.microbatches.get(*at).cloned()).collect();
     let own = bench.way("each to its own length", as_drawn.clone(), None);
     let injected = bench.injected(&own, most_tokens);
-    let mut ways = vec![
-        bench.way("padded to the longest", as_drawn, Some(longest)),
-        own,
-    ];
+    let mut ways = vec![bench.way("padded to the longest", as_drawn, Some(longest)), own];
     ways.extend(injected);
     ways.push(bench.way("packed, shortest first", packed.microbatches, None));
     ways.push(bench.way("packed, rising then falling", risen, None));
-    Some(Unequal {
-        ranks: bench.ranks(),
-        samples,
-        longest,
-        most_tokens,
-        ways,
-    })
+    Some(Unequal { ranks: bench.ranks(), samples, longest, most_tokens, ways })
 }
 
 /// What ways are measured with.
@@ -207,19 +169,13 @@ impl Bench<'_> {
     /// `order` with micro-batches that take `times`.
     fn timeline(&self, order: &Order, times: &[f64]) -> Option<Timeline> {
         let pieces = order.splits as usize;
-        let scale = times
-            .iter()
-            .flat_map(|time| std::iter::repeat_n(time / self.usual, pieces));
+        let scale = times.iter().flat_map(|time| std::iter::repeat_n(time / self.usual, pieces));
         let durations = self.evaluation.durations.clone();
         let durations = durations.with_microbatch_scale(scale.collect());
         Some(measure(order, &durations).ok()?.0)
     }
     fn way(&self, name: &'static str, microbatches: Vec<Vec<u64>>, padded: Option<u64>) -> Way {
-        let longest = |samples: &Vec<u64>| {
-            padded
-                .or_else(|| samples.iter().copied().max())
-                .unwrap_or(0)
-        };
+        let longest = |samples: &Vec<u64>| padded.or_else(|| samples.iter().copied().max()).unwrap_or(0);
         let (mut tokens, mut times) = (Vec::new(), Vec::new());
         for samples in &microbatches {
             let (count, length) = (samples.len() as u64, longest(samples));
@@ -234,9 +190,7 @@ impl Bench<'_> {
         Way {
             name,
             formula: Seconds(iteration_time(&times, self.ranks())),
-            timeline: order
-                .as_ref()
-                .and_then(|order| self.timeline(order, &times)),
+            timeline: order.as_ref().and_then(|order| self.timeline(order, &times)),
             held: order.map_or(0.0, |order| fullest(&order, &weights)),
             microbatches,
             tokens,
@@ -277,10 +231,7 @@ impl Bench<'_> {
         let each = scenario.layout.dp.saturating_mul(scenario.run.micro_batch);
         let lengths: Vec<String> = tokens.iter().map(ToString::to_string).collect();
         vec![
-            (
-                "global_batch",
-                (each.saturating_mul(tokens.len() as u64)).to_string(),
-            ),
+            ("global_batch", (each.saturating_mul(tokens.len() as u64)).to_string()),
             ("microbatch_lengths", lengths.join(",")),
         ]
     }
@@ -295,10 +246,7 @@ mod tests {
     }
 
     fn run() -> Run {
-        Run {
-            micro_batch: 2,
-            ..Run::default()
-        }
+        Run { micro_batch: 2, ..Run::default() }
     }
 
     /// Every sample is run once in every way; packing is never longer by the formula that it minimises than what came.
@@ -330,19 +278,12 @@ mod tests {
     /// The formula is exact for `GPipe` with equal stages; here the longest stage's time stands for all, so it is above.
     #[test]
     fn gpipe_is_never_longer_than_the_formula() {
-        let gpipe = Run {
-            schedule: Schedule::Gpipe,
-            ..run()
-        };
+        let gpipe = Run { schedule: Schedule::Gpipe, ..run() };
         let found = of(&gpipe, Spread::Uniform);
         // Letting in as memory allows is another order.
         for way in found.ways.iter().filter(|way| !way.name.contains("memory")) {
             let latency = 1e-2 * way.formula.0;
-            assert!(
-                way.simulated().unwrap().0 <= way.formula.0 + latency,
-                "{}",
-                way.name
-            );
+            assert!(way.simulated().unwrap().0 <= way.formula.0 + latency, "{}", way.name);
         }
     }
 
@@ -351,20 +292,13 @@ mod tests {
         let found = of(&run(), Spread::Bimodal);
         for way in &found.ways {
             let own = evaluate(&run().with_texts(&way.set).unwrap()).unwrap();
-            assert_eq!(
-                own.scenario.run.microbatch_lengths.as_ref(),
-                Some(&way.tokens)
-            );
+            assert_eq!(own.scenario.run.microbatch_lengths.as_ref(), Some(&way.tokens));
             assert_eq!(own.scenario.layout.microbatches, way.tokens.len() as u64);
         }
         let custom = &found.ways[2].set;
         let own = evaluate(&run().with_texts(custom).unwrap()).unwrap();
         assert_eq!(unequal(&own, Spread::Bimodal), Some(found.clone()));
-        assert!(
-            custom
-                .iter()
-                .any(|(key, value)| *key == "schedule" && value == "custom")
-        );
+        assert!(custom.iter().any(|(key, value)| *key == "schedule" && value == "custom"));
     }
 
     /// The parabola meets the stages where it was laid through them.
@@ -373,10 +307,7 @@ mod tests {
         let run = Run::default();
         let pace = Pace::of(&run).unwrap();
         for parts in [1, 2, 4] {
-            let short = Run {
-                seq_len: run.seq_len / parts,
-                ..run.clone()
-            };
+            let short = Run { seq_len: run.seq_len / parts, ..run.clone() };
             let stage = rank_seconds(&evaluate(&short).unwrap());
             let ours = pace.seconds(1, short.seq_len);
             assert!((ours / stage - 1.0).abs() < 1e-9, "{parts}: {ours} {stage}");

@@ -71,11 +71,7 @@ impl Balance {
         let layers = &evaluation.scenario.stage_layers;
         match self.splits.iter_mut().find(|split| split.layers == *layers) {
             Some(known) => known.origins.push(origin),
-            None => self.splits.push(Split {
-                origins: vec![origin],
-                layers: layers.clone(),
-                evaluation,
-            }),
+            None => self.splits.push(Split { origins: vec![origin], layers: layers.clone(), evaluation }),
         }
     }
 }
@@ -98,11 +94,7 @@ impl Pair {
         let is_even = |split: &[u64]| split.windows(2).all(|pair| pair[0] == pair[1]);
         let (even, long) = steps.iter().find(|(split, _)| is_even(split))?;
         let (uneven, short) = steps.iter().find(|(split, _)| !is_even(split))?;
-        Some(Self {
-            even: even.to_vec(),
-            uneven: uneven.to_vec(),
-            gain: long / short,
-        })
+        Some(Self { even: even.to_vec(), uneven: uneven.to_vec(), gain: long / short })
     }
     /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
     /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,
@@ -118,11 +110,7 @@ impl Pair {
 /// The Run with other layers a stage. A measured step stands for its own split: others are as much faster as the model
 /// says.
 fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evaluation> {
-    let mut run = Run {
-        stage_layers: split,
-        measured_step_s: None,
-        ..evaluation.scenario.run.clone()
-    };
+    let mut run = Run { stage_layers: split, measured_step_s: None, ..evaluation.scenario.run.clone() };
     let found = evaluate(&run).ok()?;
     let Some(scale) = evaluation.report.step.rescaled_by else {
         return Some(found);
@@ -141,12 +129,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
         return None;
     };
     let with = |split| with_split(evaluation, split);
-    let mut work = Work {
-        layers,
-        first: *first,
-        last: *last,
-        most: None,
-    };
+    let mut work = Work { layers, first: *first, last: *last, most: None };
     let mut found = with(Some(optimum(&work, stages)?))?;
     if found.report.memory.verdict == Verdict::Oom
         && let Some(most) = most_layers(evaluation, &found)
@@ -156,10 +139,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
             found = other;
         }
     }
-    let mut balance = Balance {
-        splits: Vec::new(),
-        measured: measured(&scenario.run),
-    };
+    let mut balance = Balance { splits: Vec::new(), measured: measured(&scenario.run) };
     // The Run's own first: a measured step is its.
     balance.enter(Origin::Own, Some(evaluation.clone()));
     balance.enter(Origin::Even, with(None));
@@ -175,11 +155,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
 
 /// What was measured of the splits of a published run that `run` is but for its layers a stage.
 fn measured(run: &Run) -> Option<Pair> {
-    let alike = |run: &Run| Run {
-        stage_layers: None,
-        measured_step_s: None,
-        ..run.resolved()
-    };
+    let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, ..run.resolved() };
     let own = alike(run);
     let steps: Vec<(Vec<u64>, f64)> = PUBLISHED
         .iter()
@@ -193,10 +169,7 @@ fn measured(run: &Run) -> Option<Pair> {
             (alike(&run) == own).then_some((split, step))
         })
         .collect();
-    let steps: Vec<_> = steps
-        .iter()
-        .map(|(split, step)| (&**split, *step))
-        .collect();
+    let steps: Vec<_> = steps.iter().map(|(split, step)| (&**split, *step)).collect();
     Pair::of(&steps)
 }
 
@@ -206,12 +179,7 @@ fn most_layers(a: &Evaluation, b: &Evaluation) -> Option<Vec<u64>> {
         return None;
     }
     let capacity = a.report.memory.capacity_bytes.0;
-    let ranks = a
-        .report
-        .memory
-        .per_stage
-        .iter()
-        .zip(&b.report.memory.per_stage);
+    let ranks = a.report.memory.per_stage.iter().zip(&b.report.memory.per_stage);
     let layers = a.scenario.stage_layers.iter().zip(&b.scenario.stage_layers);
     let mut slope = 0.0f64;
     for ((one, other), (few, many)) in ranks.zip(layers) {
@@ -229,15 +197,7 @@ fn most_layers(a: &Evaluation, b: &Evaluation) -> Option<Vec<u64>> {
         room.clamp(0.0, a.scenario.model.layers as f64) as u64
     };
     let stages = &a.scenario.stage_layers;
-    Some(
-        a.report
-            .memory
-            .per_stage
-            .iter()
-            .zip(stages)
-            .map(most)
-            .collect(),
-    )
+    Some(a.report.memory.per_stage.iter().zip(stages).map(most).collect())
 }
 
 #[cfg(test)]
@@ -259,15 +219,9 @@ mod tests {
         let seconds = layer_seconds(&evaluation.scenario);
         assert_eq!(seconds.len(), 32 + 2);
         let times = &evaluation.durations;
-        let stage =
-            |s: usize| times.forward[s] + times.backward_input[s] + times.backward_weight[s];
+        let stage = |s: usize| times.forward[s] + times.backward_input[s] + times.backward_weight[s];
         let sum = |range: std::ops::Range<usize>| seconds[range].iter().sum::<f64>();
-        assert!(
-            (sum(0..9) - stage(0)).abs() < 1e-6 * stage(0),
-            "{} {}",
-            sum(0..9),
-            stage(0)
-        );
+        assert!((sum(0..9) - stage(0)).abs() < 1e-6 * stage(0), "{} {}", sum(0..9), stage(0));
         assert!((sum(9..17) - stage(1)).abs() < 1e-6 * stage(1));
         assert!((sum(25..34) - stage(3)).abs() < 1e-6 * stage(3));
     }
@@ -276,10 +230,7 @@ mod tests {
     #[test]
     fn the_last_stage_gives_layers_away_and_the_step_is_shorter() {
         let found = of(&Run::default());
-        let (own, best) = (
-            found.of(Origin::Own).unwrap(),
-            found.of(Origin::Best).unwrap(),
-        );
+        let (own, best) = (found.of(Origin::Own).unwrap(), found.of(Origin::Best).unwrap());
         assert_eq!(own.layers, [8, 8, 8, 8]);
         assert_eq!(own.origins, [Origin::Even, Origin::Rule, Origin::Own]);
         assert!(best.layers[3] < 8, "{:?}", best.layers);
@@ -292,33 +243,17 @@ mod tests {
     fn the_warning_about_a_long_stage_mends_it() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let warnings = evaluation.warnings();
-        let warning = warnings
-            .iter()
-            .find(|issue| issue.field == "stage_layers")
-            .unwrap();
+        let warning = warnings.iter().find(|issue| issue.field == "stage_layers").unwrap();
         let fix = warning.fix.as_ref().unwrap();
         let mended = evaluate(&Run::default().with_texts(&fix.set).unwrap()).unwrap();
         let best = step(&of(&Run::default()), Origin::Best);
-        assert!(
-            mended.report.step.time_s.0 <= best.0 * 1.005,
-            "{:?} {best:?}",
-            fix.set
-        );
-        assert!(
-            mended
-                .report
-                .warnings
-                .iter()
-                .all(|issue| issue.field != "stage_layers")
-        );
+        assert!(mended.report.step.time_s.0 <= best.0 * 1.005, "{:?} {best:?}", fix.set);
+        assert!(mended.report.warnings.iter().all(|issue| issue.field != "stage_layers"));
     }
 
     #[test]
     fn a_measured_step_is_that_of_its_own_split_only() {
-        let measured = Run {
-            measured_step_s: Some(10.0),
-            ..Run::default()
-        };
+        let measured = Run { measured_step_s: Some(10.0), ..Run::default() };
         let (found, plain) = (of(&measured), of(&Run::default()));
         assert_eq!(step(&found, Origin::Own), Seconds(10.0));
         let gain = |balance: &Balance| step(balance, Origin::Own) / step(balance, Origin::Best);
@@ -327,10 +262,7 @@ mod tests {
 
     #[test]
     fn an_uneven_run_is_held_against_the_even_one() {
-        let uneven = Run {
-            stage_layers: Some(vec![2, 10, 10, 10]),
-            ..Run::default()
-        };
+        let uneven = Run { stage_layers: Some(vec![2, 10, 10, 10]), ..Run::default() };
         let found = of(&uneven);
         let even = evaluate(&Run::default()).unwrap();
         assert_eq!(step(&found, Origin::Even), even.report.step.time_s);
@@ -352,11 +284,7 @@ mod tests {
             assert_eq!(found.of(Origin::Even).unwrap().layers, [14, 14]);
             let best = step(&found, Origin::Best);
             for split in &found.splits {
-                assert!(
-                    best.0 <= split.step_s().0 * 1.005,
-                    "{width}: {:?}",
-                    split.layers
-                );
+                assert!(best.0 <= split.step_s().0 * 1.005, "{width}: {:?}", split.layers);
             }
         }
     }
@@ -366,10 +294,7 @@ mod tests {
     fn a_published_run_is_known_whatever_its_split() {
         let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
         for split in [None, Some(vec![10, 18]), Some(vec![12, 16])] {
-            let run = Run {
-                stage_layers: split,
-                ..published.unwrap().run()
-            };
+            let run = Run { stage_layers: split, ..published.unwrap().run() };
             let pair = measured(&run).unwrap();
             assert!((pair.gain - 28388.7 / 19607.1).abs() < 1e-12);
             assert_eq!(pair.uneven, [10, 18]);
@@ -380,17 +305,11 @@ mod tests {
 
     #[test]
     fn every_stage_counts_where_a_rank_has_several_and_one_stage_has_nothing_to_balance() {
-        let chunks = Run {
-            schedule: Schedule::ZbV,
-            ..Run::default()
-        };
+        let chunks = Run { schedule: Schedule::ZbV, ..Run::default() };
         let found = of(&chunks);
         assert_eq!(found.of(Origin::Best).unwrap().layers.len(), 8);
         assert!(found.of(Origin::Rule).is_none());
-        let one = Run {
-            pp: 1,
-            ..Run::default()
-        };
+        let one = Run { pp: 1, ..Run::default() };
         assert!(balance(&evaluate(&one).unwrap()).is_none());
     }
 }

@@ -131,10 +131,7 @@ fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, S
         set.push(("virtual_stages", chunks.to_string()));
     }
     let stages = |run: &Run| run.schedule.stages(run);
-    let split = [
-        ("stage_layers", run.stage_layers.is_some()),
-        ("mtp_stage", run.mtp_stage.is_some()),
-    ];
+    let split = [("stage_layers", run.stage_layers.is_some()), ("mtp_stage", run.mtp_stage.is_some())];
     if run.with_texts(&set).as_ref().map(stages) != Some(stages(run)) {
         let said = split.into_iter().filter(|(_, said)| *said);
         set.extend(said.map(|(field, _)| (field, String::new())));
@@ -155,11 +152,8 @@ mod tests {
     /// Narayanan 2021: interleaving divides the bubble's share of the work by v, and holds more activations.
     #[test]
     fn interleaving_is_shown_for_each_number_of_chunks_and_the_run_s_own() {
-        let run = |virtual_stages| Run {
-            schedule: crate::run::Schedule::Interleaved,
-            virtual_stages,
-            ..Run::default()
-        };
+        let run =
+            |virtual_stages| Run { schedule: crate::run::Schedule::Interleaved, virtual_stages, ..Run::default() };
         let chunks = |run: &Run| -> Vec<u64> {
             let all = Variant::all(run).into_iter();
             all.filter_map(|variant| variant.chunks).collect()
@@ -173,11 +167,7 @@ mod tests {
                 let variant = Variant::named(&format!("interleaved-1f1b.{v}")).unwrap();
                 schedule_figures(&Run::default(), variant, 4).unwrap()
             };
-            assert!(
-                (found.in_flight - held).abs() < 1e-9,
-                "{v}: {}",
-                found.in_flight
-            );
+            assert!((found.in_flight - held).abs() < 1e-9, "{v}: {}", found.in_flight);
         }
     }
 
@@ -186,14 +176,7 @@ mod tests {
         for variant in Variant::all(&Run::default()) {
             assert_eq!(Variant::named(&variant.to_string()), Some(variant));
         }
-        for text in [
-            "",
-            "zb",
-            "zb-v.2",
-            "interleaved-1f1b",
-            "interleaved-1f1b.0",
-            "interleaved-1f1b.x",
-        ] {
+        for text in ["", "zb", "zb-v.2", "interleaved-1f1b", "interleaved-1f1b.0", "interleaved-1f1b.x"] {
             assert_eq!(Variant::named(text), None, "{text}");
         }
         for id in schedule_ids().filter(|id| *id != "custom") {

@@ -17,10 +17,9 @@ pub(super) fn host_memory(host: &HostMemory) -> Option<Issue> {
     let gib = |bytes| MemoryUnit::Gib.show(bytes);
     let need = gib(host.total_bytes);
     let message = match (host.capacity_bytes, host.verdict) {
-        (None, _) => t!(
-            "a node's host holds {need} of what is offloaded; say host_memory_gib to see whether it fits",
-            need
-        ),
+        (None, _) => {
+            t!("a node's host holds {need} of what is offloaded; say host_memory_gib to see whether it fits", need)
+        }
         (Some(capacity), Some(Verdict::Oom | Verdict::Tight)) => t!(
             "a node's host would hold {need} of what is offloaded and has {capacity}",
             need,
@@ -38,18 +37,11 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
     if stats.bubble_fraction <= MUCH_BUBBLE {
         return None;
     }
-    let (layout, percent) = (
-        &scenario.layout,
-        format!("{:.0}", stats.bubble_fraction * 100.0),
-    );
+    let (layout, percent) = (&scenario.layout, format!("{:.0}", stats.bubble_fraction * 100.0));
     let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
     let uneven = longest / stats.ideal_s - 1.0;
     if uneven > stats.bubble_over_ideal / 2.0 {
-        let rank = stats
-            .busy_s
-            .iter()
-            .position(|busy| *busy >= longest)
-            .unwrap_or(0);
+        let rank = stats.busy_s.iter().position(|busy| *busy >= longest).unwrap_or(0);
         // Where no stage has a layer to give, there is nothing to say but why.
         let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
         let longer = format!("{:.0}", uneven * 100.0);
@@ -70,8 +62,8 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
         };
         let issue = Issue::warning("stage_layers", message);
         // The time of a rank of one stage is that of its layers.
-        let alone = scenario.stage_layers.len() == stats.busy_s.len()
-            && stats.weight_copies.iter().all(|copies| *copies == 1);
+        let alone =
+            scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
         let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
         return Some(match split {
             Some(split) => {

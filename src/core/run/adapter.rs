@@ -169,29 +169,19 @@ impl AdapterParts {
             ("adapter.sharded", self.sharded.is_some()),
             ("adapter.upcast", self.upcast.is_some()),
         ];
-        parts
-            .into_iter()
-            .find(|(_, said)| *said)
-            .map(|(key, _)| key)
+        parts.into_iter().find(|(_, said)| *said).map(|(key, _)| key)
     }
 }
 
 /// Weights, gradients and moments of an adapter: `4 + 4 + 8` as PEFT casts them, `2 + 2 + 4` in pure bf16, and what the
 /// precision says in Megatron's buffers.
-fn adapter_bytes(
-    dtype: Option<AdapterType>,
-    software: &Software,
-    precision: Precision,
-) -> Precision {
+fn adapter_bytes(dtype: Option<AdapterType>, software: &Software, precision: Precision) -> Precision {
     let pure = |bytes: f64| Precision {
         computes: precision.computes,
         ..Precision::new(Format::Bf16, [bytes, bytes, 0.0, 0.0, bytes, bytes])
     };
     match dtype {
-        None if software.flat_buffers => Precision {
-            recipe: None,
-            ..precision
-        },
+        None if software.flat_buffers => Precision { recipe: None, ..precision },
         None if software.trains_bf16 => pure(2.0),
         Some(AdapterType::Bf16) => pure(2.0),
         None | Some(AdapterType::Fp32) => pure(4.0),
@@ -220,11 +210,8 @@ impl Adapter {
         let visited = model.moe.map_or(0, |moe| moe.top_k) as f64;
         let own = |experts: bool| {
             let list = self.beside(model, kind);
-            let list = list
-                .iter()
-                .filter(|linear| linear.experts.is_some() == experts);
-            list.map(|linear| linear.adapter(self.rank, false, 1))
-                .sum::<f64>()
+            let list = list.iter().filter(|linear| linear.experts.is_some() == experts);
+            list.map(|linear| linear.adapter(self.rank, false, 1)).sum::<f64>()
         };
         [own(false), visited * own(true)]
     }
@@ -233,22 +220,13 @@ impl Adapter {
     #[must_use]
     pub(crate) fn active_elements(&self, model: &Architecture) -> f64 {
         let kinds = model.all_kinds();
-        let of = |(kind, layers): &(LayerKind, u64)| {
-            *layers as f64 * self.active(model, *kind).iter().sum::<f64>()
-        };
+        let of = |(kind, layers): &(LayerKind, u64)| *layers as f64 * self.active(model, *kind).iter().sum::<f64>();
         kinds.iter().map(of).sum()
     }
 
     /// Elements of the adapters of a layer of `kind` on one rank: outside the routed experts, and beside them.
     #[must_use]
-    pub fn elements(
-        &self,
-        model: &Architecture,
-        kind: LayerKind,
-        tp: u64,
-        ep: u64,
-        etp: u64,
-    ) -> [f64; 2] {
+    pub fn elements(&self, model: &Architecture, kind: LayerKind, tp: u64, ep: u64, etp: u64) -> [f64; 2] {
         let magnitudes = self.method == AdapterMethod::Dora;
         let (mut dense, mut routed) = (0.0, 0.0);
         for linear in self.beside(model, kind) {

@@ -17,10 +17,7 @@ impl<Parts: Default + PartialEq> Based<Parts> {
     /// The preset as it is.
     #[must_use]
     pub fn preset(id: &'static str) -> Self {
-        Self {
-            base: Some(id),
-            parts: Parts::default(),
-        }
+        Self { base: Some(id), parts: Parts::default() }
     }
     /// Takes `base` where nothing is said at all: no link could say that.
     pub(super) fn or_base(&mut self, base: Option<&'static str>) {
@@ -39,10 +36,7 @@ impl<Parts: Default> Based<Parts> {
     /// The same base, if one is `named` at all, with nothing set besides.
     #[must_use]
     pub fn bare(&self, named: bool) -> Self {
-        Self {
-            base: self.base.filter(|_| named),
-            parts: Parts::default(),
-        }
+        Self { base: self.base.filter(|_| named), parts: Parts::default() }
     }
 }
 
@@ -71,11 +65,7 @@ impl Missing {
     }
     /// `whole`, if nothing was missing.
     pub fn done<T>(self, whole: T) -> Result<T, Vec<Issue>> {
-        if self.0.is_empty() {
-            Ok(whole)
-        } else {
-            Err(self.0)
-        }
+        if self.0.is_empty() { Ok(whole) } else { Err(self.0) }
     }
 }
 

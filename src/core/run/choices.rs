@@ -21,10 +21,7 @@ pub trait OneOf: Copy + PartialEq + 'static {
 
     /// Its id and label.
     fn choice(self) -> Choice {
-        Self::ALL
-            .iter()
-            .find(|(value, _)| *value == self)
-            .map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
+        Self::ALL.iter().find(|(value, _)| *value == self).map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
     }
     /// Its id.
     fn id(self) -> &'static str {
@@ -32,10 +29,7 @@ pub trait OneOf: Copy + PartialEq + 'static {
     }
     /// The value with this id, upper or lower case.
     fn from_id(id: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, choice)| choice.id.eq_ignore_ascii_case(id))
-            .map(|(value, _)| *value)
+        Self::ALL.iter().find(|(_, choice)| choice.id.eq_ignore_ascii_case(id)).map(|(value, _)| *value)
     }
 }
 

@@ -138,14 +138,13 @@ impl Field {
             Slot::Number { get, .. } => get(run).map(Value::Number),
             Slot::Toggle { get, .. } => get(run).map(Value::Bool),
             Slot::Choice { get, .. } => get(run).map(text),
-            Slot::Counts { get, .. } => get(run)
-                .map(|list| Value::List(list.iter().map(|count| Value::from(*count)).collect())),
+            Slot::Counts { get, .. } => {
+                get(run).map(|list| Value::List(list.iter().map(|count| Value::from(*count)).collect()))
+            }
             Slot::Numbers { get, .. } => {
                 get(run).map(|list| Value::List(list.iter().copied().map(Value::Number).collect()))
             }
-            Slot::Set { get, .. } => {
-                get(run).map(|ids| Value::List(ids.into_iter().map(text).collect()))
-            }
+            Slot::Set { get, .. } => get(run).map(|ids| Value::List(ids.into_iter().map(text).collect())),
             Slot::Text { get, .. } => get(run).map(|order| Value::Text(order.to_owned())),
         }
         .unwrap_or_default()

@@ -4,8 +4,8 @@
 
 use super::adapter::{AdapterMethod, AdapterType, BaseFormat, Saved};
 use super::choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
-    Recompute, Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction,
+    Schedule, TpOverlap, Variant,
 };
 use super::field::{Field, Group, Slot, Steps};
 use super::offload::{OffloadFramework, OffloadTo};
@@ -196,16 +196,7 @@ const fn row(
     hint: &'static str,
     slot: Slot,
 ) -> Field {
-    Field {
-        key,
-        group,
-        label,
-        symbol,
-        unit,
-        hint,
-        advanced: false,
-        slot,
-    }
+    Field { key, group, label, symbol, unit, hint, advanced: false, slot }
 }
 
 impl Field {

@@ -50,69 +50,34 @@ impl Based<GpuParts> {
         let base = self.base.and_then(presets::gpu).map(|preset| preset.gpu);
         let parts = &self.parts;
         let mut missing = Missing::default();
-        let memory = missing.need(
-            "gpu.memory_gib",
-            parts.memory_gib,
-            base.map(|g| g.memory.gib()),
-            1.0,
-        );
-        let bf16 = missing.need(
-            "gpu.bf16_tflops",
-            parts.bf16_tflops,
-            base.map(|g| g.bf16.0 / 1e12),
-            1.0,
-        );
-        let fp8 = parts
-            .fp8_tflops
-            .or(base.map(|g| g.fp8.0 / 1e12))
-            .unwrap_or(bf16);
-        let fp4 = parts
-            .fp4_tflops
-            .or(base.map(|g| g.fp4.0 / 1e12))
-            .unwrap_or(fp8);
-        let rate =
-            |key, given: Option<f64>, base: Option<BytesPerSecond>, missing: &mut Missing| {
-                BytesPerSecond(missing.need(key, given, base.map(|b| b.0 / 1e9), 1.0) * 1e9)
-            };
+        let memory = missing.need("gpu.memory_gib", parts.memory_gib, base.map(|g| g.memory.gib()), 1.0);
+        let bf16 = missing.need("gpu.bf16_tflops", parts.bf16_tflops, base.map(|g| g.bf16.0 / 1e12), 1.0);
+        let fp8 = parts.fp8_tflops.or(base.map(|g| g.fp8.0 / 1e12)).unwrap_or(bf16);
+        let fp4 = parts.fp4_tflops.or(base.map(|g| g.fp4.0 / 1e12)).unwrap_or(fp8);
+        let rate = |key, given: Option<f64>, base: Option<BytesPerSecond>, missing: &mut Missing| {
+            BytesPerSecond(missing.need(key, given, base.map(|b| b.0 / 1e9), 1.0) * 1e9)
+        };
         let gpu = Gpu {
             memory: Bytes::from_gib(memory),
             // A larger box with the same driver: what the driver keeps stays what it was.
-            usable: Bytes::from_gib(parts.usable_gib.unwrap_or_else(|| {
-                base.map_or(memory, |g| {
-                    (g.usable.gib() + memory - g.memory.gib()).max(0.0)
-                })
-            })),
+            usable: Bytes::from_gib(
+                parts
+                    .usable_gib
+                    .unwrap_or_else(|| base.map_or(memory, |g| (g.usable.gib() + memory - g.memory.gib()).max(0.0))),
+            ),
             bf16: FlopsPerSecond(bf16 * 1e12),
             fp8: FlopsPerSecond(fp8 * 1e12),
             fp4: FlopsPerSecond(fp4 * 1e12),
-            hbm: rate(
-                "gpu.hbm_gb_per_s",
-                parts.hbm_gb_per_s,
-                base.map(|g| g.hbm),
-                &mut missing,
-            ),
-            intra: rate(
-                "gpu.intra_gb_per_s",
-                parts.intra_gb_per_s,
-                base.map(|g| g.intra),
-                &mut missing,
-            ),
-            inter: rate(
-                "gpu.inter_gb_per_s",
-                parts.inter_gb_per_s,
-                base.map(|g| g.inter),
-                &mut missing,
-            ),
+            hbm: rate("gpu.hbm_gb_per_s", parts.hbm_gb_per_s, base.map(|g| g.hbm), &mut missing),
+            intra: rate("gpu.intra_gb_per_s", parts.intra_gb_per_s, base.map(|g| g.intra), &mut missing),
+            inter: rate("gpu.inter_gb_per_s", parts.inter_gb_per_s, base.map(|g| g.inter), &mut missing),
             // PCIe of the fourth generation where nothing else is set.
             host: parts
                 .host_gb_per_s
                 .map(|rate| BytesPerSecond(rate * 1e9))
                 .or(base.map(|g| g.host))
                 .unwrap_or(BytesPerSecond(32e9)),
-            per_node: parts
-                .gpus_per_node
-                .or(base.map(|g| g.per_node))
-                .unwrap_or(8),
+            per_node: parts.gpus_per_node.or(base.map(|g| g.per_node)).unwrap_or(8),
         };
         missing.done(gpu)
     }
@@ -120,10 +85,7 @@ impl Based<GpuParts> {
     /// How the page names it.
     #[must_use]
     pub fn title(&self) -> Message {
-        let name = self
-            .base
-            .and_then(presets::gpu)
-            .map(|preset| preset.choice.label);
+        let name = self.base.and_then(presets::gpu).map(|preset| preset.choice.label);
         title(name, "own GPU", self.is_changed())
     }
 }
@@ -134,10 +96,8 @@ impl Based<PrecisionParts> {
     /// # Errors
     /// One issue for every entry that is not set.
     pub fn resolve(&self) -> Result<Precision, Vec<Issue>> {
-        let base = self
-            .base
-            .and_then(|id| POLICIES.iter().find(|policy| policy.choice.id == id))
-            .map(|policy| policy.bytes);
+        let base =
+            self.base.and_then(|id| POLICIES.iter().find(|policy| policy.choice.id == id)).map(|policy| policy.bytes);
         let parts = &self.parts;
         let mut missing = Missing::default();
         let recipe = self.recipe();
@@ -180,10 +140,7 @@ impl Based<PrecisionParts> {
     /// Id and label of the policy, if one is named.
     #[must_use]
     pub fn policy(&self) -> Option<Choice> {
-        POLICIES
-            .iter()
-            .map(|policy| policy.choice)
-            .find(|choice| Some(choice.id) == self.base)
+        POLICIES.iter().map(|policy| policy.choice).find(|choice| Some(choice.id) == self.base)
     }
 }
 

@@ -23,21 +23,14 @@ impl Run {
         if !matches!(object, Value::Map(_)) {
             return Err(vec![Issue::error(
                 "",
-                t!(
-                    "a run is an object of fields, this is {kind}",
-                    kind = object.kind()
-                ),
+                t!("a run is an object of fields, this is {kind}", kind = object.kind()),
             )]);
         }
         let (run, issues) = Self::of(&object.flat(has_parts), |run, key, value| {
             let set = run.assign(key, value);
             set.map_err(|message| Issue::error(key, message))
         });
-        if issues.is_empty() {
-            Ok(run)
-        } else {
-            Err(issues)
-        }
+        if issues.is_empty() { Ok(run) } else { Err(issues) }
     }
 
     /// Sets one field by its dotted key.
@@ -47,10 +40,10 @@ impl Run {
     pub fn assign(&mut self, key: &str, value: &Value) -> Result<(), Message> {
         match field(key) {
             Some(field) => field.set(self, value),
-            None => Err(DERIVED.iter().find(|(name, _)| *name == key).map_or_else(
-                || t!("no such field{guess}", guess = near(key)),
-                |(_, why)| (*why).into(),
-            )),
+            None => Err(DERIVED
+                .iter()
+                .find(|(name, _)| *name == key)
+                .map_or_else(|| t!("no such field{guess}", guess = near(key)), |(_, why)| (*why).into())),
         }
     }
 
@@ -59,8 +52,7 @@ impl Run {
         let Some((whole, _)) = key.split_once('.') else {
             return;
         };
-        let named =
-            |(other, _): &(String, V)| other == whole || other.strip_prefix(whole) == Some(".base");
+        let named = |(other, _): &(String, V)| other == whole || other.strip_prefix(whole) == Some(".base");
         if pairs.iter().any(named) {
             return;
         }
@@ -85,18 +77,14 @@ impl Run {
     #[must_use]
     pub fn changed_texts(&self) -> Vec<(String, String)> {
         let changes = self.changes().into_iter();
-        changes
-            .filter_map(|(key, value)| Some((key, plain(&value)?)))
-            .collect()
+        changes.filter_map(|(key, value)| Some((key, plain(&value)?))).collect()
     }
 
     /// What differs from `first`, as a link writes a second Run: dotted key and text, no text where it is unset here.
     #[must_use]
     pub fn differences(&self, first: &Self) -> Vec<(String, String)> {
         let changes = self.changes_from(first).into_iter();
-        changes
-            .map(|(key, value)| (key, plain(&value).unwrap_or_default()))
-            .collect()
+        changes.map(|(key, value)| (key, plain(&value).unwrap_or_default())).collect()
     }
 
     /// A model, GPU, precision or stack that differs is written whole: its base, then all that is set besides.
@@ -108,20 +96,13 @@ impl Run {
             let (differs, parts) = match whole {
                 "model" => (self.model != from.model, self.model.is_changed()),
                 "gpu" => (self.gpu != from.gpu, self.gpu.is_changed()),
-                "precision" => (
-                    self.precision != from.precision,
-                    self.precision.is_changed(),
-                ),
+                "precision" => (self.precision != from.precision, self.precision.is_changed()),
                 "stack" => (self.stack != from.stack, self.stack.is_changed()),
                 _ => (value != field.get(from), false),
             };
             let is_part = is_based(whole) && whole != field.key;
             if differs && !(is_part && value == Value::Null) {
-                let key = if parts && !is_part {
-                    format!("{whole}.base")
-                } else {
-                    field.key.to_owned()
-                };
+                let key = if parts && !is_part { format!("{whole}.base") } else { field.key.to_owned() };
                 pairs.push((key, value));
             }
         }
@@ -138,16 +119,11 @@ impl Run {
     /// unknown key is left out with an issue.
     #[must_use]
     pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
-        Self::of(pairs, |run, key, text| {
-            run.read(key, "the default", |field| field.parse(text))
-        })
+        Self::of(pairs, |run, key, text| run.read(key, "the default", |field| field.parse(text)))
     }
 
     /// The default Run with `pairs` set one after the other, and what could not be.
-    fn of<V>(
-        pairs: &[(String, V)],
-        set: impl Fn(&mut Self, &str, &V) -> Result<(), Issue>,
-    ) -> (Self, Vec<Issue>) {
+    fn of<V>(pairs: &[(String, V)], set: impl Fn(&mut Self, &str, &V) -> Result<(), Issue>) -> (Self, Vec<Issue>) {
         let mut run = Self::default();
         let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
@@ -189,21 +165,15 @@ impl Run {
             if unset && is_based(key.strip_suffix(".base").unwrap_or(key)) {
                 continue;
             }
-            let read = run.read(key, "the first run's", |field| {
-                if unset {
-                    Ok(Value::Null)
-                } else {
-                    field.parse(text)
-                }
-            });
+            let read =
+                run.read(key, "the first run's", |field| if unset { Ok(Value::Null) } else { field.parse(text) });
             issues.extend(read.err());
         }
         // Of a base that was taken away without parts instead, no link could be written.
         let usual = Self::default();
         run.model.or_base(self.model.base.or(usual.model.base));
         run.gpu.or_base(self.gpu.base.or(usual.gpu.base));
-        run.precision
-            .or_base(self.precision.base.or(usual.precision.base));
+        run.precision.or_base(self.precision.base.or(usual.precision.base));
         run.stack.base = run.stack.base.or(self.stack.base);
         (run, issues)
     }
@@ -229,20 +199,12 @@ impl Run {
         let Some(field) = field(key) else {
             return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
                 Some((_, why)) => Issue::warning(key, *why),
-                None => Issue::notice(
-                    key,
-                    t!(
-                        "this version does not know it; left out{key}",
-                        key = near(key)
-                    ),
-                ),
+                None => Issue::notice(key, t!("this version does not know it; left out{key}", key = near(key))),
             });
         };
         parse(field)
             .and_then(|value| field.set(self, &value))
-            .map_err(|message| {
-                Issue::warning(key, t!("{message}; {instead} is used", message, instead))
-            })
+            .map_err(|message| Issue::warning(key, t!("{message}; {instead} is used", message, instead)))
     }
 }
 
@@ -253,21 +215,13 @@ fn is_based(whole: &str) -> bool {
 
 /// Whether keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
 fn has_parts(prefix: &str) -> bool {
-    FIELDS.iter().any(|field| {
-        field
-            .key
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.starts_with('.'))
-    })
+    FIELDS.iter().any(|field| field.key.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// "; did you mean `seq_len`?" where a known key is close.
 fn near(key: &str) -> Message {
     let normal = |key: &str| -> String {
-        key.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|c| c.to_ascii_lowercase())
-            .collect()
+        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
     };
     let wanted = normal(key);
     FIELDS
@@ -275,13 +229,9 @@ fn near(key: &str) -> Message {
         .find(|field| {
             let known = normal(field.key);
             known == wanted
-                || (wanted.len() > 2
-                    && (known.starts_with(&wanted)
-                        || wanted.starts_with(&known) && known.len() > 2))
+                || (wanted.len() > 2 && (known.starts_with(&wanted) || wanted.starts_with(&known) && known.len() > 2))
         })
-        .map_or_else(Message::default, |field| {
-            t!("; did you mean {key}?", key = field.key)
-        })
+        .map_or_else(Message::default, |field| t!("; did you mean {key}?", key = field.key))
 }
 
 /// What differs from the default, as a link's pairs: the form in which a Run passes between threads.
@@ -327,10 +277,7 @@ mod tests {
 
     #[test]
     fn fields_are_set_by_text_all_or_none() {
-        let run = Run {
-            stage_layers: Some(vec![8; 4]),
-            ..Run::default()
-        };
+        let run = Run { stage_layers: Some(vec![8; 4]), ..Run::default() };
         let set = |key, text: &str| run.with_texts(&[("tp", "4".into()), (key, text.into())]);
         let both = set("stage_layers", "").unwrap();
         assert_eq!((both.tp, both.stage_layers), (4, None));

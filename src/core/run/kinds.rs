@@ -30,10 +30,7 @@ impl Kinds {
         let all = model.all_kinds();
         let period = model.pattern.layers().max(1);
         let end = layers.len().saturating_sub(1);
-        let mut kinds = Self {
-            of: Vec::with_capacity(layers.len()),
-            ..Self::default()
-        };
+        let mut kinds = Self { of: Vec::with_capacity(layers.len()), ..Self::default() };
         let mut start = 0;
         for (stage, count) in layers.iter().enumerate() {
             let mut key = [0; MAX_KINDS + BESIDE];

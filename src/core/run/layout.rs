@@ -65,10 +65,7 @@ impl Run {
     /// Data-parallel size d = gpus / (t p c); none where the GPUs do not divide.
     #[must_use]
     pub fn data_parallel(&self) -> Option<u64> {
-        exactly(
-            self.gpus,
-            self.tp.saturating_mul(self.pp).saturating_mul(self.cp),
-        )
+        exactly(self.gpus, self.tp.saturating_mul(self.pp).saturating_mul(self.cp))
     }
     /// Micro-batches a step and rank, m = global batch / (d b); none where they do not divide.
     #[must_use]
@@ -87,11 +84,7 @@ impl Schedule {
     #[must_use]
     pub fn fixed_chunks(self, options: &ScheduleOptions) -> Option<u64> {
         match self {
-            Self::Interleaved
-            | Self::LoopedBfs
-            | Self::InterleavedZb
-            | Self::InterleavedOverlap
-            | Self::Custom => None,
+            Self::Interleaved | Self::LoopedBfs | Self::InterleavedZb | Self::InterleavedOverlap | Self::Custom => None,
             Self::ZbV | Self::ZbVAuto | Self::VHalf | Self::VMin | Self::DualPipeV => Some(2),
             Self::Hanayo => Some(options.waves.unwrap_or(1).saturating_mul(2)),
             _ => Some(1),
@@ -101,9 +94,7 @@ impl Schedule {
     /// Global stages: p times the chunks a rank, whichever way round a rank holds them.
     #[must_use]
     pub fn stages(self, run: &Run) -> u64 {
-        let chunks = self
-            .fixed_chunks(&run.schedule_options)
-            .unwrap_or(run.virtual_stages);
+        let chunks = self.fixed_chunks(&run.schedule_options).unwrap_or(run.virtual_stages);
         run.pp.saturating_mul(chunks)
     }
 }
@@ -114,9 +105,7 @@ impl Schedule {
 pub fn even_split(layers: u64, stages: u64) -> Vec<u64> {
     let (each, extra) = (layers / stages, layers % stages);
     let first = (stages - extra) / 2;
-    (0..stages)
-        .map(|stage| each + u64::from((first..first + extra).contains(&stage)))
-        .collect()
+    (0..stages).map(|stage| each + u64::from((first..first + extra).contains(&stage))).collect()
 }
 
 #[cfg(test)]
@@ -126,10 +115,7 @@ mod tests {
     #[test]
     fn what_is_derived_is_what_a_run_that_makes_sense_has() {
         let run = Run::default();
-        assert_eq!(
-            (run.data_parallel(), run.microbatches()),
-            (Some(8), Some(32))
-        );
+        assert_eq!((run.data_parallel(), run.microbatches()), (Some(8), Some(32)));
         let odd = Run { tp: 7, ..run };
         assert_eq!((odd.data_parallel(), odd.microbatches()), (None, None));
     }

@@ -35,8 +35,8 @@ pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
-    Recompute, Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction,
+    Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
@@ -265,8 +265,7 @@ impl Run {
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub(crate) fn runs_flash_attention(&self) -> bool {
-        self.attention_kernel() != AttentionKernel::Eager
-            && self.precision.computes() != Format::Fp32
+        self.attention_kernel() != AttentionKernel::Eager && self.precision.computes() != Format::Fp32
     }
 
     /// In words: how model FLOPs count attention.

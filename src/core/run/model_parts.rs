@@ -83,10 +83,7 @@ impl Based<ModelParts> {
     /// # Errors
     /// One issue for every shape that is not set.
     pub fn resolve(&self) -> Result<Architecture, Vec<Issue>> {
-        let base = self
-            .base
-            .and_then(presets::model)
-            .map(|preset| preset.architecture);
+        let base = self.base.and_then(presets::model).map(|preset| preset.architecture);
         let parts = &self.parts;
         let mut missing = Missing::default();
         let (pattern, layers) = self.layers(base, &mut missing);
@@ -95,9 +92,7 @@ impl Based<ModelParts> {
         let heads = missing.need("model.heads", parts.heads, base.map(|m| m.heads), 1);
         let vocab = missing.need("model.vocab", parts.vocab, base.map(|m| m.vocab), 1);
         // The head width follows the hidden size and the heads unless it is said, or the preset's own was special.
-        let special = base
-            .filter(|m| m.head_dim * m.heads != m.hidden)
-            .map(|m| m.head_dim);
+        let special = base.filter(|m| m.head_dim * m.heads != m.hidden).map(|m| m.head_dim);
         let moe = self.moe(base, &mut missing);
         let mla = self.mla(base, &mut missing);
         let vision = self.vision(base, &mut missing);
@@ -106,38 +101,17 @@ impl Based<ModelParts> {
             hidden,
             ffn,
             heads,
-            kv_heads: parts
-                .kv_heads
-                .or(base.map(|m| m.kv_heads).filter(|_| parts.heads.is_none()))
-                .unwrap_or(heads),
+            kv_heads: parts.kv_heads.or(base.map(|m| m.kv_heads).filter(|_| parts.heads.is_none())).unwrap_or(heads),
             head_dim: parts.head_dim.or(special).unwrap_or(hidden / heads.max(1)),
             vocab,
-            gated_ffn: parts
-                .gated_ffn
-                .or(base.map(|m| m.gated_ffn))
-                .unwrap_or(true),
-            tied_embeddings: parts
-                .tied_embeddings
-                .or(base.map(|m| m.tied_embeddings))
-                .unwrap_or(false),
+            gated_ffn: parts.gated_ffn.or(base.map(|m| m.gated_ffn)).unwrap_or(true),
+            tied_embeddings: parts.tied_embeddings.or(base.map(|m| m.tied_embeddings)).unwrap_or(false),
             norm: parts.norm.or(base.map(|m| m.norm)).unwrap_or(Norm::Rms),
-            post_norms: parts
-                .post_norms
-                .or(base.map(|m| m.post_norms))
-                .unwrap_or(false),
-            qk_norm: parts
-                .qk_norm
-                .or(base.map(|m| m.qk_norm))
-                .unwrap_or(QkNorm::None),
-            biases: parts
-                .biases
-                .or(base.map(|m| m.biases))
-                .unwrap_or(Biases::None),
+            post_norms: parts.post_norms.or(base.map(|m| m.post_norms)).unwrap_or(false),
+            qk_norm: parts.qk_norm.or(base.map(|m| m.qk_norm)).unwrap_or(QkNorm::None),
+            biases: parts.biases.or(base.map(|m| m.biases)).unwrap_or(Biases::None),
             dropout: parts.dropout.or(base.map(|m| m.dropout)).unwrap_or(false),
-            learned_positions: parts
-                .learned_positions
-                .or(base.map(|m| m.learned_positions))
-                .unwrap_or(0),
+            learned_positions: parts.learned_positions.or(base.map(|m| m.learned_positions)).unwrap_or(0),
             mtp_modules: parts
                 .mtp_modules
                 .or((parts.pattern.is_some() && pattern.modules() > 0).then(|| pattern.modules()))
@@ -184,32 +158,14 @@ impl Based<ModelParts> {
         let own = own.filter(|_| parts.groups.is_none());
         Some(Moe {
             groups,
-            top_groups: parts
-                .top_groups
-                .or(own.map(|m| m.top_groups))
-                .unwrap_or(groups),
-            experts: missing.need(
-                "model.moe.experts",
-                parts.experts,
-                base.map(|m| m.experts),
-                2,
-            ),
+            top_groups: parts.top_groups.or(own.map(|m| m.top_groups)).unwrap_or(groups),
+            experts: missing.need("model.moe.experts", parts.experts, base.map(|m| m.experts), 2),
             top_k: missing.need("model.moe.top_k", parts.top_k, base.map(|m| m.top_k), 1),
-            expert_ffn: missing.need(
-                "model.moe.expert_ffn",
-                parts.expert_ffn,
-                base.map(|m| m.expert_ffn),
-                1,
-            ),
-            shared_experts: parts
-                .shared_experts
-                .or(base.map(|m| m.shared_experts))
-                .unwrap_or(0),
+            expert_ffn: missing.need("model.moe.expert_ffn", parts.expert_ffn, base.map(|m| m.expert_ffn), 1),
+            shared_experts: parts.shared_experts.or(base.map(|m| m.shared_experts)).unwrap_or(0),
             dense_layers: parts
                 .dense_layers
-                .or(base
-                    .filter(|_| parts.pattern.is_none())
-                    .map(|m| m.dense_layers))
+                .or(base.filter(|_| parts.pattern.is_none()).map(|m| m.dense_layers))
                 .unwrap_or(0),
             latent: parts.latent.or(base.map(|m| m.latent)).unwrap_or(0),
         })
@@ -224,16 +180,8 @@ impl Based<ModelParts> {
             || parts.qk_rope_head_dim.is_some()
             || parts.v_head_dim.is_some();
         (given || base.is_some()).then(|| Mla {
-            q_lora_rank: parts
-                .q_lora_rank
-                .or(base.map(|m| m.q_lora_rank))
-                .unwrap_or(0),
-            kv_lora_rank: missing.need(
-                "model.mla.kv_lora_rank",
-                parts.kv_lora_rank,
-                base.map(|m| m.kv_lora_rank),
-                1,
-            ),
+            q_lora_rank: parts.q_lora_rank.or(base.map(|m| m.q_lora_rank)).unwrap_or(0),
+            kv_lora_rank: missing.need("model.mla.kv_lora_rank", parts.kv_lora_rank, base.map(|m| m.kv_lora_rank), 1),
             qk_nope_head_dim: missing.need(
                 "model.mla.qk_nope_head_dim",
                 parts.qk_nope_head_dim,
@@ -246,12 +194,7 @@ impl Based<ModelParts> {
                 base.map(|m| m.qk_rope_head_dim),
                 1,
             ),
-            v_head_dim: missing.need(
-                "model.mla.v_head_dim",
-                parts.v_head_dim,
-                base.map(|m| m.v_head_dim),
-                1,
-            ),
+            v_head_dim: missing.need("model.mla.v_head_dim", parts.v_head_dim, base.map(|m| m.v_head_dim), 1),
         })
     }
 
@@ -267,38 +210,16 @@ impl Based<ModelParts> {
             || parts.vision_layers.is_some()
             || parts.vision_frozen.is_some();
         (given || base.is_some()).then(|| {
-            let hidden = missing.need(
-                "model.vision.hidden",
-                parts.vision_hidden,
-                base.map(|m| m.hidden),
-                1,
-            );
+            let hidden = missing.need("model.vision.hidden", parts.vision_hidden, base.map(|m| m.hidden), 1);
             Vision {
-                image_width: parts
-                    .image_width
-                    .or(base.map(|m| m.image_width))
-                    .unwrap_or(224),
-                image_height: parts
-                    .image_height
-                    .or(base.map(|m| m.image_height))
-                    .unwrap_or(224),
+                image_width: parts.image_width.or(base.map(|m| m.image_width)).unwrap_or(224),
+                image_height: parts.image_height.or(base.map(|m| m.image_height)).unwrap_or(224),
                 channels: parts.channels.or(base.map(|m| m.channels)).unwrap_or(3),
                 patch: parts.patch.or(base.map(|m| m.patch)).unwrap_or(14),
                 hidden,
-                ffn: parts
-                    .vision_ffn
-                    .or(base.map(|m| m.ffn))
-                    .unwrap_or(4 * hidden),
-                layers: missing.need(
-                    "model.vision.layers",
-                    parts.vision_layers,
-                    base.map(|m| m.layers),
-                    1,
-                ),
-                frozen: parts
-                    .vision_frozen
-                    .or(base.map(|m| m.frozen))
-                    .unwrap_or(false),
+                ffn: parts.vision_ffn.or(base.map(|m| m.ffn)).unwrap_or(4 * hidden),
+                layers: missing.need("model.vision.layers", parts.vision_layers, base.map(|m| m.layers), 1),
+                frozen: parts.vision_frozen.or(base.map(|m| m.frozen)).unwrap_or(false),
             }
         })
     }
@@ -306,10 +227,7 @@ impl Based<ModelParts> {
     /// How the page names it: its own name, else the preset's, "modified" where shapes differ.
     #[must_use]
     pub fn title(&self) -> Message {
-        let name = self
-            .base
-            .and_then(presets::model)
-            .map(|preset| preset.choice.label);
+        let name = self.base.and_then(presets::model).map(|preset| preset.choice.label);
         if let Some(own) = &self.parts.name {
             return verbatim(own.clone());
         }
@@ -318,11 +236,7 @@ impl Based<ModelParts> {
 }
 
 /// What was said, else the preset's, else nothing.
-fn of<T: Default>(
-    said: Option<T>,
-    base: Option<Architecture>,
-    part: impl Fn(&Architecture) -> T,
-) -> T {
+fn of<T: Default>(said: Option<T>, base: Option<Architecture>, part: impl Fn(&Architecture) -> T) -> T {
     said.or_else(|| base.as_ref().map(part)).unwrap_or_default()
 }
 

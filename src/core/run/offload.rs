@@ -65,22 +65,14 @@ impl OffloadParts {
     /// Whether anything leaves the GPU.
     #[must_use]
     pub(crate) fn leaves(&self) -> bool {
-        let parts = [
-            self.optimizer,
-            self.gradients,
-            self.parameters,
-            self.activations,
-        ];
+        let parts = [self.optimizer, self.gradients, self.parameters, self.activations];
         parts.iter().any(Option::is_some)
     }
 
     /// The ZeRO stage from which on it works: what `check` asks for.
     #[must_use]
     pub(crate) fn least_zero(&self, run: &Run) -> u64 {
-        let alone = || Run {
-            zero: 0,
-            ..run.clone()
-        };
+        let alone = || Run { zero: 0, ..run.clone() };
         match (self.parameters, self.optimizer) {
             (Some(_), _) | (None, Some(OffloadTo::Nvme)) => 3,
             (None, Some(OffloadTo::Cpu)) => {

@@ -51,10 +51,7 @@ pub struct SecondModel(&'static str);
 
 impl SecondModel {
     /// The model that the policy is.
-    const OWN: Choice = Choice {
-        id: "policy",
-        label: "as the policy",
-    };
+    const OWN: Choice = Choice { id: "policy", label: "as the policy" };
 
     /// Every possible one.
     pub fn options() -> Vec<Choice> {
@@ -143,13 +140,7 @@ impl PhasesBy {
             Self::Trl => (Placement::Colocated, 0.3, Sleep::Off, false, false),
             Self::NemoRl => (Placement::Colocated, 0.6, Sleep::Host, true, true),
         };
-        Usual {
-            placement,
-            share,
-            sleep,
-            offload,
-            reference,
-        }
+        Usual { placement, share, sleep, offload, reference }
     }
 }
 

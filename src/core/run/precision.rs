@@ -3,10 +3,7 @@
 use super::choices::{Choice, Optimizer};
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
 use crate::cluster::Gpu;
-use crate::source::{
-    DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE,
-    ZERO,
-};
+use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
 /// What passes compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +92,7 @@ impl Precision {
     /// Bytes of the weights of `elements` parameters, `linears` of them in the linears of layers, on `gpu`.
     #[must_use]
     pub(crate) fn weight_bytes(self, elements: f64, linears: f64, gpu: &Gpu) -> f64 {
-        let plain = if self.param_gather {
-            elements - linears
-        } else {
-            elements
-        };
+        let plain = if self.param_gather { elements - linears } else { elements };
         plain * self.weights + linears * self.copies(gpu)
     }
 
@@ -129,10 +122,7 @@ impl Precision {
             + match optimizer {
                 Optimizer::Adam => self.moment1 + self.moment2,
                 Optimizer::Adam8Bit => Self::EIGHT_BIT,
-                Optimizer::SgdMomentum
-                | Optimizer::Lion
-                | Optimizer::Muon
-                | Optimizer::AdamMini => self.moment1,
+                Optimizer::SgdMomentum | Optimizer::Lion | Optimizer::Muon | Optimizer::AdamMini => self.moment1,
                 Optimizer::GaLore => (self.moment1 + self.moment2 + self.weights) / 4.0,
                 Optimizer::Sgd | Optimizer::Adafactor | Optimizer::Adam8BitPaged => 0.0,
             }
@@ -163,11 +153,7 @@ const fn policy(
     bytes: [f64; 6],
     source: &'static Source,
 ) -> Policy {
-    Policy {
-        choice: Choice { id, label },
-        bytes: Precision::new(computes, bytes),
-        source,
-    }
+    Policy { choice: Choice { id, label }, bytes: Precision::new(computes, bytes), source }
 }
 
 /// A recipe of Transformer Engine in Megatron-LM: bf16 weights beside its copies, fp32 gradients and states.
@@ -185,104 +171,20 @@ const fn quantised(
 
 /// All policies: weights, gradients, accumulation, master, moment 1, moment 2.
 pub static POLICIES: &[Policy] = &[
-    policy(
-        "bf16-fp32-grads",
-        "bf16, fp32 gradients",
-        Format::Bf16,
-        [2.0, 4.0, 0.0, 4.0, 4.0, 4.0],
-        &MEGATRON,
-    ),
-    policy(
-        "bf16",
-        "bf16, bf16 gradients",
-        Format::Bf16,
-        [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
-        &ZERO,
-    ),
-    policy(
-        "fp16",
-        "fp16, fp16 gradients",
-        Format::Fp16,
-        [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
-        &ZERO,
-    ),
-    policy(
-        "fp32",
-        "fp32",
-        Format::Fp32,
-        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
-        &ZERO,
-    ),
-    policy(
-        "bf16-pure",
-        "pure bf16, states too",
-        Format::Bf16,
-        [2.0, 2.0, 0.0, 0.0, 2.0, 2.0],
-        &TORCHTUNE,
-    ),
-    policy(
-        "playbook-20",
-        "bf16 + fp32 accumulation",
-        Format::Bf16,
-        [2.0, 2.0, 4.0, 4.0, 4.0, 4.0],
-        &PLAYBOOK,
-    ),
-    policy(
-        "fsdp-mixed",
-        "FSDP mixed (fp32 shards)",
-        Format::Bf16,
-        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
-        &TORCHTITAN,
-    ),
-    policy(
-        "te-fp8",
-        "Transformer Engine fp8",
-        Format::Fp8,
-        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
-        &PLAYBOOK,
-    ),
-    policy(
-        "fp8-lm",
-        "FP8-LM",
-        Format::Fp8,
-        [1.0, 1.0, 2.0, 2.0, 1.0, 2.0],
-        &FP8_LM,
-    ),
-    policy(
-        "deepseek-fp8",
-        "DeepSeek-V3 fp8",
-        Format::Fp8,
-        [1.0, 2.0, 4.0, 4.0, 2.0, 2.0],
-        &DEEPSEEK_V3,
-    ),
-    policy(
-        "nanotron-fp8",
-        "nanotron fp8",
-        Format::Fp8,
-        [1.0, 1.0, 4.0, 2.0, 1.0, 1.0],
-        &PLAYBOOK,
-    ),
-    quantised(
-        "fp8-delayed",
-        "fp8, delayed scaling",
-        Format::Fp8,
-        &DELAYED,
-        &TRANSFORMER_ENGINE,
-    ),
-    quantised(
-        "fp8-current",
-        "fp8, current scaling",
-        Format::Fp8,
-        &CURRENT,
-        &TRANSFORMER_ENGINE,
-    ),
-    quantised(
-        "fp8-blockwise",
-        "fp8, blockwise (DeepSeek's)",
-        Format::Fp8,
-        &BLOCKWISE,
-        &DEEPSEEK_V3,
-    ),
+    policy("bf16-fp32-grads", "bf16, fp32 gradients", Format::Bf16, [2.0, 4.0, 0.0, 4.0, 4.0, 4.0], &MEGATRON),
+    policy("bf16", "bf16, bf16 gradients", Format::Bf16, [2.0, 2.0, 0.0, 4.0, 4.0, 4.0], &ZERO),
+    policy("fp16", "fp16, fp16 gradients", Format::Fp16, [2.0, 2.0, 0.0, 4.0, 4.0, 4.0], &ZERO),
+    policy("fp32", "fp32", Format::Fp32, [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &ZERO),
+    policy("bf16-pure", "pure bf16, states too", Format::Bf16, [2.0, 2.0, 0.0, 0.0, 2.0, 2.0], &TORCHTUNE),
+    policy("playbook-20", "bf16 + fp32 accumulation", Format::Bf16, [2.0, 2.0, 4.0, 4.0, 4.0, 4.0], &PLAYBOOK),
+    policy("fsdp-mixed", "FSDP mixed (fp32 shards)", Format::Bf16, [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &TORCHTITAN),
+    policy("te-fp8", "Transformer Engine fp8", Format::Fp8, [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &PLAYBOOK),
+    policy("fp8-lm", "FP8-LM", Format::Fp8, [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM),
+    policy("deepseek-fp8", "DeepSeek-V3 fp8", Format::Fp8, [1.0, 2.0, 4.0, 4.0, 2.0, 2.0], &DEEPSEEK_V3),
+    policy("nanotron-fp8", "nanotron fp8", Format::Fp8, [1.0, 1.0, 4.0, 2.0, 1.0, 1.0], &PLAYBOOK),
+    quantised("fp8-delayed", "fp8, delayed scaling", Format::Fp8, &DELAYED, &TRANSFORMER_ENGINE),
+    quantised("fp8-current", "fp8, current scaling", Format::Fp8, &CURRENT, &TRANSFORMER_ENGINE),
+    quantised("fp8-blockwise", "fp8, blockwise (DeepSeek's)", Format::Fp8, &BLOCKWISE, &DEEPSEEK_V3),
     quantised("mxfp8", "MXFP8", Format::Fp8, &MXFP8, &TRANSFORMER_ENGINE),
     quantised("nvfp4", "NVFP4", Format::Fp4, &NVFP4, &TRANSFORMER_ENGINE),
 ];

@@ -41,15 +41,8 @@ pub enum Multiplier {
 
 impl Multiplier {
     /// All of them, in the order of a profile's lists.
-    pub const ALL: [Self; MULTIPLIERS] = [
-        Self::Gemm,
-        Self::Elementwise,
-        Self::NodeLinks,
-        Self::Network,
-        Self::Host,
-        Self::Loader,
-        Self::All,
-    ];
+    pub const ALL: [Self; MULTIPLIERS] =
+        [Self::Gemm, Self::Elementwise, Self::NodeLinks, Self::Network, Self::Host, Self::Loader, Self::All];
 
     /// What requests call it.
     #[must_use]
@@ -104,8 +97,7 @@ pub struct Profile {
 }
 
 /// Letters of the correlations: the k-th of 64 means (k - 32)/32.
-pub(crate) const LETTERS: &[u8; 64] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+pub(crate) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// How sure the multipliers are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,11 +122,7 @@ impl Uncertainty {
 pub(crate) fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
     let rows = matrix.iter().zip(vector);
     rows.map(|(row, left)| {
-        let sum: f64 = row
-            .iter()
-            .zip(vector)
-            .map(|(cell, right)| cell * right)
-            .sum();
+        let sum: f64 = row.iter().zip(vector).map(|(cell, right)| cell * right).sum();
         left * sum
     })
     .sum()
@@ -161,10 +149,7 @@ impl Profile {
             covariance[row][column] = shared * widths[row] * widths[column];
             covariance[column][row] = covariance[row][column];
         }
-        Some(Uncertainty {
-            covariance,
-            spread: self.spread.unwrap_or(0.0),
-        })
+        Some(Uncertainty { covariance, spread: self.spread.unwrap_or(0.0) })
     }
 
     /// The profile of `means` (logarithms of the multipliers) and their `covariance`, rounded to what a link holds.
@@ -182,12 +167,7 @@ impl Profile {
         });
         let (low, high) = MEAN_RANGE;
         Self {
-            means: Some(
-                means
-                    .iter()
-                    .map(|log| rounded(log.exp().clamp(low, high), 3))
-                    .collect(),
-            ),
+            means: Some(means.iter().map(|log| rounded(log.exp().clamp(low, high), 3)).collect()),
             widths: Some((0..MULTIPLIERS).map(|row| rounded(width(row), 2)).collect()),
             correlations: Some(pairs.collect()),
             ..Self::default()
@@ -223,9 +203,7 @@ fn correlation(letter: u8) -> f64 {
 /// The letter nearest to a correlation.
 fn letter(correlation: f64) -> char {
     let distance = |letter: &u8| (self::correlation(*letter) - correlation).abs();
-    let nearest = LETTERS
-        .iter()
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let nearest = LETTERS.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     char::from(nearest.copied().unwrap_or(b'g'))
 }
 
@@ -285,11 +263,7 @@ mod tests {
         let widths = [0.16, 0.15, 0.4, 0.27, 0.6, 0.12, 0.11];
         for row in 0..MULTIPLIERS {
             for column in 0..MULTIPLIERS {
-                let shared = if row == column {
-                    1.0
-                } else {
-                    -0.1 * (row + column) as f64 / 2.0
-                };
+                let shared = if row == column { 1.0 } else { -0.1 * (row + column) as f64 / 2.0 };
                 covariance[row][column] = shared * widths[row] * widths[column];
             }
         }

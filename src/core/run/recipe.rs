@@ -43,11 +43,7 @@ pub(crate) static DELAYED: Recipe = Recipe {
 };
 
 /// The same from the present largest value: one more pass.
-pub(crate) static CURRENT: Recipe = Recipe {
-    read: 4.0,
-    keeps_context: false,
-    ..DELAYED
-};
+pub(crate) static CURRENT: Recipe = Recipe { read: 4.0, keeps_context: false, ..DELAYED };
 
 /// DeepSeek's: activations in 1 x 128, weights in 128 x 128, fp32 scales.
 pub(crate) static BLOCKWISE: Recipe = Recipe {
@@ -87,11 +83,7 @@ impl Recipe {
     /// Copies of a tensor that products need on `gpu`: by row and by column, or one that they read both ways.
     #[must_use]
     pub fn copies(&self, gpu: &Gpu) -> f64 {
-        if self.per_tensor && gpu.computes_in_fp4() {
-            1.0
-        } else {
-            2.0
-        }
+        if self.per_tensor && gpu.computes_in_fp4() { 1.0 } else { 2.0 }
     }
 
     /// Bytes of the copies of a weight on `gpu`.
@@ -134,20 +126,11 @@ mod tests {
         ] {
             let policy = POLICIES.iter().find(|policy| policy.choice.id == id);
             let mut bytes = policy.unwrap().bytes;
-            assert!(
-                (bytes.weight_bytes(1.0, 1.0, &gpu) - beside).abs() < 1e-3,
-                "{id}"
-            );
+            assert!((bytes.weight_bytes(1.0, 1.0, &gpu) - beside).abs() < 1e-3, "{id}");
             bytes.param_gather = true;
-            assert!(
-                (bytes.weight_bytes(1.0, 1.0, &gpu) - alone).abs() < 1e-3,
-                "{id}"
-            );
+            assert!((bytes.weight_bytes(1.0, 1.0, &gpu) - alone).abs() < 1e-3, "{id}");
             // What is no linear of a layer stays in bf16.
-            assert!(
-                (bytes.weight_bytes(1.0, 0.0, &gpu) - 2.0).abs() < 1e-12,
-                "{id}"
-            );
+            assert!((bytes.weight_bytes(1.0, 0.0, &gpu) - 2.0).abs() < 1e-12, "{id}");
         }
     }
 }

@@ -67,13 +67,7 @@ impl Run {
                     return Some(run);
                 }
                 (1..=SEARCH)
-                    .map(|distance| {
-                        now + if up {
-                            distance as f64
-                        } else {
-                            -(distance as f64)
-                        }
-                    })
+                    .map(|distance| now + if up { distance as f64 } else { -(distance as f64) })
                     .take_while(|value| *value >= 1.0)
                     .filter_map(with)
                     .find(works)
@@ -89,17 +83,12 @@ const ROUND: usize = 256;
 fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
     let powers = (0..42).rev().map(|power| f64::from(power).exp2());
     let of = move |power: f64| {
-        let first = if up {
-            (now / power).floor() + 1.0
-        } else {
-            (now / power).ceil() - 1.0
-        };
+        let first = if up { (now / power).floor() + 1.0 } else { (now / power).ceil() - 1.0 };
         let multiples = (0..ROUND).map(move |further| {
             let further = further as f64;
             power * if up { first + further } else { first - further }
         });
-        multiples
-            .take_while(move |value| *value >= 1.0 && *value <= now * 2.0 && *value * 2.0 >= now)
+        multiples.take_while(move |value| *value >= 1.0 && *value <= now * 2.0 && *value * 2.0 >= now)
     };
     powers.flat_map(of).take(ROUND)
 }
@@ -122,10 +111,7 @@ mod tests {
         assert_eq!((up("tp"), down("tp")), ("4".to_owned(), "1".to_owned()));
         assert_eq!((up("pp"), down("pp")), ("8".to_owned(), "2".to_owned()));
         assert_eq!(up("gpus"), "128");
-        assert_eq!(
-            (up("global_batch"), down("global_batch")),
-            ("512".to_owned(), "128".to_owned())
-        );
+        assert_eq!((up("global_batch"), down("global_batch")), ("512".to_owned(), "128".to_owned()));
         assert_eq!(step(&run, "micro_batch", false), None);
         assert_eq!(up("seq_len"), "16384");
         assert_eq!(up("overlap.tp"), "0.4");
@@ -136,10 +122,7 @@ mod tests {
     #[test]
     fn batch_and_cluster_grow_by_round_numbers_that_divide() {
         // One data-parallel rank: every batch divides, and 257 is not a usual one.
-        let wide = Run {
-            tp: 16,
-            ..Run::default()
-        };
+        let wide = Run { tp: 16, ..Run::default() };
         assert_eq!(step(&wide, "global_batch", true).unwrap(), "512");
         // Eight ranks a replica, and replicas that divide 256 sequences: up to 2048 GPUs, and no further.
         let mut run = Run::default();
@@ -150,11 +133,7 @@ mod tests {
         }
         assert_eq!(step(&run, "gpus", true), None);
         // 24 ranks a replica: no power of two divides.
-        let odd = Run {
-            pp: 12,
-            gpus: 192,
-            ..Run::default()
-        };
+        let odd = Run { pp: 12, gpus: 192, ..Run::default() };
         assert_eq!(step(&odd, "gpus", true).unwrap(), "384");
         assert_eq!(step(&odd, "gpus", false).unwrap(), "96");
     }

@@ -55,24 +55,14 @@ impl Scenario {
     /// # Errors
     /// Every setting that cannot work, with what would.
     pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
-        let (model, gpu, precision) = match (
-            run.model.resolve(),
-            run.gpu.resolve(),
-            run.precision.resolve(),
-        ) {
+        let (model, gpu, precision) = match (run.model.resolve(), run.gpu.resolve(), run.precision.resolve()) {
             (Ok(model), Ok(gpu), Ok(precision)) => (model, gpu, precision),
             (model, gpu, precision) => {
                 let issues = [model.err(), gpu.err(), precision.err()];
                 return Err(issues.into_iter().flatten().flatten().collect());
             }
         };
-        let Checked {
-            layout,
-            zero,
-            stage_layers,
-            issues,
-            warnings,
-        } = check(run, &model, &gpu, precision);
+        let Checked { layout, zero, stage_layers, issues, warnings } = check(run, &model, &gpu, precision);
         if !issues.is_empty() {
             return Err(issues);
         }
@@ -171,10 +161,9 @@ impl Scenario {
     /// `Σ L / (s b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
     #[must_use]
     pub(crate) fn usual_microbatches(&self) -> f64 {
-        self.lengths()
-            .map_or(self.layout.microbatches as f64, |tokens| {
-                tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
-            })
+        self.lengths().map_or(self.layout.microbatches as f64, |tokens| {
+            tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
+        })
     }
 
     /// Tokens of a rank's micro-batches, where they have lengths of their own.
@@ -207,15 +196,13 @@ impl Scenario {
     /// Whether parameters come from the host layer by layer.
     #[must_use]
     pub(crate) fn fetches_parameters(&self) -> bool {
-        self.offload
-            .is_some_and(|offload| offload.parameters.is_some())
+        self.offload.is_some_and(|offload| offload.parameters.is_some())
     }
 
     /// Bytes of a weight of the layers as it travels: quantised, where the frozen base is.
     #[must_use]
     pub(crate) fn gathered_weight(&self) -> f64 {
-        self.base_weight()
-            .unwrap_or(self.precision.gathered_weight())
+        self.base_weight().unwrap_or(self.precision.gathered_weight())
     }
 
     /// Bytes of a quantised weight of the frozen base.
@@ -245,9 +232,7 @@ impl Scenario {
         let all = model_flops_per_token(model, seq, count);
         match &self.adapter {
             None => all,
-            Some(adapter) => {
-                all - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model)
-            }
+            Some(adapter) => all - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model),
         }
     }
 }
@@ -279,25 +264,12 @@ mod tests {
         assert_eq!(first_issue(|run| run.gpus = 60).field, "gpus");
         assert_eq!(first_issue(|run| run.gpus = 4).field, "gpus");
         assert_eq!(first_issue(|run| run.pp = 3).field, "pp");
-        assert_eq!(
-            first_issue(|run| run.global_batch = 100).field,
-            "global_batch"
-        );
+        assert_eq!(first_issue(|run| run.global_batch = 100).field, "global_batch");
         assert_eq!(first_issue(|run| run.ep = 2).field, "ep");
+        assert_eq!(first_issue(|run| run.stage_layers = Some(vec![8, 8, 8])).field, "stage_layers");
+        assert_eq!(first_issue(|run| run.stage_layers = Some(vec![8, 8, 8, 9])).field, "stage_layers");
         assert_eq!(
-            first_issue(|run| run.stage_layers = Some(vec![8, 8, 8])).field,
-            "stage_layers"
-        );
-        assert_eq!(
-            first_issue(|run| run.stage_layers = Some(vec![8, 8, 8, 9])).field,
-            "stage_layers"
-        );
-        assert_eq!(
-            first_issue(|run| run.schedule = Schedule::Interleaved)
-                .fix
-                .unwrap()
-                .label
-                .to_string(),
+            first_issue(|run| run.schedule = Schedule::Interleaved).fix.unwrap().label.to_string(),
             "use virtual_stages=2"
         );
         let layers = first_issue(|run| {
@@ -353,10 +325,7 @@ mod tests {
             ("megatron-2026", "h100-sxm-80gb", None),
             ("megatron-2025", "b200-sxm", Some(true)),
         ] {
-            assert!(
-                Scenario::new(&run(stack, gpu, fused)).is_ok(),
-                "{stack} {gpu}"
-            );
+            assert!(Scenario::new(&run(stack, gpu, fused)).is_ok(), "{stack} {gpu}");
         }
     }
 

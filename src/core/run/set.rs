@@ -24,11 +24,7 @@ impl Field {
     /// What is wrong with the value and what would work.
     pub fn set(&self, run: &mut Run, value: &Value) -> Result<(), Message> {
         let default = || self.get(&Run::default());
-        let value = if *value == Value::Null {
-            &default()
-        } else {
-            value
-        };
+        let value = if *value == Value::Null { &default() } else { value };
         match &self.slot {
             Slot::Count { range, set, .. } => {
                 let count = match value {
@@ -89,14 +85,10 @@ impl Field {
                 };
                 set(run, list);
             }
-            Slot::Numbers {
-                length, range, set, ..
-            } => {
+            Slot::Numbers { length, range, set, .. } => {
                 let list = match value {
                     Value::Null => None,
-                    Value::List(items) if items.len() == *length => {
-                        Some(all_in_range(items, *range)?)
-                    }
+                    Value::List(items) if items.len() == *length => Some(all_in_range(items, *range)?),
                     _ => return Err(t!("{key} takes {length} numbers", key = self.key, length)),
                 };
                 set(run, list);
@@ -106,15 +98,12 @@ impl Field {
                 let text = match value {
                     Value::Null => None,
                     Value::Text(text) => Some(text.clone()),
-                    other => Some(joined(other).ok_or_else(|| {
-                        self.wrong_type("text, or a list of lists of tokens", other)
-                    })?),
+                    other => Some(
+                        joined(other).ok_or_else(|| self.wrong_type("text, or a list of lists of tokens", other))?,
+                    ),
                 };
                 if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
-                    return Err(t!(
-                        "longer than the {LONGEST_TEXT} letters that a link can hold",
-                        LONGEST_TEXT
-                    ));
+                    return Err(t!("longer than the {LONGEST_TEXT} letters that a link can hold", LONGEST_TEXT));
                 }
                 let text = text.map(|text| text.trim().to_owned());
                 set(run, text.filter(|text| !text.is_empty()));
@@ -152,12 +141,7 @@ impl Field {
     }
 
     fn wrong_type(&self, wanted: &'static str, got: &Value) -> Message {
-        t!(
-            "{key} takes {wanted}, this is {kind}",
-            key = self.key,
-            wanted,
-            kind = got.kind()
-        )
+        t!("{key} takes {wanted}, this is {kind}", key = self.key, wanted, kind = got.kind())
     }
 }
 
@@ -186,10 +170,7 @@ fn all_in_range(items: &[Value], range: (f64, f64)) -> Result<Vec<f64>, Message>
     let number = |item: &Value| match item {
         Value::Number(number) if (range.0..=range.1).contains(number) => Ok(*number),
         Value::Number(number) => Err(outside(*number, range)),
-        other => Err(t!(
-            "a number belongs here, this is {kind}",
-            kind = other.kind()
-        )),
+        other => Err(t!("a number belongs here, this is {kind}", kind = other.kind())),
     };
     items.iter().map(number).collect()
 }
@@ -199,10 +180,8 @@ fn joined(value: &Value) -> Option<String> {
     let Value::List(ranks) = value else {
         return None;
     };
-    let ranks: Option<Vec<String>> = ranks
-        .iter()
-        .map(|rank| matches!(rank, Value::List(_) | Value::Text(_)).then(|| plain(rank))?)
-        .collect();
+    let ranks: Option<Vec<String>> =
+        ranks.iter().map(|rank| matches!(rank, Value::List(_) | Value::Text(_)).then(|| plain(rank))?).collect();
     Some(ranks?.join("|"))
 }
 
@@ -221,11 +200,6 @@ fn unknown(id: &str, options: &[Choice]) -> Message {
     t!(
         "\"{id}\" is not known; there is {ids}",
         id = shorten(id),
-        ids = ids.join(", ")
-            + if ids.len() < options.len() {
-                ", ..."
-            } else {
-                ""
-            },
+        ids = ids.join(", ") + if ids.len() < options.len() { ", ..." } else { "" },
     )
 }

@@ -67,9 +67,7 @@ impl Run {
             grad_reduce_bytes: parts.grad_reduce_bytes.or(preset.grad_reduce_bytes),
             moe_dispatch: self.moe_dispatch.unwrap_or(preset.moe_dispatch),
             fp8_dispatch: self.fp8_dispatch.unwrap_or(preset.fp8_dispatch),
-            host: parts
-                .host_us_per_layer
-                .map_or(preset.host, |micro| Seconds(micro * 1e-6)),
+            host: parts.host_us_per_layer.map_or(preset.host, |micro| Seconds(micro * 1e-6)),
             loader_ns: self.loader_ns.unwrap_or(preset.loader_ns),
         }
     }

@@ -10,14 +10,7 @@ impl Scenario {
     pub(crate) fn attended(&self, mixer: Mixer) -> Option<Heads> {
         let heads = self.model.attention_heads(mixer)?;
         let repeats = self.software.repeats_kv;
-        Some(Heads {
-            key_value: if repeats {
-                heads.query
-            } else {
-                heads.key_value
-            },
-            ..heads
-        })
+        Some(Heads { key_value: if repeats { heads.query } else { heads.key_value }, ..heads })
     }
 
     /// The layers of global stage `stage`, by index in the model.
@@ -36,11 +29,7 @@ impl Scenario {
     /// `multi_token_prediction.py`, `mtp_on_this_rank`.
     #[must_use]
     pub(crate) fn modules_on(&self, stage: usize) -> u64 {
-        if stage == self.mtp_stage {
-            self.model.mtp_modules
-        } else {
-            0
-        }
+        if stage == self.mtp_stage { self.model.mtp_modules } else { 0 }
     }
 
     /// The kinds of layers on `stage`, those of its modules among them.
@@ -92,19 +81,12 @@ impl Scenario {
     }
 
     /// `layers` in up to three parts: in bf16, as the policy computes, in bf16 again; each with whether it stays in bf16.
-    pub(crate) fn by_precision(
-        &self,
-        layers: Range<u64>,
-    ) -> impl Iterator<Item = (Range<u64>, bool)> {
+    pub(crate) fn by_precision(&self, layers: Range<u64>) -> impl Iterator<Item = (Range<u64>, bool)> {
         let [first, last] = self.bf16_ends(&layers);
         let (start, end) = (layers.start + first, layers.end - last);
-        [
-            (layers.start..start, true),
-            (start..end, false),
-            (end..layers.end, true),
-        ]
-        .into_iter()
-        .filter(|(part, _)| !part.is_empty())
+        [(layers.start..start, true), (start..end, false), (end..layers.end, true)]
+            .into_iter()
+            .filter(|(part, _)| !part.is_empty())
     }
 
     /// Whether any layer stays in bf16 under a policy of fewer bits.

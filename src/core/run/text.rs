@@ -41,10 +41,7 @@ impl Field {
             Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
                 "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
-                _ => Err(t!(
-                    "\"{text}\" is neither true nor false",
-                    text = shorten(text)
-                )),
+                _ => Err(t!("\"{text}\" is neither true nor false", text = shorten(text))),
             },
             Slot::Counts { .. } => text
                 .split(',')
@@ -64,11 +61,9 @@ impl Field {
                 })
                 .collect::<Result<Vec<_>, _>>()
                 .map(Value::List),
-            Slot::Set { .. } => Ok(Value::List(
-                text.split(',')
-                    .map(|item| Value::Text(item.trim().to_owned()))
-                    .collect(),
-            )),
+            Slot::Set { .. } => {
+                Ok(Value::List(text.split(',').map(|item| Value::Text(item.trim().to_owned())).collect()))
+            }
             Slot::Choice { .. } | Slot::Text { .. } => Ok(Value::Text(text.to_owned())),
         }
     }

@@ -40,10 +40,7 @@ impl Value {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
-            Self::Map(entries) => entries
-                .iter()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value),
+            Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
         }
     }
@@ -194,8 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_flattened_nests_again() {
-        let nested: Value =
-            serde_json::from_str(r#"{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{"g":true}}"#).unwrap();
+        let nested: Value = serde_json::from_str(r#"{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{"g":true}}"#).unwrap();
         let flat = nested.flat(|_| true);
         let keys: Vec<_> = flat.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["a.b", "a.c.d", "e", "f.g"]);

@@ -62,11 +62,7 @@ pub(crate) fn largest_micro_batch(run: &Run) -> Option<Run> {
     let sizes = (1..=MAX_SEQUENCES.min(run.global_batch)).rev();
     sizes
         .filter(|size| run.global_batch.is_multiple_of(*size))
-        .map(|micro_batch| Run {
-            micro_batch,
-            microbatch_lengths: None,
-            ..run.clone()
-        })
+        .map(|micro_batch| Run { micro_batch, microbatch_lengths: None, ..run.clone() })
         .find(|run| report(run).is_ok_and(|report| fits(&report.memory)))
 }
 
@@ -77,10 +73,7 @@ mod tests {
     /// 16 bytes and more a parameter: 8 B parameters do not train on one 80 GB GPU, and do on a node.
     #[test]
     fn eight_billion_parameters_need_more_than_one_gpu_and_at_most_a_node() {
-        let run = Run {
-            global_batch: 64,
-            ..Run::default()
-        };
+        let run = Run { global_batch: 64, ..Run::default() };
         let mut sweep = Question::FewestGpus.sweep(&run);
         sweep.finish();
         let (gpus, found) = sweep.found.last_fit().unwrap();
@@ -92,10 +85,7 @@ mod tests {
     fn the_largest_micro_batch_fits_and_twice_of_it_does_not() {
         let found = largest_micro_batch(&Run::default()).unwrap();
         let memory = |micro_batch| {
-            let run = Run {
-                micro_batch,
-                ..Run::default()
-            };
+            let run = Run { micro_batch, ..Run::default() };
             report(&run).map(|report| fits(&report.memory)).ok()
         };
         assert_eq!(memory(found.micro_batch), Some(true));

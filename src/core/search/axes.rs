@@ -15,12 +15,7 @@ const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
 /// Chunks a rank that are tried unasked.
 const CHUNKS: [u64; 5] = [2, 3, 4, 6, 8];
 /// Schedules that are tried unasked: what training frameworks ship, without what changes the result of a step.
-const SCHEDULES: [Schedule; 4] = [
-    Schedule::OneFOneB,
-    Schedule::Interleaved,
-    Schedule::ZbH1,
-    Schedule::ZbV,
-];
+const SCHEDULES: [Schedule; 4] = [Schedule::OneFOneB, Schedule::Interleaved, Schedule::ZbH1, Schedule::ZbV];
 /// More pipeline ranks than this are tried only on request.
 const MAX_RANKS: u64 = 128;
 
@@ -135,11 +130,7 @@ impl Axes {
             "schedule" => self.schedules = vec![run.schedule],
             "virtual_stages" => self.virtual_stages = Some(vec![run.virtual_stages]),
             "stage_layers" => {
-                self.splits = vec![if run.stage_layers.is_some() {
-                    Split::Given
-                } else {
-                    Split::Even
-                }];
+                self.splits = vec![if run.stage_layers.is_some() { Split::Given } else { Split::Even }];
             }
             "dp" => {
                 let message = "dp is derived from gpus, tp, pp and cp: pin those";
@@ -147,10 +138,7 @@ impl Axes {
             }
             other if field(other).is_some() => {}
             other => {
-                return Err(Issue::error(
-                    "pin",
-                    t!("{other} is no field of a run", other = other.to_owned()),
-                ));
+                return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
             }
         }
         Ok(())
@@ -162,11 +150,7 @@ impl Axes {
     /// A name that is not searched, or a value that it cannot take.
     pub fn limit(&mut self, name: &str, values: &Value) -> Result<(), Issue> {
         let wrong = |wanted: &'static str| {
-            let message = t!(
-                "space.{name} takes {wanted}",
-                name = name.to_owned(),
-                wanted
-            );
+            let message = t!("space.{name} takes {wanted}", name = name.to_owned(), wanted);
             Issue::error(format!("space.{name}"), message)
         };
         let list: &[Value] = match values {
@@ -207,9 +191,7 @@ impl Axes {
             }
             "schedule" => {
                 let one = |value: &Value| match value {
-                    Value::Text(id) => {
-                        Schedule::from_id(id).filter(|schedule| *schedule != Schedule::Custom)
-                    }
+                    Value::Text(id) => Schedule::from_id(id).filter(|schedule| *schedule != Schedule::Custom),
                     _ => None,
                 };
                 let schedules: Option<Vec<Schedule>> = list.iter().map(one).collect();
@@ -224,8 +206,7 @@ impl Axes {
                     _ => None,
                 };
                 let kinds: Option<Vec<Recompute>> = list.iter().map(one).collect();
-                self.recompute =
-                    kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
+                self.recompute = kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
             }
             "split" => {
                 let all = [Split::Even, Split::SpareLast, Split::SpareEnds];
@@ -248,11 +229,7 @@ impl Axes {
     #[must_use]
     pub fn chunks(&self, schedule: Schedule, run: &Run, pp: u64, layers: u64) -> Vec<Chunks> {
         if let Some(fixed) = schedule.fixed_chunks(&run.schedule_options) {
-            return vec![Chunks {
-                schedule,
-                virtual_stages: 1,
-                each: fixed,
-            }];
+            return vec![Chunks { schedule, virtual_stages: 1, each: fixed }];
         }
         let equal = |v: u64| {
             let stages = pp.saturating_mul(v);
@@ -263,13 +240,7 @@ impl Axes {
             more.filter(|v| *v == 2 || equal(*v)).collect()
         };
         let list: Vec<u64> = self.virtual_stages.clone().unwrap_or_else(unasked);
-        list.into_iter()
-            .map(|v| Chunks {
-                schedule,
-                virtual_stages: v,
-                each: v,
-            })
-            .collect()
+        list.into_iter().map(|v| Chunks { schedule, virtual_stages: v, each: v }).collect()
     }
 }
 

@@ -43,12 +43,7 @@ impl<'a> Path<'a> {
             sums[2] += time.backward();
             before.push(sums);
         }
-        Self {
-            kinds: &kinds.of,
-            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
-            times,
-            before,
-        }
+        Self { kinds: &kinds.of, send: times.iter().map(|time| time.send).fold(0.0, f64::max), times, before }
     }
 
     /// Seconds of a stage.
@@ -62,34 +57,24 @@ impl<'a> Path<'a> {
         parts
             .map(|(stage, [forward, input, weight])| {
                 let time = self.stage(*stage);
-                let once = forward * time.forward
-                    + input * time.backward_input
-                    + weight * time.backward_weight;
+                let once = forward * time.forward + input * time.backward_input + weight * time.backward_weight;
                 // A stage that runs only some of them may have the short ones.
-                once * if *forward > step.count - 0.5 {
-                    step.mean
-                } else {
-                    step.shortest
-                }
+                once * if *forward > step.count - 0.5 { step.mean } else { step.shortest }
             })
             .sum()
     }
 
     /// Seconds until a rank can start, and from its end to the last.
     fn outside(&self, facts: &Facts, rank: &RankFacts) -> f64 {
-        let way =
-            |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
-        let back = rank.last.map_or(0.0, |(stage, whole)| {
-            way(self.before[stage][1 + usize::from(whole)], stage)
-        });
+        let way = |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
+        let back = rank.last.map_or(0.0, |(stage, whole)| way(self.before[stage][1 + usize::from(whole)], stage));
         way(self.before[rank.first][0], rank.first) + back
     }
 
     /// The least makespan: every rank's work between the way to it and the way back.
     fn makespan(&self, facts: &Facts, schedule: Schedule, step: &Microbatches) -> f64 {
         let ranks = facts.ranks.iter();
-        let work =
-            ranks.map(|rank| step.shortest * self.outside(facts, rank) + self.busy(rank, step));
+        let work = ranks.map(|rank| step.shortest * self.outside(facts, rank) + self.busy(rank, step));
         let least = work.fold(0.0, f64::max);
         match schedule {
             Schedule::OneFOneB => least.max(step.shortest * self.round_trips(step.count)),
@@ -129,11 +114,8 @@ impl<'a> Path<'a> {
     fn flush(&self, microbatches: f64) -> f64 {
         let p = self.kinds.len();
         let slowest = |part: fn(&StageTime) -> f64| self.times.iter().map(part).fold(0.0, f64::max);
-        let phase = |sum: f64, longest: f64| {
-            sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send
-        };
-        phase(self.before[p][0], slowest(|time| time.forward))
-            + phase(self.before[p][2], slowest(StageTime::backward))
+        let phase = |sum: f64, longest: f64| sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send;
+        phase(self.before[p][0], slowest(|time| time.forward)) + phase(self.before[p][2], slowest(StageTime::backward))
     }
 }
 
@@ -223,11 +205,7 @@ impl Layout<'_> {
         let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
         let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
         let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
-        let kept = if zero.stage == 3 {
-            updated
-        } else {
-            held.dense + held.experts
-        };
+        let kept = if zero.stage == 3 { updated } else { held.dense + held.experts };
         let end = step_end(scenario, rates, updated, kept);
         (sync.exposed().0, end.0)
     }

@@ -38,10 +38,7 @@ impl Last {
     fn scenario(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
         let recompute = &space.axes.recompute[block.recompute];
         if let Some((before, mut scenario)) = self.scenario.take() {
-            let alike = Block {
-                recompute: block.recompute,
-                ..before
-            };
+            let alike = Block { recompute: block.recompute, ..before };
             let checked = matches!(recompute, Recompute::Layers(_) | Recompute::Modules(_));
             if alike == *block && !checked {
                 scenario.run.recompute.clone_from(recompute);
@@ -117,18 +114,11 @@ impl Bounding {
             ) else {
                 continue;
             };
-            let layout = Layout {
-                scenario: &scenario,
-                kinds: &family.kinds,
-                sorts,
-                profile,
-                owned: &owned,
-            };
+            let layout = Layout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
             let stages = &mut self.weighed.stages;
             let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
             let fsdp = usize::from(member.zero == 3);
-            let bytes =
-                bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
+            let bytes = bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
             let Some(peak) = layout.peak(bytes) else {
                 continue;
             };
@@ -136,12 +126,7 @@ impl Bounding {
                 let times = stages.plain(block, &scenario, &family.kinds);
                 even_time(&scenario, &family.kinds, &times)
             });
-            self.promises.push(Promise {
-                bound: *bound,
-                timed: false,
-                peak,
-                place: Place::new(index, at),
-            });
+            self.promises.push(Promise { bound: *bound, timed: false, peak, place: Place::new(index, at) });
         }
         self.weighed.scenario = Some((*block, scenario));
         2 + members.len() as u64
@@ -178,9 +163,7 @@ impl Bounding {
     fn time_block(&mut self, space: &Space, index: usize) {
         let block = &space.blocks[index];
         let members = space.members(block);
-        let start = self
-            .promises
-            .partition_point(|promise| promise.place.block() < index);
+        let start = self.promises.partition_point(|promise| promise.place.block() < index);
         let own = self.promises[start..].iter_mut();
         let own: Vec<&mut Promise> = own.take_while(|one| one.place.block() == index).collect();
         let first = members.first();
@@ -214,13 +197,7 @@ impl Bounding {
                 paths.push((key, Path::new(&family.kinds, times)));
                 paths.len() - 1
             });
-            let layout = Layout {
-                scenario: &scenario,
-                kinds: &family.kinds,
-                sorts,
-                profile,
-                owned: &owned,
-            };
+            let layout = Layout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
             promise.bound = layout.time(&paths[known].1, stages.clock.rates());
         }
         self.timed.scenario = Some((*block, scenario));

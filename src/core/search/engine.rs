@@ -68,11 +68,7 @@ impl Search {
     pub fn step(&mut self, budget: u64) -> Progress {
         let mut left = budget.max(1);
         while left > 0 && !self.done {
-            let spent = if self.bounding.is_over(&self.space) {
-                self.rank()
-            } else {
-                self.bound()
-            };
+            let spent = if self.bounding.is_over(&self.space) { self.rank() } else { self.bound() };
             left = left.saturating_sub(spent.max(1));
         }
         self.share = self.share.max(self.share_now());
@@ -168,9 +164,7 @@ impl Search {
             return bounding;
         }
         let climbed = match (self.ranking.next_bound(), self.ranking.slowest()) {
-            (Some(next), Some(end)) if end > self.first_bound => {
-                (next - self.first_bound) / (end - self.first_bound)
-            }
+            (Some(next), Some(end)) if end > self.first_bound => (next - self.first_bound) / (end - self.first_bound),
             _ => 0.0,
         };
         bounding + (1.0 - BOUNDING) * climbed.clamp(0.0, 1.0)
@@ -197,7 +191,6 @@ impl Search {
             self.done = true;
             return 1;
         }
-        self.ranking
-            .step(&self.space, &mut self.bounding, &mut self.known)
+        self.ranking.step(&self.space, &mut self.bounding, &mut self.known)
     }
 }

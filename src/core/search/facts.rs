@@ -41,10 +41,7 @@ impl Facts {
         let mut longer = self.clone();
         for (rank, next) in longer.ranks.iter_mut().zip(&next.ranks) {
             let work = std::mem::take(&mut rank.work);
-            let alone = RankFacts {
-                work: Vec::new(),
-                ..next.clone()
-            };
+            let alone = RankFacts { work: Vec::new(), ..next.clone() };
             if *rank != alone {
                 return None;
             }
@@ -66,9 +63,7 @@ impl Facts {
             hops.push(before + f64::from(u8::from(crosses)));
         }
         Self {
-            ranks: (0..order.ranks.len())
-                .map(|rank| rank_facts(order, spec, rank, timed))
-                .collect(),
+            ranks: (0..order.ranks.len()).map(|rank| rank_facts(order, spec, rank, timed)).collect(),
             hops,
             pieces: f64::from(spec.pieces()),
         }
@@ -76,11 +71,7 @@ impl Facts {
 }
 
 fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {
-    let stages: Vec<usize> = order
-        .stages_of(rank)
-        .into_iter()
-        .map(|s| s as usize)
-        .collect();
+    let stages: Vec<usize> = order.stages_of(rank).into_iter().map(|s| s as usize).collect();
     let mut slots = vec![0usize; order.stages as usize];
     for (index, stage) in stages.iter().enumerate() {
         slots[*stage] = index;
@@ -109,13 +100,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             part.turn(part.times - 1).for_each(|item| walk.hold(item));
         }
     }
-    let Walk {
-        work,
-        peaks,
-        first,
-        last,
-        ..
-    } = walk;
+    let Walk { work, peaks, first, last, .. } = walk;
     let splits = f64::from(order.splits);
     // The copies of a rank that runs both directions are stages that it holds besides: no versions of one.
     let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
@@ -126,20 +111,11 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
             vec![(0..stages.len()).map(one).collect()]
         } else {
-            let shares = |counts: &Vec<u32>| -> Vec<f64> {
-                counts
-                    .iter()
-                    .map(|count| f64::from(*count) / splits)
-                    .collect()
-            };
+            let shares =
+                |counts: &Vec<u32>| -> Vec<f64> { counts.iter().map(|count| f64::from(*count) / splits).collect() };
             peaks.all().iter().map(shares).collect()
         },
-        first: if timed {
-            stages.first().copied()
-        } else {
-            first
-        }
-        .unwrap_or(0),
+        first: if timed { stages.first().copied() } else { first }.unwrap_or(0),
         last: last.filter(|_| !timed),
         stages,
         work,

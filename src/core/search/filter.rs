@@ -29,16 +29,8 @@ pub enum Axis {
 
 impl Axis {
     /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Tp,
-        Self::Pp,
-        Self::Cp,
-        Self::Ep,
-        Self::Zero,
-        Self::MicroBatch,
-        Self::Schedule,
-        Self::Recompute,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Tp, Self::Pp, Self::Cp, Self::Ep, Self::Zero, Self::MicroBatch, Self::Schedule, Self::Recompute];
 
     /// What it is called.
     #[must_use]

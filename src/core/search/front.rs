@@ -55,11 +55,7 @@ impl Grid {
     fn new(values: impl Iterator<Item = f64> + Clone, cells: usize) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(f64::NEG_INFINITY, f64::max);
-        Self {
-            low,
-            step: (high - low) / cells as f64,
-            cells,
-        }
+        Self { low, step: (high - low) / cells as f64, cells }
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most `cells`
     fn cell(self, value: f64) -> usize {
@@ -140,10 +136,7 @@ impl Front {
     #[allow(clippy::cast_possible_truncation)] // seven digits are enough for a picture
     pub fn layouts(&self) -> Layouts {
         let others = self.cells.iter().flatten();
-        Layouts {
-            front: self.best.clone(),
-            others: others.map(|one| (one.0 as f32, one.1 as f32)).collect(),
-        }
+        Layouts { front: self.best.clone(), others: others.map(|one| (one.0 as f32, one.1 as f32)).collect() }
     }
 }
 
@@ -168,11 +161,7 @@ mod tests {
     /// is left at its bounds is beyond it.
     #[test]
     fn the_front_is_that_of_reporting_every_layout() {
-        let run = Run {
-            gpus: 8,
-            global_batch: 8,
-            ..Run::default()
-        };
+        let run = Run { gpus: 8, global_batch: 8, ..Run::default() };
         let mut request = Request::new(&run, &["schedule", "recompute"], 5).unwrap();
         let search = &mut request.search;
         search.finish();
@@ -201,19 +190,11 @@ mod tests {
         exact.dedup();
         let got: Vec<_> = found.front.iter().map(|one| place(one)).collect();
         assert_eq!(got, exact);
-        assert!(
-            got.len() > 3 && all.len() > 200,
-            "{} of {}",
-            got.len(),
-            all.len()
-        );
+        assert!(got.len() > 3 && all.len() > 200, "{} of {}", got.len(), all.len());
         let [across, down] = CELLS;
         assert!(found.others.len() >= got.len() && found.others.len() <= across * down);
         for (peak, time) in found.others {
-            let point = (
-                f64::from(peak) * (1.0 + 1e-6),
-                f64::from(time) * (1.0 + 1e-6),
-            );
+            let point = (f64::from(peak) * (1.0 + 1e-6), f64::from(time) * (1.0 + 1e-6));
             assert!(got.iter().any(|one| is_beaten(point, *one)), "{point:?}");
         }
     }

@@ -16,14 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// Presets near the sizes of the playbook's picture, about 1 B to 405 B parameters.
-const SIZES: [&str; 6] = [
-    "gpt-2-xl",
-    "llama-3.1-8b",
-    "llama-2-13b",
-    "llama-3.1-70b",
-    "gpt-3-175b",
-    "llama-3.1-405b",
-];
+const SIZES: [&str; 6] = ["gpt-2-xl", "llama-3.1-8b", "llama-2-13b", "llama-3.1-70b", "gpt-3-175b", "llama-3.1-405b"];
 /// Its nodes.
 const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Layouts of the paper's picture.
@@ -172,13 +165,7 @@ impl Map {
     #[must_use]
     pub fn new(picture: Picture, run: &Run, search: &Search, filter: &Filter) -> Self {
         let mut map = Self {
-            found: Cells {
-                picture,
-                across: Vec::new(),
-                down: Vec::new(),
-                cells: Vec::new(),
-                done: false,
-            },
+            found: Cells { picture, across: Vec::new(), down: Vec::new(), cells: Vec::new(), done: false },
             rankings: Vec::new(),
             jobs: Vec::new(),
             search: None,
@@ -301,9 +288,7 @@ impl Map {
                     let own = axis.of(space, block, member);
                     values.iter().position(|value| *value == own)
                 };
-                let promise = next.next_if(|promise| {
-                    promise.place.block() == at && promise.place.member() == index
-                });
+                let promise = next.next_if(|promise| promise.place.block() == at && promise.place.member() == index);
                 if !filter.keeps(space, block, member) {
                     continue;
                 }
@@ -331,11 +316,7 @@ impl Map {
         for (row, model) in models().enumerate() {
             for (column, nodes) in NODES.iter().enumerate() {
                 self.jobs.push(Job {
-                    run: Run {
-                        model: Based::preset(model.id),
-                        gpus: nodes * per_node,
-                        ..run.clone()
-                    },
+                    run: Run { model: Based::preset(model.id), gpus: nodes * per_node, ..run.clone() },
                     limited: true,
                     cells: vec![(row * NODES.len() + column, None)],
                 });
@@ -372,14 +353,9 @@ impl Map {
             let cell = |row: usize| row * counts.len() + column;
             let cells = rows.iter().enumerate();
             self.jobs.push(Job {
-                run: Run {
-                    gpus: *gpus,
-                    ..run.clone()
-                },
+                run: Run { gpus: *gpus, ..run.clone() },
                 limited: false,
-                cells: cells
-                    .map(|(row, sizes)| (cell(row), Some(*sizes)))
-                    .collect(),
+                cells: cells.map(|(row, sizes)| (cell(row), Some(*sizes))).collect(),
             });
         }
     }
@@ -415,11 +391,7 @@ mod tests {
     use super::*;
 
     fn run() -> Run {
-        Run {
-            gpus: 8,
-            global_batch: 16,
-            ..Run::default()
-        }
+        Run { gpus: 8, global_batch: 16, ..Run::default() }
     }
 
     #[test]
@@ -461,12 +433,7 @@ mod tests {
     fn layouts_by_gpus_are_filled_and_the_own_column_holds_the_first() {
         let mut request = Request::new(&run(), &[], 1).unwrap();
         request.search.finish();
-        let mut map = Map::new(
-            Picture::Layouts,
-            &run(),
-            &request.search,
-            &Filter::default(),
-        );
+        let mut map = Map::new(Picture::Layouts, &run(), &request.search, &Filter::default());
         while !map.is_over() {
             map.step(&mut request.search, 500);
         }
@@ -477,11 +444,6 @@ mod tests {
         });
         let least = times.fold(f64::INFINITY, f64::min);
         assert_eq!(least, request.search.best()[0].figures.time_s.0);
-        assert!(
-            map.found
-                .cells
-                .iter()
-                .all(|cell| !matches!(cell, Cell::Open))
-        );
+        assert!(map.found.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
     }
 }

@@ -45,12 +45,7 @@ impl Sorts {
             let known = sorts.list.iter().position(same);
             sorts.of.push(known.unwrap_or(sorts.list.len()));
             if known.is_none() {
-                sorts.list.push(Sort {
-                    sample,
-                    stages,
-                    versions,
-                    kinds: own,
-                });
+                sorts.list.push(Sort { sample, stages, versions, kinds: own });
             }
         }
         sorts
@@ -118,12 +113,7 @@ pub struct Orders {
 
 impl Orders {
     /// The family of `block`, whose scenario is `scenario`, under `schedules`.
-    pub fn family(
-        &mut self,
-        block: &Block,
-        scenario: &Scenario,
-        schedules: impl Fn() -> Vec<Chunks>,
-    ) -> Rc<Family> {
+    pub fn family(&mut self, block: &Block, scenario: &Scenario, schedules: impl Fn() -> Vec<Chunks>) -> Rc<Family> {
         let (pp, microbatches) = (block.pp, scenario.layout.microbatches);
         let key = (pp, block.chunks, block.split, microbatches);
         if let Some(known) = self.known.get(&key) {
@@ -134,20 +124,11 @@ impl Orders {
             let spec = spec(&scenario.run, *chunks, pp, microbatches);
             chunks.each == block.chunks
                 && spec.is_some_and(|spec| match pipeline::has_order(&spec) {
-                    Ok(known) => {
-                        known
-                            || self
-                                .facts(&scenario.run, *chunks, pp, microbatches)
-                                .is_some()
-                    }
+                    Ok(known) => known || self.facts(&scenario.run, *chunks, pp, microbatches).is_some(),
                     Err(_) => false,
                 })
         });
-        let ordered = |chunks| Ordered {
-            chunks,
-            sorts: OnceCell::new(),
-            profile: OnceCell::new(),
-        };
+        let ordered = |chunks| Ordered { chunks, sorts: OnceCell::new(), profile: OnceCell::new() };
         let made = Rc::new(Family {
             kinds: Kinds::new(scenario),
             pp,
@@ -159,12 +140,7 @@ impl Orders {
     }
 
     /// The sorts of ranks of a schedule in `family`, whose layouts share `run`; none where it has no order.
-    pub fn sorts<'a>(
-        &mut self,
-        family: &'a Family,
-        run: &Run,
-        chunks: Chunks,
-    ) -> Option<&'a Sorts> {
+    pub fn sorts<'a>(&mut self, family: &'a Family, run: &Run, chunks: Chunks) -> Option<&'a Sorts> {
         let one = family.of(chunks)?;
         if one.sorts.get().is_none() {
             let spec = spec(run, chunks, family.pp, family.microbatches)?;
@@ -182,12 +158,7 @@ impl Orders {
     }
 
     /// The profile of a schedule in `family`; none where it has no order.
-    pub fn profile<'a>(
-        &mut self,
-        family: &'a Family,
-        run: &Run,
-        chunks: Chunks,
-    ) -> Option<&'a Profile> {
+    pub fn profile<'a>(&mut self, family: &'a Family, run: &Run, chunks: Chunks) -> Option<&'a Profile> {
         let one = family.of(chunks)?;
         if one.profile.get().is_none() {
             let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
@@ -198,21 +169,13 @@ impl Orders {
     }
 
     /// The facts of an order; none where there is none.
-    fn facts(
-        &mut self,
-        run: &Run,
-        chunks: Chunks,
-        pp: u64,
-        microbatches: u64,
-    ) -> Option<Rc<Facts>> {
+    fn facts(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Rc<Facts>> {
         let (schedule, each) = (chunks.schedule as u8, chunks.virtual_stages);
         let key = (schedule, each, pp, microbatches);
         if let Some(known) = self.facts.get(&key) {
             return known.clone();
         }
-        let made = self
-            .stretched(run, chunks, pp, microbatches)
-            .or_else(|| facts(run, chunks, pp, microbatches));
+        let made = self.stretched(run, chunks, pp, microbatches).or_else(|| facts(run, chunks, pp, microbatches));
         let made = made.map(Rc::new);
         self.facts.insert(key, made.clone());
         made
@@ -220,16 +183,9 @@ impl Orders {
 
     /// The facts of many rounds of the ranks, from those of few: where one round more changes nothing but the work, no
     /// number of rounds does.
-    fn stretched(
-        &mut self,
-        run: &Run,
-        chunks: Chunks,
-        pp: u64,
-        microbatches: u64,
-    ) -> Option<Facts> {
+    fn stretched(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
         let (rounds, few) = (microbatches / pp, ROUNDS * pp);
-        let varies = pipeline::schedule(chunks.schedule.id())?.uses_durations
-            || run.schedule_options.group.is_some();
+        let varies = pipeline::schedule(chunks.schedule.id())?.uses_durations || run.schedule_options.group.is_some();
         if varies || rounds < ROUNDS + 2 || !microbatches.is_multiple_of(pp) {
             return None;
         }
@@ -282,11 +238,7 @@ mod tests {
     use crate::run::Schedule;
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
-        let chunks = Chunks {
-            schedule,
-            virtual_stages: v,
-            each: v,
-        };
+        let chunks = Chunks { schedule, virtual_stages: v, each: v };
         facts(&Run::default(), chunks, pp, m).unwrap()
     }
 
@@ -311,19 +263,11 @@ mod tests {
         for (schedule, _) in Schedule::ALL {
             for (pp, v) in [(2, 2), (4, 3), (6, 2)] {
                 for rounds in [6, 7, 11] {
-                    let chunks = Chunks {
-                        schedule: *schedule,
-                        virtual_stages: v,
-                        each: v,
-                    };
+                    let chunks = Chunks { schedule: *schedule, virtual_stages: v, each: v };
                     let whole = facts(&run, chunks, pp, rounds * pp);
                     shorter += u32::from(orders.stretched(&run, chunks, pp, rounds * pp).is_some());
                     let ours = orders.facts(&run, chunks, pp, rounds * pp);
-                    assert_eq!(
-                        ours.as_deref(),
-                        whole.as_ref(),
-                        "{schedule:?} {pp} {rounds}"
-                    );
+                    assert_eq!(ours.as_deref(), whole.as_ref(), "{schedule:?} {pp} {rounds}");
                 }
             }
         }
@@ -336,16 +280,10 @@ mod tests {
         let run = Run::default();
         for (schedule, _) in Schedule::ALL {
             let each = schedule.fixed_chunks(&run.schedule_options).unwrap_or(3);
-            let chunks = Chunks {
-                schedule: *schedule,
-                virtual_stages: each,
-                each,
-            };
+            let chunks = Chunks { schedule: *schedule, virtual_stages: each, each };
             for m in [4, 8, 20] {
                 let known = spec(&run, chunks, 4, m);
-                let (Some(held), Some(facts)) =
-                    (known.as_ref().and_then(held), facts(&run, chunks, 4, m))
-                else {
+                let (Some(held), Some(facts)) = (known.as_ref().and_then(held), facts(&run, chunks, 4, m)) else {
                     continue;
                 };
                 let ranks = facts.ranks.into_iter();

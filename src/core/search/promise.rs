@@ -15,10 +15,7 @@ impl Place {
     #[must_use]
     pub fn new(block: usize, member: usize) -> Self {
         let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-        Self {
-            block: small(block),
-            member: small(member),
-        }
+        Self { block: small(block), member: small(member) }
     }
     /// Index of the block.
     #[must_use]

@@ -59,9 +59,7 @@ impl Plan {
                 run: one.run.to_value(),
                 report: report(&one.run).ok()?,
                 tie_with_first: index < tied,
-                why: found
-                    .get(index + 1)
-                    .map_or_else(Message::default, |next| why(one, next)),
+                why: found.get(index + 1).map_or_else(Message::default, |next| why(one, next)),
                 layout: one.run.clone(),
             })
         };
@@ -96,9 +94,6 @@ pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     };
     (0..ties(found)).min_by(|a, b| {
         let ((size_a, left_a), (size_b, left_b)) = (key(a), key(b));
-        size_a
-            .cmp(&size_b)
-            .then(left_b.0.total_cmp(&left_a.0))
-            .then(a.cmp(b))
+        size_a.cmp(&size_b).then(left_b.0.total_cmp(&left_a.0)).then(a.cmp(b))
     })
 }

@@ -133,11 +133,7 @@ impl Known {
             work += 2 * block.pp * block.chunks * report.layout.microbatches / OPS;
             if fits(&report.memory) {
                 let figures = Figures::from(&report);
-                Outcome::Fits(Rc::new(Found {
-                    run,
-                    figures,
-                    place,
-                }))
+                Outcome::Fits(Rc::new(Found { run, figures, place }))
             } else {
                 Outcome::Out
             }
@@ -159,9 +155,7 @@ impl Known {
 #[must_use]
 pub fn fits(memory: &Memory) -> bool {
     let host = memory.host.and_then(|host| host.verdict);
-    memory.verdict != Verdict::Oom
-        && memory.peak_bytes <= memory.capacity_bytes
-        && host != Some(Verdict::Oom)
+    memory.verdict != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes && host != Some(Verdict::Oom)
 }
 
 /// The fastest of some layouts, as far as they are known.
@@ -183,15 +177,7 @@ impl Ranking {
     /// The `top` fastest of `promises`; with `sure` only of what is called "fits".
     #[must_use]
     pub fn new(promises: Vec<Promise>, top: usize, sure: bool) -> Self {
-        Self {
-            top: top.max(1),
-            sure,
-            queue: promises.into(),
-            best: Vec::new(),
-            reported: 0,
-            ran_out: 0,
-            void: 0,
-        }
+        Self { top: top.max(1), sure, queue: promises.into(), best: Vec::new(), reported: 0, ran_out: 0, void: 0 }
     }
 
     /// Adds layouts to rank.

@@ -55,17 +55,11 @@ fn tried(run: Run) -> Option<Tried> {
 #[must_use]
 pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
     let Some((rule, start)) = fit(run) else {
-        return Walk {
-            steps: Vec::new(),
-            end: t!("No rule of the playbook fits in memory on these GPUs."),
-        };
+        return Walk { steps: Vec::new(), end: t!("No rule of the playbook fits in memory on these GPUs.") };
     };
     let mut steps = vec![memory_step(rule, &start), batch_step(&start)];
     let end = optimise(start, &mut steps);
-    Walk {
-        end: ending(&end, best),
-        steps,
-    }
+    Walk { end: ending(&end, best), steps }
 }
 
 /// What a rule of the first step sets.
@@ -78,13 +72,7 @@ struct Rule {
 }
 
 const fn rule(name: &'static str, tensor: bool, pipeline: bool, zero: u64) -> Rule {
-    Rule {
-        name,
-        tensor,
-        pipeline,
-        zero,
-        recompute: Recompute::None,
-    }
+    Rule { name, tensor, pipeline, zero, recompute: Recompute::None }
 }
 
 /// The playbook's rules for a model of `parameters` on `gpus`, in its order, then the same with full recomputation.
@@ -92,52 +80,26 @@ fn rules(parameters: u64, gpus: u64) -> Vec<Rule> {
     let list = || {
         if gpus >= 1024 {
             vec![
-                rule(
-                    "from 1024 GPUs: TP in the node, ZeRO-2 and PP",
-                    true,
-                    true,
-                    2,
-                ),
+                rule("from 1024 GPUs: TP in the node, ZeRO-2 and PP", true, true, 2),
                 rule("TP in the node with PP", true, true, 1),
             ]
         } else if gpus >= 512 {
-            vec![
-                rule("from 512 GPUs: ZeRO-3 with TP", true, false, 3),
-                rule("ZeRO-3 with PP", false, true, 3),
-            ]
+            vec![rule("from 512 GPUs: ZeRO-3 with TP", true, false, 3), rule("ZeRO-3 with PP", false, true, 3)]
         } else if parameters < 10_000_000_000 {
             vec![
-                rule(
-                    "below 10 B parameters: TP in the node alone",
-                    true,
-                    false,
-                    1,
-                ),
+                rule("below 10 B parameters: TP in the node alone", true, false, 1),
                 rule("below 10 B parameters: ZeRO-3 alone", false, false, 3),
             ]
         } else {
             vec![
-                rule(
-                    "10 B parameters and more: TP in the node with PP",
-                    true,
-                    true,
-                    1,
-                ),
-                rule(
-                    "10 B parameters and more: TP in the node with ZeRO-3",
-                    true,
-                    false,
-                    3,
-                ),
+                rule("10 B parameters and more: TP in the node with PP", true, true, 1),
+                rule("10 B parameters and more: TP in the node with ZeRO-3", true, false, 3),
                 rule("10 B parameters and more: ZeRO-3 alone", false, false, 3),
             ]
         }
     };
     let mut rules = list();
-    rules.extend(list().into_iter().map(|rule| Rule {
-        recompute: Recompute::Full,
-        ..rule
-    }));
+    rules.extend(list().into_iter().map(|rule| Rule { recompute: Recompute::Full, ..rule }));
     rules
 }
 
@@ -149,11 +111,7 @@ fn fit(run: &Run) -> Option<(&'static str, Tried)> {
     let parameters = model.elements().total();
     rules(parameters, run.gpus).into_iter().find_map(|rule| {
         let tp = if rule.tensor { per_node.min(8) } else { 1 };
-        let pipelines: Vec<u64> = if rule.pipeline {
-            super::sweep::doublings(1, model.layers)
-        } else {
-            vec![1]
-        };
+        let pipelines: Vec<u64> = if rule.pipeline { super::sweep::doublings(1, model.layers) } else { vec![1] };
         let found = pipelines.into_iter().find_map(|pp| {
             let mut start = plain(run, &model, tp, pp);
             start.zero = rule.zero;
@@ -166,18 +124,11 @@ fn fit(run: &Run) -> Option<(&'static str, Tried)> {
 
 /// `run` cut by `tp` and `pp`, long sequences over CP, experts over EP, all else at its simplest.
 fn plain(run: &Run, model: &Architecture, tp: u64, pp: u64) -> Run {
-    let cp = if run.seq_len > LONG {
-        (run.seq_len / SHORT).next_power_of_two()
-    } else {
-        1
-    };
+    let cp = if run.seq_len > LONG { (run.seq_len / SHORT).next_power_of_two() } else { 1 };
     let ranks = run.gpus / pp.max(1);
     let experts = model.moe.map_or(1, |moe| moe.experts);
     let divides = |ep: &u64| experts.is_multiple_of(*ep) && ranks.is_multiple_of(*ep);
-    let ep = (1..=experts.min(ranks).max(1))
-        .rev()
-        .find(divides)
-        .unwrap_or(1);
+    let ep = (1..=experts.min(ranks).max(1)).rev().find(divides).unwrap_or(1);
     Run {
         tp,
         pp,
@@ -204,11 +155,7 @@ fn sizes(run: &Run) -> Message {
             sizes = format!("{sizes}, {name} {size}");
         }
     }
-    if run.recompute == Recompute::Full {
-        t!("{sizes}, full recomputation", sizes)
-    } else {
-        verbatim(sizes)
-    }
+    if run.recompute == Recompute::Full { t!("{sizes}, full recomputation", sizes) } else { verbatim(sizes) }
 }
 
 fn memory_step(rule: &'static str, (run, report): &Tried) -> Step {
@@ -282,12 +229,7 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
                 mfu = format!("{:.1}", now.1.step.mfu * 100.0)
             )
         };
-        steps.push(Step {
-            title: "Optimise throughput",
-            text,
-            run: now.0.clone(),
-            time_s: new.0,
-        });
+        steps.push(Step { title: "Optimise throughput", text, run: now.0.clone(), time_s: new.0 });
     }
     now
 }
@@ -304,10 +246,7 @@ fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
         return t!("The walk ends at the search's first layout.");
     }
     if behind < 0.05 {
-        return t!(
-            "The walk ends at a layout as fast as the search's first, which has {differs}.",
-            differs
-        );
+        return t!("The walk ends at a layout as fast as the search's first, which has {differs}.", differs);
     }
     t!(
         "The search is {behind} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, so it does not meet combinations that only win together.",
@@ -324,17 +263,8 @@ mod tests {
 
     #[test]
     fn every_step_of_the_walk_fits_and_none_is_slower() {
-        for (model, gpus) in [
-            ("llama-3.1-8b", 8),
-            ("llama-3.1-70b", 128),
-            ("mixtral-8x7b", 64),
-        ] {
-            let run = Run {
-                model: Based::preset(model),
-                gpus,
-                global_batch: 256,
-                ..Run::default()
-            };
+        for (model, gpus) in [("llama-3.1-8b", 8), ("llama-3.1-70b", 128), ("mixtral-8x7b", 64)] {
+            let run = Run { model: Based::preset(model), gpus, global_batch: 256, ..Run::default() };
             let mut request = Request::new(&run, &["schedule", "recompute"], 1).unwrap();
             request.search.finish();
             let best = request.search.best().first().map(|best| &**best);

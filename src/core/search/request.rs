@@ -36,27 +36,15 @@ impl Request {
     /// A run that has no model, GPU or precision.
     pub fn new(run: &Run, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
         let mut axes = Axes::of(run)?;
-        let wrong: Vec<Issue> = pins
-            .iter()
-            .filter_map(|name| axes.pin(name, run).err())
-            .collect();
-        if wrong.is_empty() {
-            Self::with_axes(run, axes, pins, top)
-        } else {
-            Err(wrong)
-        }
+        let wrong: Vec<Issue> = pins.iter().filter_map(|name| axes.pin(name, run).err()).collect();
+        if wrong.is_empty() { Self::with_axes(run, axes, pins, top) } else { Err(wrong) }
     }
 
     /// A search of `run` over `axes`.
     ///
     /// # Errors
     /// A run that has no model, GPU or precision.
-    pub(crate) fn with_axes(
-        run: &Run,
-        axes: Axes,
-        pins: &[&str],
-        top: usize,
-    ) -> Result<Self, Vec<Issue>> {
+    pub(crate) fn with_axes(run: &Run, axes: Axes, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
         let model = run.model.resolve()?;
         run.precision.resolve()?;
         let mut base = run.clone();
@@ -79,10 +67,7 @@ impl Request {
             base.hsdp_shard = None;
         }
         let space = Space::new(base, axes, &model);
-        Ok(Self {
-            search: Search::new(space, top),
-            warnings,
-        })
+        Ok(Self { search: Search::new(space, top), warnings })
     }
 
     /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
@@ -112,22 +97,13 @@ impl Request {
     /// Unknown fields, wrong types, a run that is none.
     pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
         let Value::Map(entries) = request else {
-            let message = t!(
-                "a request is an object of fields, this is {kind}",
-                kind = request.kind()
-            );
+            let message = t!("a request is an object of fields, this is {kind}", kind = request.kind());
             return Err(vec![Issue::error("", message)]);
         };
         let mut issues = Vec::new();
         let known = ["run", "top", "pin", "space", "also"];
-        for (key, _) in entries
-            .iter()
-            .filter(|(key, _)| !known.contains(&key.as_str()))
-        {
-            let message = t!(
-                "no such field; a request has {join}",
-                join = known.join(", ")
-            );
+        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+            let message = t!("no such field; a request has {join}", join = known.join(", "));
             issues.push(Issue::error(key.clone(), message));
         }
         let run = match request.get("run") {
@@ -228,9 +204,7 @@ pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
 fn measured(run: &Run) -> Option<Issue> {
     run.measured_step_s?;
     let report = report(run).ok();
-    Some(measured_step(
-        report.and_then(|report| report.step.rescaled_by),
-    ))
+    Some(measured_step(report.and_then(|report| report.step.rescaled_by)))
 }
 
 /// The same of a run that takes `factor` times its own estimate.

@@ -41,15 +41,7 @@ impl Block {
     /// What the times of single layers depend on.
     #[must_use]
     pub fn kernels(&self) -> [u64; 7] {
-        [
-            self.variant as u64,
-            self.tp,
-            self.cp,
-            u64::from(self.sequence_parallel),
-            self.micro_batch,
-            self.ep,
-            self.etp,
-        ]
+        [self.variant as u64, self.tp, self.cp, u64::from(self.sequence_parallel), self.micro_batch, self.ep, self.etp]
     }
 }
 
@@ -104,8 +96,7 @@ impl Space {
     pub(crate) fn also(&mut self, others: Vec<Run>) {
         let own = self.blocks.clone();
         for variant in 1..=others.len() {
-            self.blocks
-                .extend(own.iter().map(|block| Block { variant, ..*block }));
+            self.blocks.extend(own.iter().map(|block| Block { variant, ..*block }));
         }
         self.others = others;
         self.list_members();
@@ -123,22 +114,14 @@ impl Space {
 
     fn members_key(&self, block: &Block) -> MembersKey {
         let sharers = self.base.gpus / (block.tp * block.pp).max(1);
-        let Block {
-            variant,
-            pp,
-            chunks,
-            recompute,
-            ..
-        } = *block;
+        let Block { variant, pp, chunks, recompute, .. } = *block;
         (variant, pp, chunks, recompute, sharers > 1)
     }
 
     /// The run that `block` is a layout of.
     fn trained(&self, block: &Block) -> &Run {
         let other = block.variant.checked_sub(1);
-        other
-            .and_then(|at| self.others.get(at))
-            .unwrap_or(&self.base)
+        other.and_then(|at| self.others.get(at)).unwrap_or(&self.base)
     }
 
     fn divide(&self, model: &Architecture) -> Vec<Block> {
@@ -225,13 +208,7 @@ impl Space {
                 }
                 for split in self.splits(stages) {
                     for recompute in 0..self.axes.recompute.len() {
-                        found.push(Block {
-                            pp,
-                            recompute,
-                            chunks,
-                            split,
-                            ..stage
-                        });
+                        found.push(Block { pp, recompute, chunks, split, ..stage });
                     }
                 }
             }
@@ -350,11 +327,7 @@ impl Space {
 
 /// Experts whole, or cut as the other layers are.
 fn usual_etp(model: &Architecture, tp: u64) -> Vec<u64> {
-    if model.moe.is_some() && tp > 1 {
-        vec![1, tp]
-    } else {
-        vec![1]
-    }
+    if model.moe.is_some() && tp > 1 { vec![1, tp] } else { vec![1] }
 }
 
 #[cfg(test)]
@@ -368,11 +341,7 @@ mod tests {
 
     #[test]
     fn no_layout_stands_twice() {
-        let run = Run {
-            gpus: 8,
-            global_batch: 16,
-            ..Run::default()
-        };
+        let run = Run { gpus: 8, global_batch: 16, ..Run::default() };
         let runs: Vec<Run> = space(&run).runs().collect();
         for (index, one) in runs.iter().enumerate() {
             assert!(!runs[..index].contains(one), "{one:?}");

@@ -85,12 +85,7 @@ impl Stages {
         .collect()
     }
 
-    fn plain_of(
-        &mut self,
-        key: PlainKey,
-        scenario: &Scenario,
-        stage: usize,
-    ) -> (StageTime, StageWindows) {
+    fn plain_of(&mut self, key: PlainKey, scenario: &Scenario, stage: usize) -> (StageTime, StageWindows) {
         let known = self.plain.entry(key);
         *known.or_insert_with(|| plain_time(scenario, &self.clock, stage))
     }
@@ -123,12 +118,7 @@ impl Stages {
     pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<ChunkBytes> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
-            let key = (
-                block.recompute,
-                scenario.zero.stage == 3,
-                block.pp > 1,
-                *kind,
-            );
+            let key = (block.recompute, scenario.zero.stage == 3, block.pp > 1, *kind);
             let known = self.bytes.entry(key);
             *known.or_insert_with(|| chunk_bytes(scenario, *stage))
         })
@@ -165,20 +155,8 @@ impl Weights {
         // Stashed versions grow with the micro-batches up to the ranks.
         let several = scenario.layout.microbatches.min(block.pp.max(2));
         let zero = scenario.zero.stage;
-        let Block {
-            tp,
-            pp,
-            ep,
-            etp,
-            chunks,
-            split,
-            ..
-        } = *block;
-        let key = (
-            [tp, pp, ep, etp, chunks, zero, several],
-            split,
-            scenario.run.schedule as u8,
-        );
+        let Block { tp, pp, ep, etp, chunks, split, .. } = *block;
+        let key = ([tp, pp, ep, etp, chunks, zero, several], split, scenario.run.schedule as u8);
         if let Some(known) = self.known.get(&key) {
             return Some(Rc::clone(known));
         }
@@ -195,10 +173,7 @@ fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
         in_flight: vec![0.0; sort.stages.len()],
         weight_versions: sort.versions,
     };
-    Owned {
-        trained: Held::trained(scenario, &sort.stages),
-        bytes: lasting(scenario, &load),
-    }
+    Owned { trained: Held::trained(scenario, &sort.stages), bytes: lasting(scenario, &load) }
 }
 
 fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
@@ -228,12 +203,7 @@ mod tests {
     #[test]
     fn stages_of_one_kind_take_the_same_time() {
         for model in ["llama-3.1-8b", "deepseek-v3"] {
-            let run = Run {
-                model: Based::preset(model),
-                pp: 8,
-                zero: 3,
-                ..Run::default()
-            };
+            let run = Run { model: Based::preset(model), pp: 8, zero: 3, ..Run::default() };
             let scenario = Scenario::new(&run).unwrap();
             let clock = Clock::new(&scenario);
             let kinds = Kinds::new(&scenario);

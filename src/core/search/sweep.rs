@@ -99,11 +99,7 @@ impl Sweep {
     #[must_use]
     pub fn new(run: &Run, grown: Grown, values: Vec<u64>, until: Until) -> Self {
         Self {
-            found: Points {
-                grown,
-                points: Vec::new(),
-                done: values.is_empty(),
-            },
+            found: Points { grown, points: Vec::new(), done: values.is_empty() },
             run: run.clone(),
             until,
             values,
@@ -120,9 +116,7 @@ impl Sweep {
         };
         if self.current.is_none() {
             let run = self.found.grown.set(&self.run, value);
-            self.current = Request::new(&run, &[], 1)
-                .ok()
-                .map(|request| request.search);
+            self.current = Request::new(&run, &[], 1).ok().map(|request| request.search);
         }
         let over = match &mut self.current {
             Some(search) => search.step(budget).done,
@@ -150,11 +144,7 @@ impl Sweep {
     /// Share of the values that is done.
     #[must_use]
     pub fn share(&self) -> f64 {
-        if self.found.done {
-            1.0
-        } else {
-            self.found.points.len() as f64 / self.values.len().max(1) as f64
-        }
+        if self.found.done { 1.0 } else { self.found.points.len() as f64 / self.values.len().max(1) as f64 }
     }
 }
 
@@ -162,9 +152,7 @@ impl Sweep {
 #[must_use]
 pub fn doublings(low: u64, high: u64) -> Vec<u64> {
     let next = |value: &u64| value.checked_mul(2);
-    std::iter::successors(Some(low.max(1)), next)
-        .take_while(|value| *value <= high)
-        .collect()
+    std::iter::successors(Some(low.max(1)), next).take_while(|value| *value <= high).collect()
 }
 
 #[cfg(test)]
@@ -180,22 +168,11 @@ mod tests {
 
     #[test]
     fn a_sweep_stops_where_it_has_seen_enough() {
-        let run = Run {
-            global_batch: 64,
-            ..Run::default()
-        };
+        let run = Run { global_batch: 64, ..Run::default() };
         let mut sweep = Sweep::new(&run, Grown::Gpus, doublings(1, 64), Until::Fits);
         sweep.finish();
         let (gpus, _) = sweep.found.last_fit().unwrap();
         assert_eq!(sweep.found.points.last().unwrap().value, gpus);
-        assert!(
-            sweep
-                .found
-                .points
-                .iter()
-                .rev()
-                .skip(1)
-                .all(|point| point.best.is_none())
-        );
+        assert!(sweep.found.points.iter().rev().skip(1).all(|point| point.best.is_none()));
     }
 }

@@ -14,21 +14,9 @@ fn parts(found: &Found) -> [Part; 5] {
     [
         ("less compute", "more compute", step.compute_s),
         ("less bubble", "more bubble", step.bubble_s),
-        (
-            "less exposed communication",
-            "more exposed communication",
-            step.exposed_comm_s,
-        ),
-        (
-            "a shorter optimizer step",
-            "a longer optimizer step",
-            step.optimizer_s,
-        ),
-        (
-            "less waiting for the data loader",
-            "more waiting for the data loader",
-            step.host_s,
-        ),
+        ("less exposed communication", "more exposed communication", step.exposed_comm_s),
+        ("a shorter optimizer step", "a longer optimizer step", step.optimizer_s),
+        ("less waiting for the data loader", "more waiting for the data loader", step.host_s),
     ]
 }
 
@@ -51,11 +39,7 @@ pub fn differences(one: &Run, other: &Run) -> Message {
     if (one.schedule, one.virtual_stages) != (other.schedule, other.virtual_stages) && one.pp > 1 {
         let schedule = one.schedule.choice().label;
         list.push(if one.virtual_stages > 1 {
-            t!(
-                "{schedule} with {n} chunks per rank",
-                schedule,
-                n = one.virtual_stages
-            )
+            t!("{schedule} with {n} chunks per rank", schedule, n = one.virtual_stages)
         } else {
             schedule.into()
         });
@@ -101,38 +85,18 @@ pub fn why(one: &Found, next: &Found) -> Message {
     let percent = |seconds: f64| format!("{:.1} %", seconds / step * 100.0);
     if saved <= 1e-6 * step {
         return if memory.0 > 0.0 {
-            t!(
-                "As fast as the next, which differs by {differs}; it leaves {gib} more.",
-                differs,
-                gib
-            )
+            t!("As fast as the next, which differs by {differs}; it leaves {gib} more.", differs, gib)
         } else {
-            t!(
-                "As fast as the next, which differs by {differs}; it needs {gib} more.",
-                differs,
-                gib
-            )
+            t!("As fast as the next, which differs by {differs}; it needs {gib} more.", differs, gib)
         };
     }
-    let mut clauses = vec![t!(
-        "{differs}: {gain} saves {percent} of the step",
-        differs,
-        gain = most.0,
-        percent = percent(most.1)
-    )];
+    let mut clauses =
+        vec![t!("{differs}: {gain} saves {percent} of the step", differs, gain = most.0, percent = percent(most.1))];
     if least.1 < -0.001 * step {
-        clauses.push(t!(
-            "against {percent} of {loss}",
-            percent = percent(-least.1),
-            loss = least.0
-        ));
+        clauses.push(t!("against {percent} of {loss}", percent = percent(-least.1), loss = least.0));
     }
     if share > 0.02 {
-        clauses.push(if memory.0 > 0.0 {
-            t!("for {gib} less memory", gib)
-        } else {
-            t!("for {gib} more memory", gib)
-        });
+        clauses.push(if memory.0 > 0.0 { t!("for {gib} less memory", gib) } else { t!("for {gib} more memory", gib) });
     }
     let clauses = Message::joined(", ", clauses);
     t!("{clauses}.", clauses)

@@ -22,11 +22,7 @@ const MAGNITUDES: f64 = 3.0 * 2.0;
 /// B each read for both of their gradients, the input's is written and added. One kernel adds to what is there.
 /// Source: PEFT `lora/layer.py`, Unsloth `fast_lora.py`.
 const fn passes(fused: bool) -> [(f64, f64); 2] {
-    if fused {
-        [(1.0, 2.0), (3.0, 2.0)]
-    } else {
-        [(1.0, 6.0), (5.0, 4.0)]
-    }
+    if fused { [(1.0, 2.0), (3.0, 2.0)] } else { [(1.0, 6.0), (5.0, 4.0)] }
 }
 
 /// Takes the gradients of frozen weights out of `time` and adds adapters: `2 r (in + out)` a row and pass on tensor cores,
@@ -69,15 +65,9 @@ pub(crate) fn beside_frozen(
         }
     }
     if let Some(base) = adapter.base {
-        let elements: f64 = linears(model, kind)
-            .iter()
-            .map(|linear| share(linear).1 * linear.elements() as f64)
-            .sum();
-        let (forward, backward) = if base.stays_unpacked() {
-            (NARROW * UNPACKED_BY_OPERATORS, 0.0)
-        } else {
-            (UNPACKED, UNPACKED)
-        };
+        let elements: f64 = linears(model, kind).iter().map(|linear| share(linear).1 * linear.elements() as f64).sum();
+        let (forward, backward) =
+            if base.stays_unpacked() { (NARROW * UNPACKED_BY_OPERATORS, 0.0) } else { (UNPACKED, UNPACKED) };
         time.elementwise.0 += forward * elements / rates.elementwise.0;
         time.elementwise.1 += backward * elements / rates.elementwise.0;
     }

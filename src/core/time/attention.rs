@@ -44,16 +44,8 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
     let square = 4.0 * core.heads * core.head_width * core.tokens * core.keys;
     if core.fused {
         let flops = square * if core.causal { 0.5 } else { 1.0 };
-        let seen = if core.context > 1.0 {
-            core.keys / (2.0 * core.context)
-        } else {
-            core.keys
-        };
-        let wide = if rates.any_head {
-            1.0
-        } else {
-            (core.head_width / FULL_HEAD).min(1.0).sqrt()
-        };
+        let seen = if core.context > 1.0 { core.keys / (2.0 * core.context) } else { core.keys };
+        let wide = if rates.any_head { 1.0 } else { (core.head_width / FULL_HEAD).min(1.0).sqrt() };
         let reach = wide / (1.0 + ATTENTION_HALF.value / seen);
         let tiles = core.heads * core.tokens / rates.attention_tile;
         let wave = |longest: f64| 1.0 + longest * rates.multiprocessors / tiles;
@@ -67,14 +59,9 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
     let dropout = if core.dropout { 2.0 * e + 1.0 } else { 0.0 };
     let (forward, backward) = (SCORE_PASSES.0 * e, SCORE_PASSES.1 * e);
     let pass = |flops: f64, bytes: f64, kernels: f64| {
-        flops / rates.gemm_plain.0
-            + scores * (bytes + dropout) / rates.elementwise.0
-            + kernels * rates.launch.0
+        flops / rates.gemm_plain.0 + scores * (bytes + dropout) / rates.elementwise.0 + kernels * rates.launch.0
     };
-    (
-        pass(square, forward, KERNELS.0),
-        pass(2.0 * square, backward, KERNELS.1),
-    )
+    (pass(square, forward, KERNELS.0), pass(2.0 * square, backward, KERNELS.1))
 }
 
 #[cfg(test)]
@@ -103,14 +90,9 @@ mod tests {
     #[test]
     fn the_forward_rates_of_flash_attention_2_on_h100_are_met_to_6_percent() {
         let rates = rates();
-        for (s, measured) in [
-            (512.0, 191.0),
-            (1024.0, 260.0),
-            (2048.0, 298.0),
-            (4096.0, 319.0),
-            (8192.0, 333.0),
-            (16384.0, 335.0),
-        ] {
+        for (s, measured) in
+            [(512.0, 191.0), (1024.0, 260.0), (2048.0, 298.0), (4096.0, 319.0), (8192.0, 333.0), (16384.0, 335.0)]
+        {
             let (forward, _) = core(&rates, Core { keys: s, ..CORE });
             let tflops = 4.0 * 16.0 * 128.0 * 16384.0 * s / 2.0 / forward / 1e12;
             assert!((tflops / measured - 1.0).abs() < 0.06, "{s}: {tflops}");
@@ -121,34 +103,14 @@ mod tests {
     fn scores_in_memory_cost_more_and_context_ranks_share_the_work() {
         let rates = rates();
         let fused = core(&rates, CORE);
-        let stored = core(
-            &rates,
-            Core {
-                fused: false,
-                ..CORE
-            },
-        );
+        let stored = core(&rates, Core { fused: false, ..CORE });
         assert!(stored.0 > 2.0 * fused.0 && stored.1 > fused.1);
-        let shared = core(
-            &rates,
-            Core {
-                tokens: 4096.0,
-                context: 4.0,
-                ..CORE
-            },
-        );
+        let shared = core(&rates, Core { tokens: 4096.0, context: 4.0, ..CORE });
         assert!(shared.0 > fused.0 / 4.0 && shared.0 < fused.0 / 2.5);
     }
 
     // GPU, kernel, heads, sequences (none: 16k tokens), error allowed forward and backward, rows.
-    type Bench = (
-        &'static str,
-        AttentionKernel,
-        f64,
-        Option<f64>,
-        (f64, f64),
-        &'static [(f64, f64, f64)],
-    );
+    type Bench = (&'static str, AttentionKernel, f64, Option<f64>, (f64, f64), &'static [(f64, f64, f64)]);
     const BENCHES: [Bench; 6] = [
         (
             "h200-sxm-141gb",
@@ -170,12 +132,7 @@ mod tests {
             16.0,
             None,
             (0.04, 0.0),
-            &[
-                (2048.0, 484.0, 0.0),
-                (4096.0, 518.0, 0.0),
-                (8192.0, 529.0, 0.0),
-                (16384.0, 539.0, 0.0),
-            ],
+            &[(2048.0, 484.0, 0.0), (4096.0, 518.0, 0.0), (8192.0, 529.0, 0.0), (16384.0, 539.0, 0.0)],
         ),
         (
             "h100-sxm-80gb",
@@ -183,12 +140,7 @@ mod tests {
             16.0,
             None,
             (0.03, 0.0),
-            &[
-                (2048.0, 521.0, 0.0),
-                (4096.0, 579.0, 0.0),
-                (8192.0, 602.0, 0.0),
-                (16384.0, 616.0, 0.0),
-            ],
+            &[(2048.0, 521.0, 0.0), (4096.0, 579.0, 0.0), (8192.0, 602.0, 0.0), (16384.0, 616.0, 0.0)],
         ),
         (
             "gb200",
@@ -196,29 +148,10 @@ mod tests {
             64.0,
             Some(2.0),
             (0.06, 0.2),
-            &[
-                (2048.0, 1097.0, 885.0),
-                (4096.0, 1408.0, 1148.0),
-                (8192.0, 1574.0, 1332.0),
-                (16384.0, 1708.0, 1328.0),
-            ],
+            &[(2048.0, 1097.0, 885.0), (4096.0, 1408.0, 1148.0), (8192.0, 1574.0, 1332.0), (16384.0, 1708.0, 1328.0)],
         ),
-        (
-            "b200-sxm",
-            Cudnn,
-            64.0,
-            Some(1.0),
-            (0.03, 0.12),
-            &[(4096.0, 980.0, 821.0)],
-        ),
-        (
-            "b200-sxm",
-            Cudnn,
-            8.0,
-            Some(1.0),
-            (0.1, 0.25),
-            &[(4096.0, 357.0, 712.0)],
-        ),
+        ("b200-sxm", Cudnn, 64.0, Some(1.0), (0.03, 0.12), &[(4096.0, 980.0, 821.0)]),
+        ("b200-sxm", Cudnn, 8.0, Some(1.0), (0.1, 0.25), &[(4096.0, 357.0, 712.0)]),
     ];
 
     /// The benchmarks behind `KERNELS`, as printed: TFLOP/s forward and backward by length; 0 where none was printed for
@@ -226,20 +159,12 @@ mod tests {
     #[test]
     fn every_kernel_runs_as_its_benchmark_printed() {
         for (gpu, kernel, heads, batch, within, rows) in BENCHES {
-            let mut run = Run {
-                gpu: Based::preset(gpu),
-                ..Run::default()
-            };
+            let mut run = Run { gpu: Based::preset(gpu), ..Run::default() };
             run.stack.parts.attention = Some(kernel);
             let rates = Rates::of(&Scenario::new(&run).unwrap());
             for (s, forward, backward) in rows {
                 let tokens = batch.map_or(16384.0, |batch| batch * s);
-                let one = Core {
-                    heads,
-                    tokens,
-                    keys: *s,
-                    ..CORE
-                };
+                let one = Core { heads, tokens, keys: *s, ..CORE };
                 let tflop = 4.0 * heads * 128.0 * tokens * s / 2.0 / 1e12;
                 let (f, b) = core(&rates, one);
                 let (f, b) = (tflop / f, BACKWARD * tflop / b);
@@ -253,28 +178,17 @@ mod tests {
     /// `SimuMax`, A100 `PCIe`, s 4096: 185 to 80 TFLOP/s forward from 64 to 4 heads, 157 to 105 backward.
     #[test]
     fn few_heads_slow_a_kernel_down_as_measured() {
-        let run = Run {
-            gpu: Based::preset("a100-sxm-80gb"),
-            ..Run::default()
-        };
+        let run = Run { gpu: Based::preset("a100-sxm-80gb"), ..Run::default() };
         let rates = Rates::of(&Scenario::new(&run).unwrap());
         let pass = |heads: f64| {
-            let one = Core {
-                heads,
-                tokens: 4096.0,
-                keys: 4096.0,
-                ..CORE
-            };
+            let one = Core { heads, tokens: 4096.0, keys: 4096.0, ..CORE };
             let (forward, backward) = core(&rates, one);
             (heads / forward, heads / backward)
         };
         let most = pass(64.0);
-        for (heads, forward, backward) in [
-            (32.0, 177.0, 152.0),
-            (16.0, 155.0, 138.0),
-            (8.0, 121.0, 119.0),
-            (4.0, 80.0, 105.0),
-        ] {
+        for (heads, forward, backward) in
+            [(32.0, 177.0, 152.0), (16.0, 155.0, 138.0), (8.0, 121.0, 119.0), (4.0, 80.0, 105.0)]
+        {
             let few = pass(heads);
             let (f, b) = (few.0 / most.0 * 185.0, few.1 / most.1 * 157.0);
             assert!((f / forward - 1.0).abs() < 0.1, "{heads}: {f}");

@@ -65,11 +65,7 @@ impl Clock {
         let rates = Rates::of(scenario);
         let model = &scenario.model;
         let mut layers: Vec<((LayerKind, bool), LayerTime)> = Vec::new();
-        let modules = if model.mtp_modules > 0 {
-            model.module_kinds().to_vec()
-        } else {
-            Vec::new()
-        };
+        let modules = if model.mtp_modules > 0 { model.module_kinds().to_vec() } else { Vec::new() };
         let plain = scenario.keeps_bf16().then(|| Rates::unquantised(scenario));
         let forms = [(Some(&rates), false), (plain.as_ref(), true)];
         for (rates, bf16) in forms {
@@ -80,19 +76,11 @@ impl Clock {
                 }
             }
         }
-        Self {
-            rates,
-            layers,
-            weight: accumulation(scenario),
-        }
+        Self { rates, layers, weight: accumulation(scenario) }
     }
 
     /// The time of a layer of each of `kinds`, and how many there are.
-    fn of<'a>(
-        &'a self,
-        kinds: &'a Kinds,
-        bf16: bool,
-    ) -> impl Iterator<Item = (&'a LayerTime, f64)> {
+    fn of<'a>(&'a self, kinds: &'a Kinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
         kinds.iter().filter_map(move |(kind, count)| {
             let mut layers = self.layers.iter();
             let (_, time) = layers.find(|(known, _)| *known == (*kind, bf16))?;
@@ -151,24 +139,15 @@ impl Clock {
     /// Head and loss, once more for each module of multi-token prediction.
     fn last(&self, scenario: &Scenario, time: &mut ComputeTime) {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
-        let (n, h, v) = (
-            scenario.tokens_per_rank(),
-            model.hidden as f64,
-            model.vocab as f64 / t,
-        );
+        let (n, h, v) = (scenario.tokens_per_rank(), model.hidden as f64, model.vocab as f64 / t);
         let heads = 1.0 + model.mtp_modules as f64;
-        let loss =
-            loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
+        let loss = loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let trains = |end| {
             let adapter = scenario.adapter.as_ref();
             adapter.is_none_or(|adapter| adapter.saved.contains(&end))
         };
-        let weight = if trains(Saved::Head) {
-            head(v, h, n, self.weight)
-        } else {
-            0.0
-        };
+        let weight = if trains(Saved::Head) { head(v, h, n, self.weight) } else { 0.0 };
         time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
         time.backward_input += Seconds(heads * (head(n, h, v, Output::Plain) + loss));
         time.backward_weight += Seconds(heads * weight);
@@ -259,24 +238,14 @@ mod tests {
         let scenario = Scenario::new(run).unwrap();
         let clock = Clock::new(&scenario);
         let stages = 0..scenario.stage_layers.len();
-        stages
-            .map(|stage| clock.stage(&scenario, stage).total().0)
-            .sum()
+        stages.map(|stage| clock.stage(&scenario, stage).total().0).sum()
     }
 
     /// No pass can be faster than its FLOPs at the data-sheet peak.
     #[test]
     fn all_stages_together_stay_below_the_peak() {
-        for model in [
-            "llama-3.1-8b",
-            "llama-3.1-70b",
-            "deepseek-v3",
-            "mixtral-8x7b",
-        ] {
-            let run = Run {
-                model: Based::preset(model),
-                ..Run::default()
-            };
+        for model in ["llama-3.1-8b", "llama-3.1-70b", "deepseek-v3", "mixtral-8x7b"] {
+            let run = Run { model: Based::preset(model), ..Run::default() };
             let scenario = Scenario::new(&run).unwrap();
             let per_rank = scenario.model_flops() / scenario.layout.gpus as f64;
             let m = scenario.layout.microbatches as f64;
@@ -303,11 +272,7 @@ mod tests {
     fn selective_recomputation_and_the_module_core_attn_repeat_the_core() {
         for flash_attention in [true, false] {
             let time = |recompute| {
-                let run = Run {
-                    recompute,
-                    flash_attention: Some(flash_attention),
-                    ..Run::default()
-                };
+                let run = Run { recompute, flash_attention: Some(flash_attention), ..Run::default() };
                 stage_compute(&Scenario::new(&run).unwrap(), 1)
             };
             let selective = time(Recompute::Selective);

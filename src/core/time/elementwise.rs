@@ -33,17 +33,9 @@ impl LayerBytes {
     #[must_use]
     pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64, e: f64, fused: bool) -> Self {
         let h = model.hidden as f64 / cut;
-        let mask = if model.dropout {
-            (2.0 * e + 1.0) * h
-        } else {
-            0.0
-        };
+        let mask = if model.dropout { (2.0 * e + 1.0) * h } else { 0.0 };
         // A norm reads and writes; its backward pass reads its input and a gradient, and writes one.
-        let post = if model.post_norms {
-            (4.0, 6.0)
-        } else {
-            (0.0, 0.0)
-        };
+        let post = if model.post_norms { (4.0, 6.0) } else { (0.0, 0.0) };
         let norms = if model.post_norms { 4.0 } else { 2.0 };
         let apart = !fused && model.norm == Norm::Rms;
         let eager = if apart { EAGER_NORM } else { (0.0, 0.0) };
@@ -60,20 +52,14 @@ impl LayerBytes {
             } else {
                 (0.0, 0.0)
             },
-            qk_norm: if normed {
-                (2.0 * e * rotary, 3.0 * e * rotary)
-            } else {
-                (0.0, 0.0)
-            },
+            qk_norm: if normed { (2.0 * e * rotary, 3.0 * e * rotary) } else { (0.0, 0.0) },
         }
     }
     /// Forward and backward bytes.
     #[must_use]
     pub fn total(self) -> (f64, f64) {
         let parts = [self.norms, self.activation, self.rotary, self.qk_norm];
-        parts
-            .into_iter()
-            .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+        parts.into_iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 }
 
@@ -109,15 +95,8 @@ pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
 /// Seconds of the optimizer on one rank: states read and written, gradient read, weight written for the `sharded`
 /// elements that it updates; gradients of all `held` elements read for the norm and cleared.
 #[must_use]
-pub fn optimizer(
-    rates: &Rates,
-    precision: Precision,
-    kind: Optimizer,
-    sharded: f64,
-    held: f64,
-) -> f64 {
-    let update =
-        2.0 * precision.optimizer(kind) + precision.gradients() + precision.gathered_weight();
+pub fn optimizer(rates: &Rates, precision: Precision, kind: Optimizer, sharded: f64, held: f64) -> f64 {
+    let update = 2.0 * precision.optimizer(kind) + precision.gradients() + precision.gathered_weight();
     let sweep = 1.5 * precision.gradients();
     (update * sharded + sweep * held) / rates.elementwise.0
 }

@@ -31,12 +31,7 @@ pub struct Family {
 /// All families; the last one stands for GPUs that are in none.
 pub static FAMILIES: &[Family] = &[
     Family {
-        presets: &[
-            "a100-sxm-40gb",
-            "a100-sxm-80gb",
-            "a800-sxm-80gb",
-            "a100-pcie-80gb",
-        ],
+        presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb", "a100-pcie-80gb"],
         gemm: 0.835,
         gemm_fp8: 0.835,
         gemm_fp4: 0.835,
@@ -47,14 +42,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
-        presets: &[
-            "h100-sxm-80gb",
-            "h100-sxm-94gb",
-            "h800-sxm-80gb",
-            "h200-sxm-141gb",
-            "gh200-96gb",
-            "h100-pcie-80gb",
-        ],
+        presets: &["h100-sxm-80gb", "h100-sxm-94gb", "h800-sxm-80gb", "h200-sxm-141gb", "gh200-96gb", "h100-pcie-80gb"],
         gemm: 0.74,
         gemm_fp8: 0.69,
         gemm_fp4: 0.69,
@@ -187,13 +175,7 @@ mod tests {
             assert!(row.is_some(), "{id} is in no family");
         }
         for row in FAMILIES {
-            for share in [
-                row.gemm,
-                row.gemm_fp8,
-                row.gemm_fp4,
-                row.attention.0,
-                row.attention.1,
-            ] {
+            for share in [row.gemm, row.gemm_fp8, row.gemm_fp4, row.attention.0, row.attention.1] {
                 assert!(share > 0.0 && share < 1.0, "{}", row.remark);
             }
         }

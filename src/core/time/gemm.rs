@@ -7,13 +7,8 @@
 use super::rates::{GROUPED, Rates};
 
 /// Output tiles that libraries choose from, and their rate over the largest ones'.
-const TILES: [(f64, f64, f64); 5] = [
-    (256.0, 128.0, 1.0),
-    (128.0, 256.0, 1.0),
-    (128.0, 128.0, 0.93),
-    (128.0, 64.0, 0.8),
-    (64.0, 128.0, 0.8),
-];
+const TILES: [(f64, f64, f64); 5] =
+    [(256.0, 128.0, 1.0), (128.0, 256.0, 1.0), (128.0, 128.0, 0.93), (128.0, 64.0, 0.8), (64.0, 128.0, 0.8)];
 /// How much of a half-empty last wave is lost: split-K and neighbouring kernels fill the rest.
 const WAVE: f64 = 0.25;
 /// Rows of an expert are padded to a tile.
@@ -118,16 +113,8 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
         flops + bytes / rates.operands.0 + launches(casts)
     };
     let plain = one(rates.element, rates.casts);
-    let [input, gradient] = if rates.fused_experts {
-        [0.0; 2]
-    } else {
-        quantising(rates, rows, k, n, experts)
-    };
-    [
-        plain + input,
-        plain + gradient,
-        one(weight.bytes(rates), 0.0),
-    ]
+    let [input, gradient] = if rates.fused_experts { [0.0; 2] } else { quantising(rates, rows, k, n, experts) };
+    [plain + input, plain + gradient, one(weight.bytes(rates), 0.0)]
 }
 
 #[cfg(test)]
@@ -137,10 +124,7 @@ mod tests {
     use crate::time::rates::IN_TRAINING;
 
     fn rates(gpu: &'static str) -> Rates {
-        let run = Run {
-            gpu: Based::preset(gpu),
-            ..Run::default()
-        };
+        let run = Run { gpu: Based::preset(gpu), ..Run::default() };
         Rates::of(&Scenario::new(&run).unwrap())
     }
 
@@ -206,10 +190,7 @@ mod tests {
         ] {
             let ours = set(gpu, "bf16-fp32-grads") / set(gpu, policy);
             println!("{policy} on {gpu}: {ours:.2}, measured {printed}");
-            assert!(
-                (ours / printed - 1.0).abs() < 0.16,
-                "{policy} on {gpu}: {ours}"
-            );
+            assert!((ours / printed - 1.0).abs() < 0.16, "{policy} on {gpu}: {ours}");
         }
     }
 }

@@ -10,11 +10,8 @@ use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
 
 /// What a pass waits for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the
 /// mean, and backward, whose tiles are cut finer.
-pub(crate) const LAST_WAVE: Cited<(f64, f64)> = Cited::new(
-    (2.0, 0.7),
-    &SIMUMAX,
-    "64 to 4 heads on A100: 185 to 80 forward, 157 to 105 backward",
-);
+pub(crate) const LAST_WAVE: Cited<(f64, f64)> =
+    Cited::new((2.0, 0.7), &SIMUMAX, "64 to 4 heads on A100: 185 to 80 forward, 157 to 105 backward");
 
 /// FlashAttention-2 over FlashAttention-1 and its Triton form.
 pub(crate) const FLASH_1: Cited<f64> = Cited::new(
@@ -39,13 +36,7 @@ pub(crate) struct KernelRate {
 }
 
 /// H100 and its like.
-const H100: &[&str] = &[
-    "h100-sxm-80gb",
-    "h100-sxm-94gb",
-    "h100-sxm-96gb",
-    "h800-sxm-80gb",
-    "h100-pcie-80gb",
-];
+const H100: &[&str] = &["h100-sxm-80gb", "h100-sxm-94gb", "h100-sxm-96gb", "h800-sxm-80gb", "h100-pcie-80gb"];
 /// Hopper with more memory.
 const H200: &[&str] = &["h200-sxm-141gb", "gh200-96gb"];
 
@@ -119,9 +110,7 @@ pub(crate) static KERNELS: &[KernelRate] = &[
 /// Shares of the bf16 peak that `kernel` reaches on `gpu` of `family`: the family's own kernel where no table has it.
 #[must_use]
 pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: &str, family: &Family) -> (f64, f64) {
-    let measured = KERNELS
-        .iter()
-        .find(|row| row.kernel == kernel && row.presets.contains(&gpu));
+    let measured = KERNELS.iter().find(|row| row.kernel == kernel && row.presets.contains(&gpu));
     match (measured, kernel) {
         (Some(row), _) => row.shares,
         (None, AttentionKernel::Flash1) => {

@@ -8,9 +8,7 @@ use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::layer_time::LayerTime;
 use super::rates::Rates;
 use super::recurrence::recurrence;
-use crate::model::{
-    Architecture, AttentionCount, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops,
-};
+use crate::model::{Architecture, AttentionCount, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops};
 use crate::run::{Run, Scenario};
 
 /// What a layer is computed with.
@@ -51,15 +49,8 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     };
     let heads = model.attention_heads(kind.mixer);
     let halves = f64::from(kind.operations()) / 2.0;
-    let ring = if layout.cp > 1 && heads.is_some() {
-        rates.host_ring.0 * setting.c
-    } else {
-        0.0
-    };
-    let mut time = LayerTime {
-        host: rates.host.0 * halves + ring,
-        ..LayerTime::default()
-    };
+    let ring = if layout.cp > 1 && heads.is_some() { rates.host_ring.0 * setting.c } else { 0.0 };
+    let mut time = LayerTime { host: rates.host.0 * halves + ring, ..LayerTime::default() };
     let rotary = heads.map_or(0.0, |heads| {
         if model.mla.is_some() {
             let kv = (model.kv_heads as f64 / t).max(1.0);
@@ -69,11 +60,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
             (heads.query as f64 / t + kv) * heads.qk as f64
         }
     });
-    let ffn = if kind.ffn.is_dense() {
-        model.ffn as f64 / t
-    } else {
-        0.0
-    };
+    let ffn = if kind.ffn.is_dense() { model.ffn as f64 / t } else { 0.0 };
     let mut bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element, rates.fused);
     bytes.norms = (bytes.norms.0 * halves, bytes.norms.1 * halves);
     let (forward, backward) = bytes.total();
@@ -94,9 +81,8 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         beside_frozen(scenario, adapter, rates, kind, &mut time);
     }
     if kind.ffn.is_routed() {
-        let computed = time.linear.iter().sum::<f64>()
-            + (time.core.0 + time.core.1)
-            + (time.elementwise.0 + time.elementwise.1);
+        let computed =
+            time.linear.iter().sum::<f64>() + (time.core.0 + time.core.1) + (time.elementwise.0 + time.elementwise.1);
         time.host += (rates.launch_experts.0 * halves - computed).max(0.0);
     }
     time
@@ -104,11 +90,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
 
 /// Whether weight gradients are added to fp32 buffers.
 pub(super) fn accumulation(scenario: &Scenario) -> Output {
-    if scenario.precision.gradients() >= 4.0 {
-        Output::Accumulated
-    } else {
-        Output::Plain
-    }
+    if scenario.precision.gradients() >= 4.0 { Output::Accumulated } else { Output::Plain }
 }
 
 /// Share of a layer's products that are not the first, third, fifth or seventh of q, k, v, out, gate, up, down: those
@@ -117,10 +99,7 @@ fn second_products(model: &Architecture) -> f64 {
     if model.moe.is_some() || model.mla.is_some() {
         return 0.5;
     }
-    let (q, k) = (
-        model.query_width() as f64,
-        (model.kv_heads * model.head_dim) as f64,
-    );
+    let (q, k) = (model.query_width() as f64, (model.kv_heads * model.head_dim) as f64);
     let f = model.ffn as f64;
     let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
     (k + q + f) / (2.0 * (q + k) + matrices * f)
@@ -170,15 +149,9 @@ const KEY_BLOCK: f64 = 128.0;
 fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTime) {
     let (m, seq) = (s.model, s.run.seq_len);
     let fused = s.run.runs_flash_attention();
-    let keys = if fused {
-        2.0 * mean_keys(m, mixer, seq, AttentionCount::Causal)
-    } else {
-        seq as f64
-    };
+    let keys = if fused { 2.0 * mean_keys(m, mixer, seq, AttentionCount::Causal) } else { seq as f64 };
     let head_width = match m.mla {
-        Some(mla) if mixer == Mixer::Sparse => {
-            mla.kv_lora_rank as f64 + mla.qk_rope_head_dim as f64 / 2.0
-        }
+        Some(mla) if mixer == Mixer::Sparse => mla.kv_lora_rank as f64 + mla.qk_rope_head_dim as f64 / 2.0,
         _ => head_width,
     };
     let (forward, backward) = core(
@@ -194,21 +167,15 @@ fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTi
             dropout: m.dropout,
         },
     );
-    let touched = if mixer == Mixer::Window && fused && m.window < seq {
-        1.0 + KEY_BLOCK / m.window as f64
-    } else {
-        1.0
-    };
+    let touched =
+        if mixer == Mixer::Window && fused && m.window < seq { 1.0 + KEY_BLOCK / m.window as f64 } else { 1.0 };
     // An indexer scores all earlier keys on every tensor-parallel rank.
     let indexer = m.indexer.filter(|_| mixer == Mixer::Sparse);
     let scores = indexer.map_or(0.0, |own| {
         let pairs = s.n * AttentionCount::Causal.effective(seq);
         2.0 * (own.heads * own.head_dim) as f64 * pairs / s.rates.gemm_plain.0
     });
-    time.core = (
-        forward * touched + scores,
-        backward * touched + 2.0 * scores,
-    );
+    time.core = (forward * touched + scores, backward * touched + 2.0 * scores);
 }
 
 /// Projections, convolution, gate and recurrence of a state-space model or linear attention, all cut by heads.
@@ -219,19 +186,12 @@ fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
         (Mixer::Mamba, Some(own), ..) => (own.projected(), own.convolved(), own.inner()),
         (Mixer::DeltaNet, _, Some(own), _) => {
             let convolved = 2 * own.keys() + own.values();
-            (
-                convolved + own.values() + 2 * own.value_heads,
-                convolved,
-                own.values(),
-            )
+            (convolved + own.values() + 2 * own.value_heads, convolved, own.values())
         }
-        (Mixer::Kda, _, _, Some(own)) => {
-            (4 * own.inner() + own.heads, 3 * own.inner(), own.inner())
-        }
+        (Mixer::Kda, _, _, Some(own)) => (4 * own.inner() + own.heads, 3 * own.inner(), own.inner()),
         _ => return,
     };
-    let [projected, convolved, inner] =
-        [projected, convolved, inner].map(|width| width as f64 / s.t);
+    let [projected, convolved, inner] = [projected, convolved, inner].map(|width| width as f64 / s.t);
     time.add_column(normed_linear(s.rates, s.n, h, projected, s.weight));
     time.add(linear(s.rates, s.n, inner, h, s.weight));
     // The convolution reads and writes; the gated norm reads two and writes one; backward passes once more.
@@ -276,11 +236,7 @@ fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
 fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let h = s.model.hidden as f64;
     let own = s.n / s.cut;
-    let padded = s
-        .run
-        .capacity_factor
-        .unwrap_or(1.0)
-        .max(s.run.moe_imbalance);
+    let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.moe_imbalance);
     let rows = own * moe.top_k as f64 * s.etp * padded;
     let f = moe.expert_ffn as f64 / s.etp;
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
@@ -349,12 +305,7 @@ mod tests {
 
     #[test]
     fn experts_cost_by_the_rows_they_see() {
-        let mut run = Run {
-            model: Based::preset("mixtral-8x7b"),
-            tp: 1,
-            ep: 8,
-            ..Run::default()
-        };
+        let mut run = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
         let even = layer(&run);
         run.moe_imbalance = 1.5;
         let uneven = layer(&run);

@@ -45,11 +45,7 @@ pub(crate) fn flops_a_parameter(scenario: &Scenario) -> f64 {
         ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
     }
     let ends = model.embedding().total() + model.head().total();
-    let ends = if model.tied_embeddings {
-        ends / 2
-    } else {
-        ends
-    };
+    let ends = if model.tied_embeddings { ends / 2 } else { ends };
     let (mut work, mut elements) = (0.0, ends as f64 + adam);
     for (rows, columns, count, ranks) in matrices {
         work += count * flops(rows, columns) * ranks;
@@ -63,22 +59,14 @@ fn ffn(model: &Architecture, ffn: Ffn, layers: f64, [t, etp]: [f64; 2], list: &m
     let h = model.hidden as f64;
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
     let mut pair = |width: f64, input: f64, count: f64, ranks: f64| {
-        list.extend([
-            (up * width, input, count, ranks),
-            (input, width, count, ranks),
-        ]);
+        list.extend([(up * width, input, count, ranks), (input, width, count, ranks)]);
     };
     if ffn.is_dense() {
         pair(model.ffn as f64, h, layers, t);
     }
     if let Some(moe) = model.moe.filter(|_| ffn.is_routed()) {
         let input = moe.input(model.hidden) as f64;
-        pair(
-            moe.expert_ffn as f64,
-            input,
-            layers * moe.experts as f64,
-            etp,
-        );
+        pair(moe.expert_ffn as f64, input, layers * moe.experts as f64, etp);
         let shared = (moe.shared_experts * moe.expert_ffn) as f64;
         pair(shared, h, layers, t);
         if moe.latent > 0 {
@@ -115,10 +103,7 @@ fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec
             return 0.0;
         }
     };
-    list.extend([
-        (projected as f64, h, layers, t),
-        (h, inner as f64, layers, t),
-    ]);
+    list.extend([(projected as f64, h, layers, t), (h, inner as f64, layers, t)]);
     0.0
 }
 
@@ -128,11 +113,7 @@ fn latent(model: &Architecture, mla: Mla, layers: f64, t: f64, list: &mut Vec<Ma
     let (nope, rope) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64);
     let (value, rank) = (mla.v_head_dim as f64, mla.kv_lora_rank as f64);
     let query = a * (nope + rope);
-    list.extend([
-        (rank + rope, h, layers, 1.0),
-        (a * (nope + value), rank, layers, t),
-        (h, a * value, layers, t),
-    ]);
+    list.extend([(rank + rope, h, layers, 1.0), (a * (nope + value), rank, layers, t), (h, a * value, layers, t)]);
     if mla.q_lora_rank > 0 {
         let q = mla.q_lora_rank as f64;
         list.extend([(q, h, layers, 1.0), (query, q, layers, t)]);
@@ -158,13 +139,8 @@ mod tests {
     /// of its matrices layer by layer, `20 m² n + 10 m³` each.
     #[test]
     fn a_hybrid_model_steps_the_matrices_of_each_kind_of_layer() {
-        let run = Run {
-            model: Based::preset("nemotron-3-nano"),
-            optimizer: Optimizer::Muon,
-            tp: 1,
-            pp: 1,
-            ..Run::default()
-        };
+        let run =
+            Run { model: Based::preset("nemotron-3-nano"), optimizer: Optimizer::Muon, tp: 1, pp: 1, ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
         let (h, model) = (2688.0, &scenario.model);
         let (moe, mamba) = (model.moe.unwrap(), model.mamba.unwrap());
@@ -205,11 +181,7 @@ mod tests {
     #[test]
     fn tensor_parallel_ranks_repeat_the_steps() {
         let of = |tp| {
-            let run = Run {
-                optimizer: Optimizer::Muon,
-                tp,
-                ..Run::default()
-            };
+            let run = Run { optimizer: Optimizer::Muon, tp, ..Run::default() };
             flops_a_parameter(&Scenario::new(&run).unwrap())
         };
         assert!((of(4) / of(1) - 4.0).abs() < 1e-9);

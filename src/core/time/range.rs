@@ -62,15 +62,7 @@ const fn class(
     runs: u32,
     of: &'static str,
 ) -> Range {
-    Range {
-        stacks,
-        products,
-        experts,
-        low,
-        high,
-        runs,
-        of,
-    }
+    Range { stacks, products, experts, low, high, runs, of }
 }
 
 /// Classes of ten runs or more, then what stands for the others: all runs of a kind.
@@ -100,10 +92,7 @@ pub fn range(scenario: &Scenario) -> Range {
             && (row.stacks.is_empty() || row.stacks.contains(&stack))
     };
     // The last two rows stand for every Run.
-    *RANGES
-        .iter()
-        .find(fits)
-        .unwrap_or(&RANGES[RANGES.len() - 1])
+    *RANGES.iter().find(fits).unwrap_or(&RANGES[RANGES.len() - 1])
 }
 
 /// How many published runs stand behind the range of a step, and whether they are of the Run's class.
@@ -121,10 +110,6 @@ impl Range {
     /// Its text in the report.
     #[must_use]
     pub fn behind(&self) -> RangeOf {
-        RangeOf {
-            runs: self.runs,
-            of: self.of,
-            of_its_class: self.products.is_some(),
-        }
+        RangeOf { runs: self.runs, of: self.of, of_its_class: self.products.is_some() }
     }
 }

@@ -7,37 +7,25 @@ use super::families::family;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
 use crate::run::{AttentionKernel, Format, Multiplier, Precision, Scenario, recipe};
-use crate::source::{
-    Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, TRANSFORMER_ENGINE,
-};
+use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, TRANSFORMER_ENGINE};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
 /// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
 /// throughput rows alone 0.82, and traded against the host's time.
-pub const IN_TRAINING: Cited<f64> = Cited::fitted(
-    MEGATRON_2024.gemm,
-    &FUJII_2024,
-    "fitted to tables 3 and 4, and to the throughput rows",
-);
+pub const IN_TRAINING: Cited<f64> =
+    Cited::fitted(MEGATRON_2024.gemm, &FUJII_2024, "fitted to tables 3 and 4, and to the throughput rows");
 /// The same for NVIDIA's own runs since the end of 2024: containers whose libraries are tuned to the shapes of their
 /// recipes. Fitted to them.
-pub(crate) const TUNED: Cited<f64> = Cited::fitted(
-    MEGATRON_2025.gemm,
-    &NEMO,
-    "fitted to the dgxc runs of Llama 3.1 on H100, in bf16",
-);
+pub(crate) const TUNED: Cited<f64> =
+    Cited::fitted(MEGATRON_2025.gemm, &NEMO, "fitted to the dgxc runs of Llama 3.1 on H100, in bf16");
 /// The same under PyTorch's FSDP. Fitted to the runs of llm-foundry.
-pub(crate) const UNDER_FSDP: Cited<f64> =
-    Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
+pub(crate) const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
 /// Spread of GPUs of a kind, standard deviation over mean: a step waits for the slowest of N, which is about
 /// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work each.
-pub(crate) const SPREAD: Cited<f64> = Cited::fitted(
-    0.0125,
-    &NEMO,
-    "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference",
-);
+pub(crate) const SPREAD: Cited<f64> =
+    Cited::fitted(0.0125, &NEMO, "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference");
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
 /// 2024. Fitted likewise.
 pub(crate) const HOST_PER_LAYER: Cited<Seconds> =
@@ -50,14 +38,10 @@ pub(crate) const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
 /// What the host takes to launch the kernels of a routed layer one by one, forward and backward: a layer that computes
 /// for less waits for its host.
-pub(crate) const LAUNCH_EXPERTS: Cited<Seconds> = Cited::fitted(
-    Seconds(6e-3),
-    &MEGATRON_BRIDGE,
-    "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200",
-);
+pub(crate) const LAUNCH_EXPERTS: Cited<Seconds> =
+    Cited::fitted(Seconds(6e-3), &MEGATRON_BRIDGE, "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200");
 /// The gap that a GEMM costs besides its FLOPs and bytes.
-pub(crate) const LAUNCH: Cited<Seconds> =
-    Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
+pub(crate) const LAUNCH: Cited<Seconds> = Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
 /// What remains of host overhead and gaps with CUDA graphs.
 pub(crate) const GRAPH_SHARE: f64 = 0.1;
 /// What kernels that quantise read and write, at most. The sets of GEMMs of a layer of hidden size 4096 take 1.08 to 2.3
@@ -70,19 +54,14 @@ pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
 /// Elementwise kernels reach this share of the memory bandwidth.
 pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
-pub(crate) const OPERANDS: Cited<f64> =
-    Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
+pub(crate) const OPERANDS: Cited<f64> = Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
 /// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth.
 pub(crate) const PERMUTE: Cited<f64> = Cited::new(0.25, &SIMUMAX, "permute_fwd, permute_bwd");
 /// Grouped GEMMs over one GEMM of the same rows.
-pub(crate) const GROUPED: Cited<f64> =
-    Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
+pub(crate) const GROUPED: Cited<f64> = Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
 /// Sequence length at which causal attention runs at half its asymptotic rate.
-pub(crate) const ATTENTION_HALF: Cited<f64> = Cited::new(
-    400.0,
-    &crate::source::FLASH_3,
-    "FA2 forward, d 128, causal, 512 to 16k",
-);
+pub(crate) const ATTENTION_HALF: Cited<f64> =
+    Cited::new(400.0, &crate::source::FLASH_3, "FA2 forward, d 128, causal, 512 to 16k");
 
 /// Time of products on the slowest of `gpus` GPUs over the slowest of 128, where the other figures were fitted.
 #[must_use]
@@ -167,10 +146,7 @@ impl Peak {
             Format::Fp16 => ("fp16", gpu.bf16),
             Format::Bf16 => ("bf16", gpu.bf16),
         };
-        Self {
-            precision,
-            tflops: peak.0 / 1e12,
-        }
+        Self { precision, tflops: peak.0 / 1e12 }
     }
     /// In FLOP/s.
     #[must_use]
@@ -189,11 +165,7 @@ impl Rates {
     /// The rates of layers that stay in bf16 whatever the others compute in.
     #[must_use]
     pub(crate) fn unquantised(scenario: &Scenario) -> Self {
-        let bf16 = Precision {
-            computes: Format::Bf16,
-            recipe: None,
-            ..scenario.precision
-        };
+        let bf16 = Precision { computes: Format::Bf16, recipe: None, ..scenario.precision };
         Self::with(scenario, bf16)
     }
 
@@ -212,23 +184,17 @@ impl Rates {
             Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * reached)).max(plain),
             _ => plain,
         };
-        let quantising = (QUANTISE.value.0 / scenario.factors.of(Multiplier::Elementwise))
-            .min(gpu.hbm.0 * ELEMENTWISE.value);
+        let quantising =
+            (QUANTISE.value.0 / scenario.factors.of(Multiplier::Elementwise)).min(gpu.hbm.0 * ELEMENTWISE.value);
         // fp8 without a recipe of Transformer Engine casts no less.
         let cast = (computes == Format::Fp8).then_some(&recipe::DELAYED);
         let recipe = precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
         // The fused kernel is one of a SwiGLU between quantised products.
-        let fused_experts = software.moe_fused
-            && gpu.computes_in_fp4()
-            && precision.is_low()
-            && scenario.model.gated_ffn;
-        let host = if software.cuda_graphs {
-            GRAPH_SHARE
-        } else {
-            1.0
-        };
+        let fused_experts =
+            software.moe_fused && gpu.computes_in_fp4() && precision.is_low() && scenario.model.gated_ffn;
+        let host = if software.cuda_graphs { GRAPH_SHARE } else { 1.0 };
         // The recipes for Blackwell capture router and dispatch; those for Hopper capture neither.
         let experts = if gpu.computes_in_fp4() { host } else { 1.0 };
         let fitted = scenario.factors.of(Multiplier::Host);
@@ -244,12 +210,7 @@ impl Rates {
             attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
-            permute: gpu.hbm
-                * if fused_experts {
-                    ELEMENTWISE.value
-                } else {
-                    PERMUTE.value
-                },
+            permute: gpu.hbm * if fused_experts { ELEMENTWISE.value } else { PERMUTE.value },
             element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
@@ -289,10 +250,7 @@ mod tests {
             ("mi355x", 1565.0),
             ("a100-pcie-80gb", 252.9),
         ] {
-            let run = Run {
-                gpu: Based::preset(id),
-                ..Run::default()
-            };
+            let run = Run { gpu: Based::preset(id), ..Run::default() };
             let rates = Rates::of(&Scenario::new(&run).unwrap());
             assert!(rates.gemm.0 < mamf * 1e12, "{id}");
         }

@@ -39,10 +39,7 @@ fn executed(model: &Architecture, mixer: Mixer) -> (f64, f64) {
             let (n, p) = (own.heads as f64, own.head_dim as f64);
             let (g, state) = (own.groups as f64, own.state as f64);
             let scores = g * 2.0 * MAMBA_CHUNK * state;
-            (
-                scores + n * (2.0 * MAMBA_CHUNK * p + 4.0 * state * p),
-                MAMBA.value,
-            )
+            (scores + n * (2.0 * MAMBA_CHUNK * p + 4.0 * state * p), MAMBA.value)
         }
         (Mixer::DeltaNet, _, Some(own), _) => (delta(own.value_heads, own.head_dim), DELTA_NET),
         (Mixer::Kda, _, _, Some(own)) => (delta(own.heads, own.head_dim), KDA),
@@ -68,17 +65,8 @@ mod tests {
     #[test]
     fn executed_flops_are_those_of_the_chunked_kernels() {
         let model = Architecture {
-            delta_net: Some(DeltaNet {
-                key_heads: 1,
-                value_heads: 1,
-                head_dim: 128,
-            }),
-            mamba: Some(Mamba {
-                heads: 64,
-                head_dim: 64,
-                state: 128,
-                groups: 8,
-            }),
+            delta_net: Some(DeltaNet { key_heads: 1, value_heads: 1, head_dim: 128 }),
+            mamba: Some(Mamba { heads: 64, head_dim: 64, state: 128, groups: 8 }),
             ..Architecture::llama(1, 2048, 512, 16, 2, 1000)
         };
         assert_eq!(executed(&model, Mixer::DeltaNet).0.round(), 182_955.0);

@@ -50,11 +50,7 @@ pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
     let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
     let (t, n) = (layout.tp as f64, scenario.tokens_per_rank());
     let cut = if layout.sequence_parallel { t } else { 1.0 };
-    let (h, f, d) = (
-        model.hidden as f64,
-        model.ffn as f64 / t,
-        model.head_dim as f64,
-    );
+    let (h, f, d) = (model.hidden as f64, model.ffn as f64 / t, model.head_dim as f64);
     let (a, k) = (model.heads as f64 / t, (model.kv_heads as f64 / t).max(1.0));
     let e = rates.element;
     let matrices = if model.gated_ffn { 2.0 } else { 1.0 };
@@ -109,18 +105,12 @@ mod tests {
     #[test]
     fn the_kernels_take_what_the_layer_takes() {
         for tp in [1, 2, 8] {
-            let run = Run {
-                tp,
-                ..Run::default()
-            };
+            let run = Run { tp, ..Run::default() };
             let scenario = Scenario::new(&run).unwrap();
             let layer = layer_time(&scenario, &Rates::of(&scenario), scenario.model.kind(0));
             let kernels: f64 = kernels(&scenario).iter().map(|kernel| kernel.seconds).sum();
             let forward = layer.linear[0] + layer.core.0 + layer.elementwise.0;
-            assert!(
-                (kernels / forward - 1.0).abs() < 1e-9,
-                "{tp}: {kernels} {forward}"
-            );
+            assert!((kernels / forward - 1.0).abs() < 1e-9, "{tp}: {kernels} {forward}");
         }
     }
 
@@ -129,10 +119,7 @@ mod tests {
     fn no_kernel_is_above_the_roof() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         for kernel in kernels(&scenario) {
-            assert!(
-                kernel.rate() < roof(&scenario, kernel.intensity()),
-                "{kernel:?}"
-            );
+            assert!(kernel.rate() < roof(&scenario, kernel.intensity()), "{kernel:?}");
         }
         // H100 SXM: 989 TFLOP/s over 3.35 TB/s is 295 FLOPs a byte.
         let ridge = scenario.gpu.bf16.0 / scenario.gpu.hbm.0;

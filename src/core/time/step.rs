@@ -89,9 +89,7 @@ pub struct Part {
 pub fn executed_flops(scenario: &Scenario) -> f64 {
     let (model, seq) = (&scenario.model, scenario.run.seq_len);
     let token = scenario.flops_per_token(AttentionCount::Causal);
-    let image = model
-        .vision
-        .map_or(0.0, |vision| tower_flops(vision, model.hidden));
+    let image = model.vision.map_or(0.0, |vision| tower_flops(vision, model.hidden));
     (token + image / seq as f64) * scenario.tokens_per_step()
 }
 
@@ -107,9 +105,7 @@ fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64)
     let seconds = [ideal, kernels - ideal].into_iter();
     let seconds = seconds.chain(rest.map(|part| part * scale));
     let named = PARTS.into_iter().zip(seconds);
-    named
-        .map(|(name, seconds)| Part { name, seconds })
-        .collect()
+    named.map(|(name, seconds)| Part { name, seconds }).collect()
 }
 
 /// Utilisation as a published convention counts it, over the same peak.
@@ -132,12 +128,7 @@ fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
     let one = |convention: &Convention| {
         let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
         let rate = flops_per_token * tokens;
-        Some(MfuBy {
-            name: convention.id,
-            flops_per_token,
-            tflops_per_gpu: rate / 1e12,
-            mfu: rate / peak.rate().0,
-        })
+        Some(MfuBy { name: convention.id, flops_per_token, tflops_per_gpu: rate / 1e12, mfu: rate / peak.rate().0 })
     };
     CONVENTIONS.iter().filter_map(one).collect()
 }
@@ -222,9 +213,7 @@ impl Step {
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
         let peak = Peak::of(scenario);
         let mfu = tflops_per_gpu / peak.tflops;
-        let days = run
-            .tokens_total
-            .map(|tokens| tokens / tokens_per_s / 86_400.0);
+        let days = run.tokens_total.map(|tokens| tokens / tokens_per_s / 86_400.0);
         let gpu_hours = days.map(|days| days * 24.0 * gpus);
         Self {
             time_s: time,
@@ -245,23 +234,13 @@ impl Step {
             host_s: at(host),
             tokens_per_s,
             tokens_per_s_per_gpu: tokens_per_s / gpus,
-            low_s: if scale.is_some() {
-                time
-            } else {
-                time * range.low
-            },
-            high_s: if scale.is_some() {
-                time
-            } else {
-                time * range.high
-            },
+            low_s: if scale.is_some() { time } else { time * range.low },
+            high_s: if scale.is_some() { time } else { time * range.high },
             range: range.behind(),
             log_sd: None,
             days,
             gpu_hours,
-            cost: gpu_hours
-                .zip(run.price_per_gpu_hour)
-                .map(|(hours, price)| hours * price),
+            cost: gpu_hours.zip(run.price_per_gpu_hour).map(|(hours, price)| hours * price),
             rescaled_by: scale,
         }
     }

@@ -15,12 +15,7 @@ const HEAD: f64 = 128.0;
 
 /// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank.
 #[must_use]
-pub(crate) fn tower_time(
-    scenario: &Scenario,
-    rates: &Rates,
-    vision: Vision,
-    weight: Output,
-) -> [f64; 3] {
+pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = scenario.layout.tp as f64;
     let images = scenario.run.micro_batch as f64;
     let patches = vision.patches() as f64;
@@ -111,9 +106,7 @@ mod tests {
             layers: 28,
             frozen: false,
         };
-        let time: f64 = tower_time(&scenario, &rates, vision, Output::Accumulated)
-            .iter()
-            .sum();
+        let time: f64 = tower_time(&scenario, &rates, vision, Output::Accumulated).iter().sum();
         let flops = 8.75e12 / 2.0;
         assert!((tower_flops(vision, 4096) / 8.75e12 - 1.0).abs() < 0.02);
         assert!(time > flops / rates.gemm.0 && time < 6.0 * flops / rates.gemm.0);

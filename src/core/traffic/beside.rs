@@ -28,12 +28,7 @@ impl Beside {
             return Self::default();
         }
         let hidden = comm.0.min(window.0 * share).max(0.0);
-        Self {
-            comm,
-            window,
-            not_hidden: Seconds(comm.0 - hidden),
-            slows: Seconds(tax * hidden),
-        }
+        Self { comm, window, not_hidden: Seconds(comm.0 - hidden), slows: Seconds(tax * hidden) }
     }
     /// Nothing runs beside it.
     #[must_use]
@@ -47,17 +42,11 @@ impl Beside {
     }
 }
 
-by_field!(Beside {
-    comm,
-    window,
-    not_hidden,
-    slows
-});
+by_field!(Beside { comm, window, not_hidden, slows });
 
 /// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly by
 /// the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
-pub const CONTENTION: Cited<f64> =
-    Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
+pub const CONTENTION: Cited<f64> = Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
 
 /// The compute of one micro-batch on a stage that communication may run beside, and its passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -113,12 +102,7 @@ impl Wait {
     }
 }
 
-by_field!(Wait {
-    bytes,
-    forward,
-    backward,
-    experts
-});
+by_field!(Wait { bytes, forward, backward, experts });
 
 #[cfg(test)]
 mod tests {

@@ -15,24 +15,16 @@ pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_r
 /// The same between nodes: 37 of 50 GB/s a card.
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
-pub(crate) const ALL_TO_ALL: Cited<f64> =
-    Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
+pub(crate) const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
 /// What kernels that pass tokens on inside the node reach of the scale-up link and of the card: 153 of 200 GB/s with an
 /// eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
-pub(crate) const DISPATCH: Cited<(f64, f64)> = Cited::new(
-    (0.67, 0.87),
-    &DEEPEP,
-    "README, normal kernels on H800, 8 and 32 GPUs",
-);
+pub(crate) const DISPATCH: Cited<(f64, f64)> =
+    Cited::new((0.67, 0.87), &DEEPEP, "README, normal kernels on H800, 8 and 32 GPUs");
 /// What the fused dispatch of 2026 reaches of the scale-up link: 726 of 900 GB/s.
-pub(crate) const FUSED_DISPATCH: Cited<f64> = Cited::new(
-    0.81,
-    &DEEPEP,
-    "README, version 2, 8 GPUs of B200, 64 multiprocessors",
-);
+pub(crate) const FUSED_DISPATCH: Cited<f64> =
+    Cited::new(0.81, &DEEPEP, "README, version 2, 8 GPUs of B200, 64 multiprocessors");
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
-pub(crate) const LATENCY: Cited<[f64; 3]> =
-    Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
+pub(crate) const LATENCY: Cited<[f64; 3]> = Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
 
 /// GPUs joined pairwise, without a switch: a group reaches only its own links.
 const WITHOUT_SWITCH: &[&str] = &["mi300x", "mi325x", "mi355x"];
@@ -74,12 +66,8 @@ impl Fabric {
             },
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
-            latency: LATENCY
-                .value
-                .map(|seconds| seconds * scenario.factors.of(Multiplier::All)),
-            pairwise: WITHOUT_SWITCH
-                .contains(&id)
-                .then_some(scenario.layout.per_node as f64),
+            latency: LATENCY.value.map(|seconds| seconds * scenario.factors.of(Multiplier::All)),
+            pairwise: WITHOUT_SWITCH.contains(&id).then_some(scenario.layout.per_node as f64),
         }
     }
 
@@ -140,8 +128,7 @@ impl Fabric {
             return Seconds::ZERO;
         }
         let (n, near) = (group.size as f64, group.in_node as f64);
-        let inside =
-            (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
+        let inside = (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
         let outside = (n - near) / n * bytes.0 / self.inter;
         Seconds(2.0 * self.latency[0] + inside + outside)
     }
@@ -175,10 +162,7 @@ mod tests {
     use crate::run::{Based, Run};
 
     fn fabric(gpu: &'static str, inter: f64) -> Fabric {
-        let mut run = Run {
-            gpu: Based::preset(gpu),
-            ..Run::default()
-        };
+        let mut run = Run { gpu: Based::preset(gpu), ..Run::default() };
         run.gpu.parts.inter_gb_per_s = Some(inter);
         Fabric::of(&Scenario::new(&run).unwrap())
     }
@@ -206,10 +190,7 @@ mod tests {
         let (slow, fast) = (fabric("h100-sxm-80gb", 25.0), fabric("h100-sxm-80gb", 50.0));
         for size in [1, 2, 4, 8, 16, 64] {
             for in_node in [1, 2, 8] {
-                let group = Group {
-                    size,
-                    in_node: in_node.min(size),
-                };
+                let group = Group { size, in_node: in_node.min(size) };
                 let bytes = Bytes(1e8);
                 for (a, b) in [
                     (fast.gather(group, bytes), slow.gather(group, bytes)),
@@ -225,14 +206,8 @@ mod tests {
 
     #[test]
     fn a_pair_without_a_switch_gets_one_link() {
-        let pair = Group {
-            size: 2,
-            in_node: 2,
-        };
-        let all = Group {
-            size: 8,
-            in_node: 8,
-        };
+        let pair = Group { size: 2, in_node: 2 };
+        let all = Group { size: 8, in_node: 8 };
         let fabric = fabric("mi300x", 50.0);
         assert!((fabric.bus(pair) * 7.0 - fabric.bus(all)).abs() < 1.0);
     }

@@ -11,8 +11,7 @@ use crate::run::{MoeDispatch, Scenario};
 use crate::source::{Cited, DEEPSEEK_V3};
 
 /// Bytes of an element in fp8, with a scale of four bytes for 128 of them.
-pub(crate) const FP8_ELEMENT: Cited<f64> =
-    Cited::new(1.0 + 4.0 / 128.0, &DEEPSEEK_V3, "sections 3.3.2 and 3.3.3");
+pub(crate) const FP8_ELEMENT: Cited<f64> = Cited::new(1.0 + 4.0 / 128.0, &DEEPSEEK_V3, "sections 3.3.2 and 3.3.3");
 
 /// Share of the multiprocessors that kernels which pass tokens on inside the node take from the compute beside them: 20
 /// of the 132 of an H800.
@@ -45,10 +44,7 @@ pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
     let visited = |places: f64| places * (1.0 - (1.0 - 1.0 / places).powf(moe.top_k as f64));
-    Copies {
-        crossing: visited(allowed) * (nodes - 1.0) / nodes,
-        inside: visited(allowed * near) * (near - 1.0) / near,
-    }
+    Copies { crossing: visited(allowed) * (nodes - 1.0) / nodes, inside: visited(allowed * near) * (near - 1.0) / near }
 }
 
 /// Nodes of `nodes` that the chosen groups of a token's experts stand on, on average: `t n/G` where a group spans a node
@@ -59,9 +55,8 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
         return (chosen / groups * nodes).max(1.0);
     }
     let elsewhere = groups - groups / nodes;
-    let missed: f64 = (0..moe.top_groups)
-        .map(|drawn| ((elsewhere - drawn as f64) / (groups - drawn as f64)).max(0.0))
-        .product();
+    let missed: f64 =
+        (0..moe.top_groups).map(|drawn| ((elsewhere - drawn as f64) / (groups - drawn as f64)).max(0.0)).product();
     (nodes * (1.0 - missed)).max(1.0)
 }
 
@@ -77,11 +72,7 @@ pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
 #[must_use]
 pub(crate) fn element_bytes(scenario: &Scenario) -> (f64, f64) {
     let back = scenario.precision.computes.activation();
-    let there = if scenario.software.fp8_dispatch {
-        FP8_ELEMENT.value
-    } else {
-        back
-    };
+    let there = if scenario.software.fp8_dispatch { FP8_ELEMENT.value } else { back };
     (there, back)
 }
 
@@ -101,21 +92,14 @@ mod tests {
     /// limit eight experts meet `8 (1 - (7/8)^8)` of eight nodes.
     #[test]
     fn a_limit_of_four_nodes_halves_what_crosses_the_network() {
-        let group = Group {
-            size: 64,
-            in_node: 8,
-        };
+        let group = Group { size: 64, in_node: 8 };
         let limited = once_a_node(deepseek(), group);
         let copies = 8.0 * 7.0 / 8.0;
         assert!(limited.crossing < 4.0 * 7.0 / 8.0);
         assert!((0.4..0.5).contains(&(limited.crossing / copies)));
         let ranks = 32.0 * (1.0 - (31.0f64 / 32.0).powi(8));
         assert!((limited.inside - ranks * 7.0 / 8.0).abs() < 1e-12);
-        let free = Moe {
-            groups: 1,
-            top_groups: 1,
-            ..deepseek()
-        };
+        let free = Moe { groups: 1, top_groups: 1, ..deepseek() };
         let met = 8.0 * (1.0 - 0.875f64.powi(8));
         assert!((once_a_node(free, group).crossing - met * 7.0 / 8.0).abs() < 1e-12);
     }
@@ -129,11 +113,7 @@ mod tests {
         let pairs = 2.0 * (1.0 - 1.0 / 70.0);
         assert!((allowed_nodes(moe, 2.0) - pairs).abs() < 1e-12);
         assert!((allowed_nodes(moe, 1.0) - 1.0).abs() < 1e-12);
-        let free = Moe {
-            groups: 1,
-            top_groups: 1,
-            ..moe
-        };
+        let free = Moe { groups: 1, top_groups: 1, ..moe };
         assert!((allowed_nodes(free, 8.0) - 8.0).abs() < 1e-12);
     }
 
@@ -141,28 +121,17 @@ mod tests {
     /// 64 GPUs (the copies of a token's own node counted), 153 GB/s on 8.
     #[test]
     fn what_deepep_measures_is_met_to_12_percent() {
-        let run = Run {
-            gpu: Based::preset("h800-sxm-80gb"),
-            ..Run::default()
-        };
+        let run = Run { gpu: Based::preset("h800-sxm-80gb"), ..Run::default() };
         let fabric = Fabric::of(&Scenario::new(&run).unwrap());
         for (size, measured) in [(8, 153e9), (16, 43e9), (32, 58e9), (64, 51e9)] {
             let group = Group { size, in_node: 8 };
             let nodes = group.nodes() as f64;
             let copies = once_a_node(deepseek(), group);
             let token = 4096.0 * 7168.0;
-            let time =
-                fabric.once_a_node(Bytes(copies.crossing * token), Bytes(copies.inside * token));
-            let counted = if nodes > 1.0 {
-                copies.crossing * nodes / (nodes - 1.0)
-            } else {
-                copies.inside * 8.0 / 7.0
-            };
+            let time = fabric.once_a_node(Bytes(copies.crossing * token), Bytes(copies.inside * token));
+            let counted = if nodes > 1.0 { copies.crossing * nodes / (nodes - 1.0) } else { copies.inside * 8.0 / 7.0 };
             let reached = counted * token / time.0;
-            assert!(
-                (reached / measured - 1.0).abs() < 0.12,
-                "{size}: {reached:e}"
-            );
+            assert!((reached / measured - 1.0).abs() < 0.12, "{size}: {reached:e}");
         }
     }
 }

@@ -41,17 +41,10 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
         (held.experts, zero.expert_shard, layout.expert_dp, true),
     ] {
         if experts {
-            dense = Sent {
-                bytes: Bytes(bytes),
-                comm: reduce + gather,
-            };
+            dense = Sent { bytes: Bytes(bytes), comm: reduce + gather };
         }
         let group = |size: u64| {
-            if experts {
-                mesh.expert_shard_group(size)
-            } else {
-                mesh.shard_group(size)
-            }
+            if experts { mesh.expert_shard_group(size) } else { mesh.shard_group(size) }
         };
         let sent = |n: u64| (n as f64 - 1.0) / n as f64;
         if zero.stage == 0 {
@@ -70,11 +63,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
         let copies = ranks / shard.max(1);
         if copies > 1 {
             let own = grads * elements / shard as f64;
-            let over = if experts {
-                mesh.expert_replica_group(shard)
-            } else {
-                mesh.replica_group(shard)
-            };
+            let over = if experts { mesh.expert_replica_group(shard) } else { mesh.replica_group(shard) };
             reduce += fabric.all_reduce(over, Bytes(own));
             bytes += 2.0 * own * sent(copies);
         }
@@ -83,10 +72,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (copies, copied) = copied_heads(scenario, &fabric, held);
     StepMessages {
         bytes: Bytes(bytes + ends + copies),
-        experts: Sent {
-            bytes: Bytes(bytes - dense.bytes.0),
-            comm: reduce + gather - dense.comm,
-        },
+        experts: Sent { bytes: Bytes(bytes - dense.bytes.0), comm: reduce + gather - dense.comm },
         reduce: reduce + copied,
         gather,
         tied,
@@ -97,8 +83,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
 #[must_use]
 pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
-    let beside =
-        |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
+    let beside = |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
     let once = Wait {
         bytes: sent.bytes,
         forward: beside(sent.gather, forward),
@@ -116,26 +101,18 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     if size <= 1 {
         return (0.0, Seconds::ZERO);
     }
-    let bytes =
-        scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
+    let bytes = scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
     let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
     let in_node = if apart < layout.per_node { size } else { 1 };
     let sent = 2.0 * bytes * (size as f64 - 1.0) / size as f64;
-    (
-        sent,
-        fabric.all_reduce(Group { size, in_node }, Bytes(bytes)),
-    )
+    (sent, fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:
 /// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
 fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Seconds) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
-    let shard = if scenario.shards_gradients() {
-        zero.shard
-    } else {
-        1
-    };
+    let shard = if scenario.shards_gradients() { zero.shard } else { 1 };
     let ranks = scenario.model.key_value_ranks(layout.tp);
     let shapes = ranks.into_iter().zip(held.copied);
     let shapes = shapes.filter(|(_, copied)| *copied > 0.0);
@@ -144,10 +121,7 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
         let own = scenario.reduced_gradient() * copied / shard as f64;
         let group = layout.mesh().tensor_group(copies);
         let n = copies as f64;
-        (
-            sum.0 + 2.0 * own * (n - 1.0) / n,
-            sum.1 + fabric.all_reduce(group, Bytes(own)),
-        )
+        (sum.0 + 2.0 * own * (n - 1.0) / n, sum.1 + fabric.all_reduce(group, Bytes(own)))
     })
 }
 
@@ -156,11 +130,7 @@ mod tests {
     use super::*;
     use crate::run::{Based, Run};
 
-    const HELD: Held = Held {
-        dense: 1e9,
-        experts: 0.0,
-        copied: [0.0; 2],
-    };
+    const HELD: Held = Held { dense: 1e9, experts: 0.0, copied: [0.0; 2] };
 
     fn sync(run: &Run, window: f64) -> Wait {
         let scenario = Scenario::new(run).unwrap();

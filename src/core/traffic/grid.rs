@@ -53,11 +53,7 @@ pub fn grid_cuts(ranks: u64) -> Vec<GridCut> {
                 compute: 1.0 / p,
                 parameters: 1.0 / p,
                 activations: 1.0 / p,
-                communication: if dimensions == 2 {
-                    2.0 * axis / q
-                } else {
-                    3.0 * axis / (q * q)
-                },
+                communication: if dimensions == 2 { 2.0 * axis / q } else { 3.0 * axis / (q * q) },
                 steps: f64::from(dimensions) * (q - 1.0),
             });
         }
@@ -71,8 +67,7 @@ mod tests {
 
     #[test]
     fn only_squares_and_cubes_have_grids() {
-        let dimensions =
-            |ranks| -> Vec<u32> { grid_cuts(ranks).iter().map(|cut| cut.dimensions).collect() };
+        let dimensions = |ranks| -> Vec<u32> { grid_cuts(ranks).iter().map(|cut| cut.dimensions).collect() };
         assert_eq!(dimensions(8), [1, 3]);
         assert_eq!(dimensions(16), [1, 2]);
         assert_eq!(dimensions(64), [1, 2, 3]);

@@ -26,11 +26,7 @@ impl Held {
             let held = stage_elements(model, &scenario.stage_layers, *stage, predicts);
             let copied = |shape: usize| {
                 let ranks = ranks[shape];
-                if layout.tp > ranks {
-                    held.key_value[shape] as f64 / ranks as f64
-                } else {
-                    0.0
-                }
+                if layout.tp > ranks { held.key_value[shape] as f64 / ranks as f64 } else { 0.0 }
             };
             Self {
                 dense: sum.dense + held.dense_per_rank(model, layout.tp),
@@ -51,17 +47,13 @@ impl Held {
         for &stage in stages {
             let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
             for (kind, layers) in kinds.iter() {
-                let [dense, routed] =
-                    adapter.elements(model, *kind, layout.tp, layout.ep, layout.etp);
+                let [dense, routed] = adapter.elements(model, *kind, layout.tp, layout.ep, layout.etp);
                 held.dense += *layers as f64 * dense;
                 held.experts += *layers as f64 * routed;
             }
             let last = stage + 1 == scenario.stage_layers.len();
             let saves = |end| adapter.saved.contains(&end);
-            let ends = [
-                stage == 0 && saves(Saved::Embedding),
-                last && saves(Saved::Head),
-            ];
+            let ends = [stage == 0 && saves(Saved::Embedding), last && saves(Saved::Head)];
             held.dense += ends.into_iter().filter(|saved| *saved).count() as f64 * end;
         }
         held

@@ -86,12 +86,7 @@ impl OverlapRow {
             &mut self.experts.comm,
         ];
         let passes = self.passes.iter_mut().flat_map(|pass| {
-            [
-                &mut pass.comm_s,
-                &mut pass.compute_s,
-                &mut pass.not_hidden_s,
-                &mut pass.slows_compute_s,
-            ]
+            [&mut pass.comm_s, &mut pass.compute_s, &mut pass.not_hidden_s, &mut pass.slows_compute_s]
         });
         for time in own.into_iter().chain(passes) {
             *time = *time * scale;
@@ -135,27 +130,20 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
         ("ep", layout.ep > 1, totals.ep, mesh.link(Axis::Ep)),
     ];
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
-    let rows: Vec<_> = rows
-        .map(|(name, _, total, link)| (name, total, link))
-        .collect();
+    let rows: Vec<_> = rows.map(|(name, _, total, link)| (name, total, link)).collect();
     let of = |(name, total, link): &(&'static str, Wait, Link)| {
         let b = bandwidth(scenario, *link);
         let printed = playbook_ratio(scenario, name, b, totals.elements, totals.next_layers);
         let both = total.both();
-        let others = rows.iter().filter(|(other, traffic, wire)| {
-            other != name && wire == link && traffic.both().comm.0 > 0.0
-        });
+        let others =
+            rows.iter().filter(|(other, traffic, wire)| other != name && wire == link && traffic.both().comm.0 > 0.0);
         let passes = [("forward", total.forward), ("backward", total.backward)];
         OverlapRow {
             name,
             bytes_per_gpu: total.bytes,
             comm_s: both.comm,
             compute_s: both.window,
-            ratio: if both.window.0 > 0.0 {
-                both.comm / both.window
-            } else {
-                0.0
-            },
+            ratio: if both.window.0 > 0.0 { both.comm / both.window } else { 0.0 },
             exposed_s: both.exposed(),
             not_hidden_s: both.not_hidden,
             slows_compute_s: both.slows,

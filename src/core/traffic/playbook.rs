@@ -21,11 +21,7 @@ pub struct PlaybookRatio {
 
 /// Bytes an element of what the row `name` sends.
 fn element(scenario: &Scenario, name: &str) -> f64 {
-    if name == "dp" {
-        scenario.reduced_gradient()
-    } else {
-        scenario.precision.computes.activation()
-    }
+    if name == "dp" { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
 }
 
 /// The playbook's ratio for the overlap row `name` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
@@ -48,47 +44,23 @@ pub fn playbook_ratio(
         _ => return None,
     };
     Some(PlaybookRatio {
-        printed: if name == "dp" {
-            ratio * elements
-        } else {
-            ratio
-        },
+        printed: if name == "dp" { ratio * elements } else { ratio },
         corrected: ratio * element(scenario, name),
     })
 }
 
 /// How the corrected `ratio` of the row `name` comes about; notes tell how the printed form differs.
 #[must_use]
-pub(crate) fn playbook_term(
-    scenario: &Scenario,
-    name: &str,
-    b: BytesPerSecond,
-    ratio: f64,
-) -> Term {
+pub(crate) fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, ratio: f64) -> Term {
     let given = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let book = [
         given("n", "ranks that share them", scenario.zero.shard as f64),
-        Term::given(
-            "T",
-            "tokens per micro-batch",
-            scenario.tokens_per_rank(),
-            Unit::Tokens,
-        ),
+        Term::given("T", "tokens per micro-batch", scenario.tokens_per_rank(), Unit::Tokens),
         given("t", "tensor parallel", scenario.layout.tp as f64),
         given("h", "hidden size", scenario.model.hidden as f64),
-        Term::given(
-            "L",
-            "layers of the next stage",
-            layers.max(1.0),
-            Unit::Ratio,
-        ),
-        Term::given(
-            "e",
-            "bytes per element",
-            element(scenario, name),
-            Unit::Bytes,
-        ),
+        Term::given("L", "layers of the next stage", layers.max(1.0), Unit::Ratio),
+        Term::given("e", "bytes per element", element(scenario, name), Unit::Bytes),
         Term::given("F", "bf16 peak", scenario.gpu.bf16.0, Unit::FlopRate),
         Term::given("B", "bandwidth, one direction", b.0, Unit::Bandwidth),
     ];
@@ -97,16 +69,11 @@ pub(crate) fn playbook_term(
         "pp" => "e F/(32 h L B)",
         _ => "e F (n - 1)/(2 n T B)",
     };
-    let term = Term::given(
-        "Q",
-        "the playbook's ratio, corrected to bytes",
-        ratio,
-        Unit::Ratio,
-    )
-    .over(formula, &book)
-    .from(&PLAYBOOK, "appendix A3")
-    .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
-    .note("the playbook counts elements: its printed form has no e");
+    let term = Term::given("Q", "the playbook's ratio, corrected to bytes", ratio, Unit::Ratio)
+        .over(formula, &book)
+        .from(&PLAYBOOK, "appendix A3")
+        .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
+        .note("the playbook counts elements: its printed form has no e");
     if name == "dp" {
         return term.note("the printed form keeps num_params in the numerator, which cancels");
     }

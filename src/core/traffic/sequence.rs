@@ -32,14 +32,7 @@ pub struct SequenceCut {
 /// outputs are a half and keys and values k/a of the other; ring: `P - 1` blocks of K and V forward, twice backward. The
 /// lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above the other two.
 #[must_use]
-pub fn sequence_cuts(
-    tokens: f64,
-    width: f64,
-    ranks: u64,
-    bytes: f64,
-    kv_share: f64,
-    heads: u64,
-) -> [SequenceCut; 3] {
+pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: f64, heads: u64) -> [SequenceCut; 3] {
     let p = ranks as f64;
     let all = 8.0 * tokens * width * bytes;
     let ring = (p - 1.0) / p;
@@ -81,28 +74,16 @@ pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
 /// Widths of the queries and of attention's output over all heads, of the widest layers.
 fn query_and_output(model: &Architecture) -> [f64; 2] {
     let kinds = model.all_kinds();
-    let heads = kinds
-        .iter()
-        .filter_map(|(kind, _)| model.attention_heads(kind.mixer));
+    let heads = kinds.iter().filter_map(|(kind, _)| model.attention_heads(kind.mixer));
     let widths = heads.map(|heads| [heads.queries() as f64, heads.output() as f64]);
-    widths.fold([0.0; 2], |most, one| {
-        if one[0] + one[1] > most[0] + most[1] {
-            one
-        } else {
-            most
-        }
-    })
+    widths.fold([0.0; 2], |most, one| if one[0] + one[1] > most[0] + most[1] { one } else { most })
 }
 
 /// The two pieces of a sequence of `2 ranks` pieces that `rank` holds: neighbours with the plain split; with the zig-zag
 /// split one from either end.
 #[must_use]
 pub fn ring_pieces(rank: u64, ranks: u64, zigzag: bool) -> [u64; 2] {
-    if zigzag {
-        [rank, 2 * ranks - 1 - rank]
-    } else {
-        [2 * rank, 2 * rank + 1]
-    }
+    if zigzag { [rank, 2 * ranks - 1 - rank] } else { [2 * rank, 2 * rank + 1] }
 }
 
 /// Work of `rank` under a causal mask in `step` of ring attention, where it meets the keys of the rank so many before it;
@@ -123,9 +104,7 @@ pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
 /// plain split early ranks wait for late ones; the zig-zag split gives all the same.
 #[must_use]
 pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
-    (0..ranks)
-        .map(|step| ring_work(ranks - 1, step, ranks, zigzag))
-        .collect()
+    (0..ranks).map(|step| ring_work(ranks - 1, step, ranks, zigzag)).collect()
 }
 
 #[cfg(test)]
@@ -159,11 +138,7 @@ mod tests {
     #[test]
     fn ring_attention_keeps_twelve_bytes_a_channel_and_token_less_with_grouped_queries() {
         let of = |id: &'static str, tp| {
-            let run = Run {
-                model: Based::preset(id),
-                tp,
-                ..Run::default()
-            };
+            let run = Run { model: Based::preset(id), tp, ..Run::default() };
             ring_buffer(&Scenario::new(&run).unwrap(), 1024.0).0
         };
         let mib = 1024.0 * 1024.0;
@@ -190,8 +165,7 @@ mod tests {
     fn both_splits_do_the_same_work_and_only_zigzag_divides_it_evenly() {
         for ranks in [2, 4, 8] {
             for rank in 0..ranks {
-                let work =
-                    |zigzag| (0..ranks).map(move |step| ring_work(rank, step, ranks, zigzag));
+                let work = |zigzag| (0..ranks).map(move |step| ring_work(rank, step, ranks, zigzag));
                 assert!(work(true).all(|work| work == 0.5));
                 assert_eq!(work(false).sum::<f64>(), rank as f64 + 0.5);
                 for zigzag in [false, true] {

@@ -19,19 +19,11 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
         return (Wait::default(), Wait::default());
     }
     let fabric = Fabric::of(scenario);
-    let groups = [
-        layout.mesh().shard_group(zero.shard),
-        layout.mesh().expert_shard_group(zero.expert_shard),
-    ];
+    let groups = [layout.mesh().shard_group(zero.shard), layout.mesh().expert_shard_group(zero.expert_shard)];
     let held = |of: Held| [(of.dense, groups[0]), (of.experts, groups[1])];
     let owned = held(Held::of(scenario, &[stage]));
     let trained = held(Held::trained(scenario, &[stage]));
-    let layers = scenario
-        .stage_layers
-        .get(stage)
-        .copied()
-        .unwrap_or(0)
-        .max(1) as f64;
+    let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
     // Of all parameters, and of the routed experts.
     let all = |parts: [(f64, Group); 2], bytes: f64| {
         let [dense, experts] = parts.map(|(elements, group)| {
@@ -49,29 +41,17 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let m = scenario.layout.microbatches as f64;
     // FSDP under a pipeline keeps what it gathered, and reduces once.
     let held = scenario.software.fsdp && layout.pp > 1;
-    let often = if held {
-        1.0 / m
-    } else {
-        scenario.reductions() as f64 / m
-    };
+    let often = if held { 1.0 / m } else { scenario.reductions() as f64 / m };
     let sent = all(trained, scenario.reduced_gradient()).map(|part| part * often);
     let fsdp = scenario.software.fsdp;
-    let once = if zero.stage == 3 || fsdp {
-        all(owned, scenario.gathered_weight())
-    } else {
-        Default::default()
-    };
+    let once = if zero.stage == 3 || fsdp { all(owned, scenario.gathered_weight()) } else { Default::default() };
     let beside = |comm, window| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
     let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
     let fetched = once.map(|part| part * if held { 1.0 / m } else { 1.0 });
     let gather = fetched[0].comm;
     // Gathered before the forward pass, and by ZeRO-3 again before the backward pass.
-    let (passes, again) = if zero.stage == 3 && !held {
-        (2.0, gather)
-    } else {
-        (1.0, Seconds::ZERO)
-    };
+    let (passes, again) = if zero.stage == 3 && !held { (2.0, gather) } else { (1.0, Seconds::ZERO) };
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
         bytes: fetched[0].bytes * passes,
@@ -94,13 +74,7 @@ mod tests {
     use crate::run::Run;
 
     fn traffic(zero: u64) -> (Wait, Wait) {
-        let run = Run {
-            zero,
-            tp: 1,
-            pp: 1,
-            gpus: 8,
-            ..Run::default()
-        };
+        let run = Run { zero, tp: 1, pp: 1, gpus: 8, ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
         shards(&scenario, 0, &StageWindows::default())
     }
@@ -124,10 +98,7 @@ mod tests {
                 zero2_reduce,
                 schedule: crate::run::Schedule::Interleaved,
                 virtual_stages: 2,
-                schedule_options: crate::run::ScheduleOptions {
-                    group,
-                    ..crate::run::ScheduleOptions::default()
-                },
+                schedule_options: crate::run::ScheduleOptions { group, ..crate::run::ScheduleOptions::default() },
                 ..Run::default()
             };
             let scenario = Scenario::new(&run).unwrap();

@@ -41,14 +41,9 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     let h = model.hidden as f64;
     let t = layout.tp as f64;
     let each = kinds.iter();
-    let pairs: f64 = each
-        .map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind))
-        .sum();
+    let pairs: f64 = each.map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind)).sum();
     let tp = 4.0 * activation * tokens * h * ring(layout.tp) * pairs;
-    let cp = kinds
-        .iter()
-        .map(|(kind, n)| *n as f64 * context_bytes(scenario, kind.mixer).0)
-        .sum();
+    let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes(scenario, kind.mixer).0).sum();
     let ep = model.moe.map_or(0.0, |moe| {
         let (there, back) = element_bytes(scenario);
         let bytes = 2.0 * (there + back);
@@ -61,17 +56,9 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     });
     let moe_layers = routed_layers(scenario, stage);
     let cut = if layout.sequence_parallel { t } else { 1.0 };
-    let boundary = if layout.pp > 1 {
-        2.0 * activation * tokens * h / cut * scenario.states_sent(stage) as f64
-    } else {
-        0.0
-    };
-    MicrobatchTraffic {
-        tp: Bytes(tp),
-        cp: Bytes(cp),
-        ep: Bytes(ep * moe_layers),
-        pp: Bytes(boundary),
-    }
+    let boundary =
+        if layout.pp > 1 { 2.0 * activation * tokens * h / cut * scenario.states_sent(stage) as f64 } else { 0.0 };
+    MicrobatchTraffic { tp: Bytes(tp), cp: Bytes(cp), ep: Bytes(ep * moe_layers), pp: Bytes(boundary) }
 }
 
 /// Pairs of tensor-parallel messages of a layer and pass: one a mixer, one a dense FFN or shared experts. A routed FFN
@@ -143,9 +130,7 @@ fn query_width(heads: Heads) -> f64 {
 #[must_use]
 pub(crate) fn widest_queries(model: &Architecture) -> f64 {
     let kinds = model.all_kinds();
-    let heads = kinds
-        .iter()
-        .filter_map(|(kind, _)| model.attention_heads(kind.mixer));
+    let heads = kinds.iter().filter_map(|(kind, _)| model.attention_heads(kind.mixer));
     heads.map(query_width).fold(0.0, f64::max)
 }
 
@@ -176,13 +161,8 @@ pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
 #[must_use]
 pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
     let kinds = scenario.model.all_kinds();
-    let blocks = kinds
-        .iter()
-        .map(|(kind, _)| layer_block(scenario, kind.mixer));
-    blocks.fold(
-        Bytes(0.0),
-        |most, one| if one.0 > most.0 { one } else { most },
-    )
+    let blocks = kinds.iter().map(|(kind, _)| layer_block(scenario, kind.mixer));
+    blocks.fold(Bytes(0.0), |most, one| if one.0 > most.0 { one } else { most })
 }
 
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
@@ -219,19 +199,10 @@ mod tests {
     #[test]
     fn a_block_of_the_ring_holds_a_head_at_least() {
         let block = |tp| {
-            let run = Run {
-                model: crate::run::Based::preset("llama-3.1-70b"),
-                gpus: 256,
-                tp,
-                cp: 2,
-                ..Run::default()
-            };
+            let run = Run { model: crate::run::Based::preset("llama-3.1-70b"), gpus: 256, tp, cp: 2, ..Run::default() };
             ring_block(&Scenario::new(&run).unwrap()).0
         };
-        assert_eq!(
-            (block(8), block(16)),
-            (4.0 * 4096.0 * 128.0, 4.0 * 4096.0 * 128.0)
-        );
+        assert_eq!((block(8), block(16)), (4.0 * 4096.0 * 128.0, 4.0 * 4096.0 * 128.0));
     }
 
     #[test]
@@ -239,9 +210,6 @@ mod tests {
         let mut run = Run::default();
         (run.gpus, run.tp, run.pp) = (1, 1, 1);
         let scenario = Scenario::new(&run).unwrap();
-        assert_eq!(
-            microbatch_traffic(&scenario, 0),
-            MicrobatchTraffic::default()
-        );
+        assert_eq!(microbatch_traffic(&scenario, 0), MicrobatchTraffic::default());
     }
 }

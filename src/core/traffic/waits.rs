@@ -10,8 +10,7 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
 use super::volume::{
-    MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers,
-    stage_message, tensor_pairs,
+    MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers, stage_message, tensor_pairs,
 };
 use crate::cluster::Axis;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
@@ -71,11 +70,7 @@ fn repeated(recompute: &Recompute, layers: f64) -> f64 {
 #[must_use]
 pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let (zero3, gradients) = shards(scenario, stage, windows);
-    StageWaits {
-        zero3,
-        gradients,
-        ..layer_waits(scenario, stage, windows)
-    }
+    StageWaits { zero3, gradients, ..layer_waits(scenario, stage, windows) }
 }
 
 /// The same without what `ZeRO` moves.
@@ -114,16 +109,11 @@ fn tensor(
     }
     let group = layout.mesh().group(Axis::Tp);
     let message = stage_message(scenario);
-    let pair = if layout.sequence_parallel {
-        fabric.gather(group, message) * 2.0
-    } else {
-        fabric.all_reduce(group, message)
-    };
+    let pair =
+        if layout.sequence_parallel { fabric.gather(group, message) * 2.0 } else { fabric.all_reduce(group, message) };
     let kinds = scenario.kinds_on(stage);
     let each = kinds.iter();
-    let pairs: f64 = each
-        .map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind))
-        .sum();
+    let pairs: f64 = each.map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind)).sum();
     let ends = u8::from(stage == 0) + u8::from(stage + 1 == scenario.stage_layers.len());
     let once = fabric.gather(group, message) * f64::from(ends);
     let forward = pair * pairs;
@@ -190,10 +180,7 @@ fn context(
                     let each = window / (c * layers.max(1.0));
                     Beside::new(send, each, share, 0.0) * (steps * count)
                 };
-                (
-                    pass(1.0, windows.attention_forward),
-                    pass(2.0, windows.attention_backward),
-                )
+                (pass(1.0, windows.attention_forward), pass(2.0, windows.attention_backward))
             }
             CpComm::AllGather => {
                 let gathered = layer_block(scenario, kind.mixer) * c;
@@ -210,12 +197,7 @@ fn context(
         forward = forward + there;
         backward = backward + back;
     }
-    Wait {
-        bytes: traffic.cp,
-        forward,
-        backward: forward * (again - 1.0) + backward,
-        ..Wait::default()
-    }
+    Wait { bytes: traffic.cp, forward, backward: forward * (again - 1.0) + backward, ..Wait::default() }
 }
 
 /// Expert parallel: dispatch and combine, forward and backward, the busiest rank's.
@@ -251,19 +233,9 @@ fn experts(
     let comm = pass * (1.0 + again);
     // Overlapped, a micro-batch's messages run beside the passes of another, on some of their multiprocessors.
     let window = windows.forward + windows.backward;
-    let both = Beside::new(
-        comm,
-        window,
-        scenario.software.overlap.ep,
-        DISPATCHERS.value,
-    );
+    let both = Beside::new(comm, window, scenario.software.overlap.ep, DISPATCHERS.value);
     let forward = 1.0 / (1.0 + again);
-    Wait {
-        bytes: traffic.ep,
-        forward: both * forward,
-        backward: both * (1.0 - forward),
-        ..Wait::default()
-    }
+    Wait { bytes: traffic.ep, forward: both * forward, backward: both * (1.0 - forward), ..Wait::default() }
 }
 
 #[cfg(test)]
@@ -317,12 +289,7 @@ mod tests {
 
     #[test]
     fn experts_pay_for_their_all_to_all_and_for_imbalance() {
-        let mut run = Run {
-            model: Based::preset("mixtral-8x7b"),
-            tp: 1,
-            ep: 8,
-            ..Run::default()
-        };
+        let mut run = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
         let even = waits(&run, 0.0).ep;
         run.moe_imbalance = 2.0;
         let uneven = waits(&run, 0.0).ep;

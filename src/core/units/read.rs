@@ -28,8 +28,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 #[must_use]
 pub fn whole(value: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 to 2⁵³ and whole
-    ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0)
-        .then_some(value as u64)
+    ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }
 
 /// What was typed where a number belongs: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`; a trailing unit is decimal
@@ -38,9 +37,8 @@ pub fn whole(value: f64) -> Option<u64> {
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
     // The number ends where something stands that no number has; an "e" does not end one if digits follow.
-    let exponent = |at: usize| {
-        text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '-' | '+'))
-    };
+    let exponent =
+        |at: usize| text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '-' | '+'));
     let split = text
         .char_indices()
         .find(|(at, c)| match c {
@@ -70,9 +68,7 @@ pub(crate) const fn is_mark(c: char) -> bool {
 }
 
 fn ungroup(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_') && !is_mark(*c))
-        .collect()
+    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_') && !is_mark(*c)).collect()
 }
 
 #[cfg(test)]

@@ -47,26 +47,12 @@ impl MemoryUnit {
 }
 
 /// Decimal prefixes, largest first.
-const DECIMAL: &[(f64, &str)] = &[
-    (1e18, "E"),
-    (1e15, "P"),
-    (1e12, "T"),
-    (1e9, "G"),
-    (1e6, "M"),
-    (1e3, "k"),
-    (1.0, ""),
-];
+const DECIMAL: &[(f64, &str)] = &[(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 
 /// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
 #[must_use]
 pub fn show_bytes(bytes: Bytes) -> String {
-    let units = [
-        (GIB * 1024.0, "Ti"),
-        (GIB, "Gi"),
-        (1024.0 * 1024.0, "Mi"),
-        (1024.0, "Ki"),
-        (1.0, ""),
-    ];
+    let units = [(GIB * 1024.0, "Ti"), (GIB, "Gi"), (1024.0 * 1024.0, "Mi"), (1024.0, "Ki"), (1.0, "")];
     scaled(bytes.0, &units, "B")
 }
 
@@ -134,11 +120,7 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     if value == 0.0 {
         return format!("0 {prefix}{name}");
     }
-    let shown = if prefix.is_empty() && name != "s" {
-        number(value, 3)
-    } else {
-        significant(value / size, 3)
-    };
+    let shown = if prefix.is_empty() && name != "s" { number(value, 3) } else { significant(value / size, 3) };
     format!("{shown} {prefix}{name}")
 }
 
@@ -195,9 +177,7 @@ fn first_digit(value: f64) -> i32 {
 /// Thin spaces between groups of three digits before the decimal point; four digits stay together.
 #[must_use]
 pub fn group(number: &str) -> String {
-    let (sign, digits) = number
-        .strip_prefix('-')
-        .map_or(("", number), |rest| ("-", rest));
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     // A minus as long as a plus, not a hyphen.
     let mut out = String::from(if sign.is_empty() { "" } else { "−" });

@@ -62,15 +62,7 @@ pub(crate) struct Family {
 }
 
 const LLAMA: Family = Family {
-    kinds: &[
-        "llama",
-        "mistral",
-        "ministral",
-        "yi",
-        "aquila",
-        "internlm3",
-        "seed_oss",
-    ],
+    kinds: &["llama", "mistral", "ministral", "yi", "aquila", "internlm3", "seed_oss"],
     norm: Norm::Rms,
     gated: true,
     qk_norm: QkNorm::None,
@@ -93,10 +85,7 @@ const LLAMA: Family = Family {
     notes: &[],
 };
 
-const EXPERTS: Family = Family {
-    experts: true,
-    ..LLAMA
-};
+const EXPERTS: Family = Family { experts: true, ..LLAMA };
 
 const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent attention that its entries name; whatever else it has is not counted";
 const GATE: &str = "the gate of the shared experts (a hidden size a layer) is not counted";
@@ -105,29 +94,10 @@ const ROUTER: &str = "the load-balancing bias of the router (a number an expert)
 
 static FAMILIES: &[Family] = &[
     LLAMA,
-    Family {
-        kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"],
-        biases: Biases::Qkv,
-        attention_bias_key: false,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["qwen3", "qwen3_vl"],
-        qk_norm: QkNorm::Head,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["gemma"],
-        tied: true,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["gemma2"],
-        tied: true,
-        post_norms: true,
-        mixers: Mixers::Windows(2),
-        ..LLAMA
-    },
+    Family { kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"], biases: Biases::Qkv, attention_bias_key: false, ..LLAMA },
+    Family { kinds: &["qwen3", "qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
+    Family { kinds: &["gemma"], tied: true, ..LLAMA },
+    Family { kinds: &["gemma2"], tied: true, post_norms: true, mixers: Mixers::Windows(2), ..LLAMA },
     Family {
         kinds: &["gemma3"],
         tied: true,
@@ -166,22 +136,9 @@ static FAMILIES: &[Family] = &[
         notes: &[SCALES],
         ..EXPERTS
     },
-    Family {
-        kinds: &["olmo2"],
-        qk_norm: QkNorm::All,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["olmo3"],
-        qk_norm: QkNorm::All,
-        mixers: Mixers::Windows(4),
-        ..LLAMA
-    },
-    Family {
-        kinds: &["smollm3"],
-        tied: true,
-        ..LLAMA
-    },
+    Family { kinds: &["olmo2"], qk_norm: QkNorm::All, ..LLAMA },
+    Family { kinds: &["olmo3"], qk_norm: QkNorm::All, mixers: Mixers::Windows(4), ..LLAMA },
+    Family { kinds: &["smollm3"], tied: true, ..LLAMA },
     Family {
         kinds: &["gpt_oss"],
         biases: Biases::All,
@@ -190,32 +147,10 @@ static FAMILIES: &[Family] = &[
         sinks: true,
         ..EXPERTS
     },
-    Family {
-        kinds: &["llama4"],
-        mixers: Mixers::Chunks(4),
-        shared_experts: 1,
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["qwen3_next", "qwen3_5_moe"],
-        qk_norm: QkNorm::Head,
-        gate: true,
-        notes: &[GATE],
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["qwen3_5"],
-        qk_norm: QkNorm::Head,
-        gate: true,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["nemotron_h"],
-        gated: false,
-        prediction: true,
-        notes: &[ROUTER],
-        ..EXPERTS
-    },
+    Family { kinds: &["llama4"], mixers: Mixers::Chunks(4), shared_experts: 1, ..EXPERTS },
+    Family { kinds: &["qwen3_next", "qwen3_5_moe"], qk_norm: QkNorm::Head, gate: true, notes: &[GATE], ..EXPERTS },
+    Family { kinds: &["qwen3_5"], qk_norm: QkNorm::Head, gate: true, ..LLAMA },
+    Family { kinds: &["nemotron_h"], gated: false, prediction: true, notes: &[ROUTER], ..EXPERTS },
     Family {
         kinds: &["mimo_v2", "mimo_v2_flash"],
         attention_bias_key: false,
@@ -224,13 +159,7 @@ static FAMILIES: &[Family] = &[
         notes: &[ROUTER],
         ..EXPERTS
     },
-    Family {
-        kinds: &["kimi_linear"],
-        latent: true,
-        prediction: true,
-        notes: &[ROUTER],
-        ..EXPERTS
-    },
+    Family { kinds: &["kimi_linear"], latent: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
     Family {
         kinds: &["kimi_k3"],
         latent: true,
@@ -239,18 +168,8 @@ static FAMILIES: &[Family] = &[
         notes: &[ROUTER, "attention residuals are not counted"],
         ..EXPERTS
     },
-    Family {
-        kinds: &["deepseek_v4"],
-        sinks: true,
-        prediction: true,
-        notes: &[ROUTER],
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["phi3"],
-        attention_bias_key: false,
-        ..LLAMA
-    },
+    Family { kinds: &["deepseek_v4"], sinks: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    Family { kinds: &["phi3"], attention_bias_key: false, ..LLAMA },
     Family {
         kinds: &["phi"],
         norm: Norm::Layer,
@@ -282,42 +201,12 @@ static FAMILIES: &[Family] = &[
         short_names: true,
         ..LLAMA
     },
-    Family {
-        kinds: &["mixtral"],
-        attention_bias_key: false,
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["qwen2_moe"],
-        biases: Biases::Qkv,
-        attention_bias_key: false,
-        notes: &[GATE],
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["qwen3_moe", "qwen3_vl_moe"],
-        qk_norm: QkNorm::Head,
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["glm4_moe"],
-        qk_norm: QkNorm::Head,
-        prediction: true,
-        notes: &[ROUTER],
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["minimax_m2"],
-        qk_norm: QkNorm::All,
-        attention_bias_key: false,
-        notes: &[ROUTER],
-        ..EXPERTS
-    },
-    Family {
-        kinds: &["deepseek_v2"],
-        latent: true,
-        ..EXPERTS
-    },
+    Family { kinds: &["mixtral"], attention_bias_key: false, ..EXPERTS },
+    Family { kinds: &["qwen2_moe"], biases: Biases::Qkv, attention_bias_key: false, notes: &[GATE], ..EXPERTS },
+    Family { kinds: &["qwen3_moe", "qwen3_vl_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
+    Family { kinds: &["glm4_moe"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    Family { kinds: &["minimax_m2"], qk_norm: QkNorm::All, attention_bias_key: false, notes: &[ROUTER], ..EXPERTS },
+    Family { kinds: &["deepseek_v2"], latent: true, ..EXPERTS },
     Family {
         kinds: &["deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"],
         latent: true,
@@ -335,24 +224,10 @@ pub(crate) fn family(kind: &str) -> Option<&'static Family> {
 
 /// What a kind that is not known is read as: dense, with experts, with latent attention, with both.
 static STRANGERS: [Family; 4] = [
-    Family {
-        notes: &[UNKNOWN],
-        ..LLAMA
-    },
-    Family {
-        notes: &[UNKNOWN],
-        ..EXPERTS
-    },
-    Family {
-        latent: true,
-        notes: &[UNKNOWN],
-        ..LLAMA
-    },
-    Family {
-        latent: true,
-        notes: &[UNKNOWN],
-        ..EXPERTS
-    },
+    Family { notes: &[UNKNOWN], ..LLAMA },
+    Family { notes: &[UNKNOWN], ..EXPERTS },
+    Family { latent: true, notes: &[UNKNOWN], ..LLAMA },
+    Family { latent: true, notes: &[UNKNOWN], ..EXPERTS },
 ];
 
 /// The family for a kind that is not known, by what its entries name.
@@ -362,10 +237,6 @@ pub fn unknown(experts: bool, latent: bool) -> &'static Family {
 
 /// All that are known, for a message.
 pub fn names() -> String {
-    let all: Vec<&str> = FAMILIES
-        .iter()
-        .flat_map(|family| family.kinds)
-        .copied()
-        .collect();
+    let all: Vec<&str> = FAMILIES.iter().flat_map(|family| family.kinds).copied().collect();
     all.join(", ")
 }

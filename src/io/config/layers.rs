@@ -64,19 +64,15 @@ impl Reader<'_> {
             })
             .collect();
         if let Err(error) = parts.set_kinds(&kinds) {
-            self.errors
-                .push(Issue::error("model.pattern", error.message("")));
+            self.errors.push(Issue::error("model.pattern", error.message("")));
         }
     }
 
     /// Windows, chunks, gates, second heads, indexer, state-space models and linear attention.
     fn shapes(&mut self, family: &Family, parts: &mut ModelParts) {
         let gate = self.has("attn_output_gate");
-        parts.output_gate = if gate {
-            Some(self.yes("attn_output_gate", "output gate", false))
-        } else {
-            Some(family.gate)
-        };
+        parts.output_gate =
+            if gate { Some(self.yes("attn_output_gate", "output gate", false)) } else { Some(family.gate) };
         parts.sinks = Some(family.sinks);
         if self.has("index_topk") {
             parts.indexer_heads = self.need(&["index_n_heads"], "indexer heads");
@@ -85,8 +81,7 @@ impl Reader<'_> {
         }
         if self.has("linear_num_value_heads") {
             parts.delta_key_heads = self.need(&["linear_num_key_heads"], "delta net key heads");
-            parts.delta_value_heads =
-                self.need(&["linear_num_value_heads"], "delta net value heads");
+            parts.delta_value_heads = self.need(&["linear_num_value_heads"], "delta net value heads");
             parts.delta_head_dim = self.need(&["linear_key_head_dim"], "delta net head width");
             self.count(&["linear_value_head_dim"], "delta net head width");
         }
@@ -135,11 +130,7 @@ impl Reader<'_> {
         (parts.kda_heads, parts.kda_head_dim) = (heads, width);
         // Kimi K3's configuration states that its gate has no rank of its own.
         parts.kda_gate_rank = number("gate_rank").or(width);
-        self.take(
-            "linear_attn_config",
-            "heads of linear attention",
-            heads.unwrap_or(0).into(),
-        );
+        self.take("linear_attn_config", "heads of linear attention", heads.unwrap_or(0).into());
     }
 
     /// Nemotron's letters, and the module's.
@@ -158,11 +149,7 @@ impl Reader<'_> {
             let key = "mtp_hybrid_override_pattern";
             self.take(key, "layers of a module", module.clone().into());
         }
-        let whole = if module.is_empty() {
-            text
-        } else {
-            format!("{text}/{module}")
-        };
+        let whole = if module.is_empty() { text } else { format!("{text}/{module}") };
         match Pattern::parse(&whole) {
             Ok(pattern) => parts.layers = Some(pattern.layers()),
             Err(error) => {
@@ -174,18 +161,10 @@ impl Reader<'_> {
     }
 
     /// What mixes the tokens of each layer, where the file states it; the FFN of `Both` is not in the file.
-    fn mixers(
-        &mut self,
-        family: &Family,
-        parts: &mut ModelParts,
-        layers: u64,
-    ) -> Option<Vec<LayerKind>> {
+    fn mixers(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<LayerKind>> {
         let full = attention(parts);
         let of = |mixer| LayerKind::new(mixer, Ffn::Both);
-        let listed = self.list(
-            &["layer_types", "layers_block_type"],
-            "what mixes tokens, by layer",
-        );
+        let listed = self.list(&["layer_types", "layers_block_type"], "what mixes tokens, by layer");
         let kinds: Option<Vec<LayerKind>> = if let Some(list) = listed {
             let kinds = list.iter().map(|item| match item {
                 Value::Text(name) => named(name, full, parts),
@@ -199,17 +178,7 @@ impl Reader<'_> {
         } else if let Some(list) = self.list(&["hybrid_layer_pattern"], "windows, by layer") {
             let window = |item: &Value| matches!(item, Value::Number(one) if *one > 0.0);
             let kinds = list.iter();
-            Some(
-                kinds
-                    .map(|item| {
-                        of(if window(item) {
-                            Mixer::Window
-                        } else {
-                            Mixer::Second
-                        })
-                    })
-                    .collect(),
-            )
+            Some(kinds.map(|item| of(if window(item) { Mixer::Window } else { Mixer::Second })).collect())
         } else if let Some(list) = self.list(&["compress_ratios"], "compression, by layer") {
             // Some files have an entry for the multi-token-prediction module behind.
             let ratios = list.iter().take(usize::try_from(layers).unwrap_or(0));
@@ -307,27 +276,18 @@ impl Reader<'_> {
             return Some(routed.collect());
         }
         let steps = ["decoder_sparse_step", "interleave_moe_layer_step"];
-        let step = self
-            .count(&steps, what)
-            .unwrap_or(family.sparse_step)
-            .max(1);
+        let step = self.count(&steps, what).unwrap_or(family.sparse_step).max(1);
         self.count(&["moe_layer_freq"], what);
-        let dense = self
-            .list(&["mlp_only_layers"], "dense layers")
-            .unwrap_or_default();
+        let dense = self.list(&["mlp_only_layers"], "dense layers").unwrap_or_default();
         if step == 1 && dense.is_empty() {
             return None;
         }
-        let routed = (0..layers)
-            .map(|layer| (layer + 1).is_multiple_of(step) && !dense.contains(&Value::from(layer)));
+        let routed = (0..layers).map(|layer| (layer + 1).is_multiple_of(step) && !dense.contains(&Value::from(layer)));
         Some(routed.collect())
     }
 
     fn unread(&mut self, key: &'static str) {
-        let message = t!(
-            "{key} names layers that are not known, or not as many as there are",
-            key
-        );
+        let message = t!("{key} names layers that are not known, or not as many as there are", key);
         self.errors.push(Issue::error("model.pattern", message));
     }
 }

@@ -35,10 +35,7 @@ impl Config {
     /// The model of a Run.
     #[must_use]
     pub fn model(&self) -> Based<ModelParts> {
-        Based {
-            base: None,
-            parts: self.parts.clone(),
-        }
+        Based { base: None, parts: self.parts.clone() }
     }
 }
 
@@ -47,11 +44,7 @@ const SHARED: [&str; 3] = ["hidden_size", "num_key_value_heads", "intermediate_s
 /// Names that a count of experts goes by.
 const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
 /// Names of how many of them a token visits.
-const TOP_K: [&str; 3] = [
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "top_k_experts",
-];
+const TOP_K: [&str; 3] = ["num_experts_per_tok", "num_experts_per_token", "top_k_experts"];
 /// Reads a `config.json`.
 ///
 /// # Errors
@@ -59,15 +52,10 @@ const TOP_K: [&str; 3] = [
 pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     let refuse = |message: Message| vec![Issue::error("model", message)];
     if !matches!(config, Value::Map(_)) {
-        return Err(refuse(t!(
-            "a config.json is an object of settings, this is {kind}",
-            kind = config.kind()
-        )));
+        return Err(refuse(t!("a config.json is an object of settings, this is {kind}", kind = config.kind())));
     }
     // Vision-language models keep the language model's shapes one level down.
-    let inner = config
-        .get("text_config")
-        .filter(|text| matches!(text, Value::Map(_)));
+    let inner = config.get("text_config").filter(|text| matches!(text, Value::Map(_)));
     let text = inner.unwrap_or(config);
     let Some(Value::Text(kind)) = text.get("model_type").or(config.get("model_type")) else {
         return Err(refuse(t!("no model_type: is it a model's config.json?")));
@@ -86,39 +74,24 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         }
         None => unknown(EXPERTS.iter().any(says), says(&"kv_lora_rank")),
     };
-    let mut reader = Reader {
-        config: text,
-        defaults: family.defaults,
-        used: Vec::new(),
-        assumed: Vec::new(),
-        errors: Vec::new(),
-    };
+    let mut reader =
+        Reader { config: text, defaults: family.defaults, used: Vec::new(), assumed: Vec::new(), errors: Vec::new() };
     let parts = reader.parts(family);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
-    let Reader {
-        used, mut assumed, ..
-    } = reader;
+    let Reader { used, mut assumed, .. } = reader;
     if inner.is_some() {
-        assumed.push(t!(
-            "only the language model is read; set the vision tower by hand"
-        ));
+        assumed.push(t!("only the language model is read; set the vision tower by hand"));
     }
-    let model = Based {
-        base: None,
-        parts: parts.clone(),
-    };
+    let model = Based { base: None, parts: parts.clone() };
     // A shape that can be mended is read as it is, and mended where the Run is shown.
     if let Err(issues) = model.resolve()
         && issues.iter().any(|issue| issue.fix.is_none())
     {
         return Err(issues);
     }
-    let beyond = out_of_range(&Run {
-        model,
-        ..Run::default()
-    });
+    let beyond = out_of_range(&Run { model, ..Run::default() });
     if !beyond.is_empty() {
         return Err(beyond);
     }
@@ -130,14 +103,7 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
             .collect(),
         _ => Vec::new(),
     };
-    Ok(Config {
-        kind: kind.clone(),
-        parts,
-        used,
-        assumed,
-        ignored,
-        notes: family.notes.to_vec(),
-    })
+    Ok(Config { kind: kind.clone(), parts, used, assumed, ignored, notes: family.notes.to_vec() })
 }
 
 /// Walks over a file and keeps book of what it takes.
@@ -152,8 +118,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn take(&mut self, key: &str, what: &'static str, value: Argument) {
-        self.used
-            .push((key.to_owned(), t!("{what} {value}", what, value)));
+        self.used.push((key.to_owned(), t!("{what} {value}", what, value)));
     }
 
     /// The whole number under the first of `keys` that is there.
@@ -167,11 +132,8 @@ impl Reader<'_> {
                     return Some(count);
                 }
                 Some(other) => {
-                    let message = t!(
-                        "{key} takes a whole number, this is {kind}",
-                        key = (*key).to_owned(),
-                        kind = other.kind()
-                    );
+                    let message =
+                        t!("{key} takes a whole number, this is {kind}", key = (*key).to_owned(), kind = other.kind());
                     self.errors.push(Issue::error("model", message));
                     return None;
                 }
@@ -183,11 +145,7 @@ impl Reader<'_> {
     /// The library's default for the first of `keys` that it has one for, noted.
     fn default(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         let (_, default) = self.defaults.iter().find(|(key, _)| keys.contains(key))?;
-        self.assumed.push(t!(
-            "{what} {word}: the library's default for this kind",
-            what,
-            word = *default
-        ));
+        self.assumed.push(t!("{what} {word}: the library's default for this kind", what, word = *default));
         Some(*default)
     }
 
@@ -210,20 +168,12 @@ impl Reader<'_> {
     }
 
     /// The same with what is taken where neither says it.
-    fn count_or(
-        &mut self,
-        keys: &[&str],
-        what: &'static str,
-        default: u64,
-        why: &'static str,
-    ) -> u64 {
+    fn count_or(&mut self, keys: &[&str], what: &'static str, default: u64, why: &'static str) -> u64 {
         let said = self.count(keys, what);
-        said.or_else(|| self.default(keys, what))
-            .unwrap_or_else(|| {
-                self.assumed
-                    .push(t!("{what} {default}: {why}", what, default, why));
-                default
-            })
+        said.or_else(|| self.default(keys, what)).unwrap_or_else(|| {
+            self.assumed.push(t!("{what} {default}: {why}", what, default, why));
+            default
+        })
     }
 
     fn yes(&mut self, key: &str, what: &'static str, default: bool) -> bool {
@@ -233,11 +183,7 @@ impl Reader<'_> {
             return yes;
         }
         let word = if default { "yes" } else { "no" };
-        self.assumed.push(t!(
-            "{what} {word}: the library's default for this kind",
-            what,
-            word
-        ));
+        self.assumed.push(t!("{what} {word}: the library's default for this kind", what, word));
         default
     }
 
@@ -257,23 +203,13 @@ impl Reader<'_> {
     /// Width of the FFN; GPT-2 leaves it out where it is four times the hidden size.
     fn ffn(&mut self, family: &Family, hidden: Option<u64>) -> Option<u64> {
         // Some models have no dense FFN.
-        let keys = [
-            "intermediate_size_mlp",
-            "intermediate_size",
-            "n_inner",
-            "moe_intermediate_size",
-        ];
+        let keys = ["intermediate_size_mlp", "intermediate_size", "n_inner", "moe_intermediate_size"];
         if !family.short_names {
             let known = if family.experts { 4 } else { 3 };
             return self.need(&keys[..known], "FFN size");
         }
         let hidden = hidden?;
-        Some(self.count_or(
-            &keys[..3],
-            "FFN size",
-            4 * hidden,
-            "four times the hidden size",
-        ))
+        Some(self.count_or(&keys[..3], "FFN size", 4 * hidden, "four times the hidden size"))
     }
 
     fn parts(&mut self, family: &Family) -> ModelParts {
@@ -298,11 +234,7 @@ impl Reader<'_> {
             let each = hidden / heads.max(1);
             let why = "hidden size over heads";
             let latent = family.latent;
-            parts.head_dim = if latent {
-                None
-            } else {
-                Some(self.count_or(&["head_dim"], "head width", each, why))
-            };
+            parts.head_dim = if latent { None } else { Some(self.count_or(&["head_dim"], "head width", each, why)) };
         }
         if family.attention_bias_key && self.yes("attention_bias", "attention biases", false) {
             parts.biases = Some(crate::core::model::Biases::Qkv);
@@ -311,8 +243,7 @@ impl Reader<'_> {
             && (!matches!(self.config.get("use_qk_norm"), Some(Value::Bool(_)))
                 || self.yes("use_qk_norm", "norm of queries and keys", true));
         parts.qk_norm = Some(if normed { family.qk_norm } else { QkNorm::None });
-        parts.tied_embeddings =
-            Some(self.yes("tie_word_embeddings", "tied embeddings", family.tied));
+        parts.tied_embeddings = Some(self.yes("tie_word_embeddings", "tied embeddings", family.tied));
         let dropouts = ["resid_pdrop", "hidden_dropout", "resid_dropout"];
         parts.dropout = Some(self.dropout(&dropouts));
         if family.learned_positions {
@@ -335,26 +266,13 @@ impl Reader<'_> {
         parts.experts = self.need(&EXPERTS, "routed experts");
         parts.top_k = self.need(&TOP_K, "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
-        let own = if self.has("intermediate_size_mlp") {
-            "intermediate_size"
-        } else {
-            "moe_intermediate_size"
-        };
+        let own = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
         parts.expert_ffn = self.count(&[own], "expert FFN size").or(parts.ffn);
         parts.latent = self.count(&["moe_latent_size"], "latent width");
-        parts.dense_layers = Some(
-            self.count(&["first_k_dense_replace"], "leading dense layers")
-                .unwrap_or(0),
-        );
+        parts.dense_layers = Some(self.count(&["first_k_dense_replace"], "leading dense layers").unwrap_or(0));
         let wide = self.has("moe_shared_expert_intermediate_size");
-        let counted = if wide {
-            None
-        } else {
-            self.count(
-                &["n_shared_experts", "num_shared_experts"],
-                "shared experts",
-            )
-        };
+        let counted =
+            if wide { None } else { self.count(&["n_shared_experts", "num_shared_experts"], "shared experts") };
         let shared = counted.unwrap_or_else(|| self.shared_width(parts));
         parts.shared_experts = Some(shared.max(family.shared_experts));
         // A group of one is no limit, and some kinds leave both out.
@@ -368,27 +286,22 @@ impl Reader<'_> {
 
     /// Shared experts of a file that gives their joint width.
     fn shared_width(&mut self, parts: &ModelParts) -> u64 {
-        let keys = [
-            "shared_expert_intermediate_size",
-            "moe_shared_expert_intermediate_size",
-        ];
-        let width = self
-            .count(&keys, "width of the shared experts")
-            .unwrap_or(0);
+        let keys = ["shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"];
+        let width = self.count(&keys, "width of the shared experts").unwrap_or(0);
         let each = parts.expert_ffn.unwrap_or(1).max(1);
         if !width.is_multiple_of(each) {
-            self.assumed.push(t!("shared experts {count}: their width {width} is no multiple of the routed experts' {each}", count = width.div_ceil(each), width, each));
+            self.assumed.push(t!(
+                "shared experts {count}: their width {width} is no multiple of the routed experts' {each}",
+                count = width.div_ceil(each),
+                width,
+                each
+            ));
         }
         width.div_ceil(each)
     }
 
     fn latent(&mut self, parts: &mut ModelParts) {
-        parts.q_lora_rank = Some(self.count_or(
-            &["q_lora_rank"],
-            "query rank",
-            0,
-            "queries are projected directly",
-        ));
+        parts.q_lora_rank = Some(self.count_or(&["q_lora_rank"], "query rank", 0, "queries are projected directly"));
         parts.kv_lora_rank = self.need(&["kv_lora_rank"], "key-value rank");
         parts.qk_nope_head_dim = self.need(&["qk_nope_head_dim"], "head width without position");
         parts.qk_rope_head_dim = self.need(&["qk_rope_head_dim"], "rotary head width");

@@ -136,25 +136,16 @@ fn files_and_presets_of_a_model_agree() {
         (MINIMAX_M2, "minimax-m2"),
     ] {
         let imported = read(&parse(config)).unwrap().model().resolve().unwrap();
-        assert_eq!(
-            imported,
-            Based::<ModelParts>::preset(preset).resolve().unwrap()
-        );
+        assert_eq!(imported, Based::<ModelParts>::preset(preset).resolve().unwrap());
     }
-    let mut deepseek = read(&parse(DEEPSEEK_V3))
-        .unwrap()
-        .model()
-        .resolve()
-        .unwrap();
+    let mut deepseek = read(&parse(DEEPSEEK_V3)).unwrap().model().resolve().unwrap();
     // The preset leaves multi-token prediction out, as the 671 B are counted.
     assert_eq!(deepseek.mtp_modules, 1);
     deepseek.mtp_modules = 0;
     // Node-limited routing (section 2.1.2): eight groups of experts, of which a token visits four.
     let moe = deepseek.moe.unwrap();
     assert_eq!((moe.groups, moe.top_groups), (8, 4));
-    let preset = Based::<ModelParts>::preset("deepseek-v3")
-        .resolve()
-        .unwrap();
+    let preset = Based::<ModelParts>::preset("deepseek-v3").resolve().unwrap();
     assert_eq!(deepseek, preset);
 }
 
@@ -163,9 +154,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
     for config in [LLAMA_31_8B, GPT_2, QWEN_3_30B, DEEPSEEK_V3, GEMMA_2_9B] {
         let config = parse(config);
         let imported = read(&config).unwrap();
-        let Value::Map(entries) = &config else {
-            panic!()
-        };
+        let Value::Map(entries) = &config else { panic!() };
         for (key, value) in entries {
             let used = imported.used.iter().any(|(name, _)| name == key);
             let ignored = imported.ignored.contains(key);
@@ -175,19 +164,9 @@ fn every_entry_is_used_or_listed_as_ignored() {
     }
     let llama = read(&parse(LLAMA_31_8B)).unwrap();
     assert!(llama.ignored.iter().any(|key| key == "rope_theta"));
-    assert!(
-        llama
-            .assumed
-            .iter()
-            .any(|line| line.to_string().starts_with("head width 128"))
-    );
+    assert!(llama.assumed.iter().any(|line| line.to_string().starts_with("head width 128")));
     let gemma = read(&parse(GEMMA_2_9B)).unwrap();
-    assert!(
-        gemma
-            .assumed
-            .iter()
-            .any(|line| line.to_string().starts_with("tied embeddings yes"))
-    );
+    assert!(gemma.assumed.iter().any(|line| line.to_string().starts_with("tied embeddings yes")));
     assert!(gemma.notes.is_empty() && gemma.parts.post_norms == Some(true));
 }
 
@@ -195,12 +174,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
 fn an_imported_model_makes_a_run_and_survives_its_link() {
     for config in [LLAMA_31_8B, MIXTRAL_8X7B, DEEPSEEK_V2_LITE, GPT_2] {
         let imported = read(&parse(config)).unwrap();
-        let run = Run {
-            model: imported.model(),
-            tp: 1,
-            pp: 1,
-            ..Run::default()
-        };
+        let run = Run { model: imported.model(), tp: 1, pp: 1, ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
         let link = crate::io::link::encode(&run);
         let back = crate::io::link::decode(&link);
@@ -212,11 +186,7 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
 /// The message for an unknown kind names what it shares with known ones, and that there may be more.
 #[test]
 fn an_unknown_kind_is_read_by_its_entries_and_says_so() {
-    for (config, kind) in [
-        (LLAMA_31_8B, "llama"),
-        (MIXTRAL_8X7B, "mixtral"),
-        (DEEPSEEK_V3, "deepseek_v3"),
-    ] {
+    for (config, kind) in [(LLAMA_31_8B, "llama"), (MIXTRAL_8X7B, "mixtral"), (DEEPSEEK_V3, "deepseek_v3")] {
         let named = format!("\"model_type\":\"{kind}\"");
         let strange = config.replace(&named, "\"model_type\":\"stranger\"");
         let known = read(&parse(config)).unwrap().model().resolve().unwrap();
@@ -248,14 +218,10 @@ fn layers_that_differ_are_a_pattern() {
     let sparse = QWEN_15_MOE.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
     assert_eq!(pattern(&sparse).unwrap(), "Ad,Ae");
     let list = ["\"sliding_attention\""; 31].join(",");
-    let listed = format!(
-        "\"layer_types\":[{list},\"full_attention\"],\"sliding_window\":512,\"model_type\":\"stranger\""
-    );
+    let listed =
+        format!("\"layer_types\":[{list},\"full_attention\"],\"sliding_window\":512,\"model_type\":\"stranger\"");
     let strange = LLAMA_31_8B.replace("\"model_type\":\"llama\"", &listed);
     assert_eq!(pattern(&strange).unwrap(), "Wd*31,Ad");
-    let short = strange.replace(
-        "\"full_attention\"]",
-        "\"full_attention\",\"full_attention\"]",
-    );
+    let short = strange.replace("\"full_attention\"]", "\"full_attention\",\"full_attention\"]");
     assert_eq!(read(&parse(&short)).unwrap_err()[0].field, "model.pattern");
 }

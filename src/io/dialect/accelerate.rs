@@ -36,34 +36,23 @@ fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     reader.run.adapter = adapter;
     reader.run.offload.activations = offload;
-    let rows = [
-        super::same(TP, "tp", Some(1)),
-        super::same(CP, "cp", Some(1)),
-    ];
+    let rows = [super::same(TP, "tp", Some(1)), super::same(CP, "cp", Some(1))];
     reader.same(&rows, DIALECT.name);
     match reader.count("num_processes", "GPUs") {
         Some(gpus) => reader.set("gpus", &Value::from(gpus)),
         None => tuning::gpus_of_page(reader),
     }
-    if let Some(nodes) = reader
-        .count("num_machines", "nodes")
-        .filter(|nodes| *nodes > 1)
-    {
+    if let Some(nodes) = reader.count("num_machines", "nodes").filter(|nodes| *nodes > 1) {
         let each = (reader.run.gpus / nodes).max(1);
         reader.set("gpus_per_node", &Value::from(each));
     }
     let copies = reader.count(COPIES, "copies of the shards").unwrap_or(1);
-    let shard = reader
-        .number(SHARD, "ranks that share shards")
-        .and_then(crate::core::units::whole);
+    let shard = reader.number(SHARD, "ranks that share shards").and_then(crate::core::units::whole);
     if copies > 1 {
         reader.run.hsdp_shard = shard.map(|shard| shard.max(1).saturating_mul(reader.run.cp));
     }
     reader.set("zero", &Value::from(0));
-    let kind = reader
-        .word("distributed_type", "ranks by")
-        .unwrap_or_default()
-        .to_ascii_uppercase();
+    let kind = reader.word("distributed_type", "ranks by").unwrap_or_default().to_ascii_uppercase();
     let sharing = match kind.as_str() {
         "DEEPSPEED" => deepspeed(reader),
         "FSDP" => {
@@ -81,19 +70,9 @@ fn read(reader: &mut SettingsReader) {
         }
         _ => Sharing::Nobody,
     };
-    let word = reader
-        .word("mixed_precision", "computes in")
-        .unwrap_or_default();
-    let pure = word == "no"
-        && sharing == Sharing::Nobody
-        && reader.run.precision.base == Some("bf16-pure");
-    tuning::precision(
-        reader,
-        word == "bf16" || word == "fp8",
-        word == "fp16",
-        pure,
-        sharing,
-    );
+    let word = reader.word("mixed_precision", "computes in").unwrap_or_default();
+    let pure = word == "no" && sharing == Sharing::Nobody && reader.run.precision.base == Some("bf16-pure");
+    tuning::precision(reader, word == "bf16" || word == "fp8", word == "fp16", pure, sharing);
     if word == "fp8" {
         reader.assume("bf16: the recipe of fp8 is not read");
     }
@@ -105,19 +84,12 @@ fn steps(reader: &mut SettingsReader) {
     let run = &reader.run;
     let ranks = (run.gpus / (run.tp * run.cp).max(1)).max(1);
     let each = ranks.saturating_mul(run.micro_batch);
-    let said = reader.count(
-        "deepspeed_config.gradient_accumulation_steps",
-        "micro-batches a step and rank",
-    );
+    let said = reader.count("deepspeed_config.gradient_accumulation_steps", "micro-batches a step and rank");
     let run = &reader.run;
     let count = said.unwrap_or(run.global_batch.div_ceil(each).max(1));
     let global = each.saturating_mul(count);
     if global != run.global_batch {
-        reader.assume(t!(
-            "global batch {global}: what {here} ranks make of the micro-batch",
-            global,
-            here = ranks
-        ));
+        reader.assume(t!("global batch {global}: what {here} ranks make of the micro-batch", global, here = ranks));
         reader.set("global_batch", &Value::from(global));
     }
     reader.assume("the model, the batch and the sequence, as on this page: the program has them");
@@ -127,19 +99,14 @@ fn deepspeed(reader: &mut SettingsReader) -> Sharing {
     if tuning::deepspeed(reader, "deepspeed_config.deepspeed_config_file") {
         return Sharing::DeepSpeed;
     }
-    let stage = reader
-        .count("deepspeed_config.zero_stage", "ZeRO stage")
-        .unwrap_or(2);
+    let stage = reader.count("deepspeed_config.zero_stage", "ZeRO stage").unwrap_or(2);
     reader.set("zero", &Value::from(stage));
     let leaves = |word: Option<String>| match word.as_deref() {
         Some("cpu") => Some(OffloadTo::Cpu),
         Some("nvme") => Some(OffloadTo::Nvme),
         _ => None,
     };
-    let optimizer = leaves(reader.word(
-        "deepspeed_config.offload_optimizer_device",
-        "states of the optimizer on",
-    ));
+    let optimizer = leaves(reader.word("deepspeed_config.offload_optimizer_device", "states of the optimizer on"));
     let parameters = leaves(reader.word("deepspeed_config.offload_param_device", "parameters on"));
     if optimizer.or(parameters).is_some() {
         reader.run.offload.framework = Some(OffloadFramework::DeepSpeed);
@@ -169,45 +136,24 @@ fn write(s: &Scenario) -> Entries {
             _ => "bf16",
         },
     );
-    writer.count(
-        "num_machines",
-        s.layout.gpus.div_ceil(s.layout.per_node).max(1),
-    );
+    writer.count("num_machines", s.layout.gpus.div_ceil(s.layout.per_node).max(1));
     writer.count("num_processes", run.gpus);
     match sharing {
         Sharing::DeepSpeed => {
-            writer.count(
-                "deepspeed_config.gradient_accumulation_steps",
-                s.layout.microbatches,
-            );
+            writer.count("deepspeed_config.gradient_accumulation_steps", s.layout.microbatches);
             let to = |to: Option<OffloadTo>| match to {
                 Some(OffloadTo::Cpu) => "cpu",
                 Some(OffloadTo::Nvme) => "nvme",
                 None => "none",
             };
-            writer.text(
-                "deepspeed_config.offload_optimizer_device",
-                to(run.offload.optimizer),
-            );
-            writer.text(
-                "deepspeed_config.offload_param_device",
-                to(run.offload.parameters),
-            );
+            writer.text("deepspeed_config.offload_optimizer_device", to(run.offload.optimizer));
+            writer.text("deepspeed_config.offload_param_device", to(run.offload.parameters));
             writer.count("deepspeed_config.zero_stage", run.zero);
         }
         Sharing::Fsdp => {
-            writer.flag(
-                "fsdp_config.fsdp_activation_checkpointing",
-                run.recompute == Recompute::Full,
-            );
-            writer.flag(
-                "fsdp_config.fsdp_activation_checkpointing_offload",
-                tuning::offloads_activations(s),
-            );
-            writer.flag(
-                "fsdp_config.fsdp_offload_params",
-                run.offload.parameters.is_some(),
-            );
+            writer.flag("fsdp_config.fsdp_activation_checkpointing", run.recompute == Recompute::Full);
+            writer.flag("fsdp_config.fsdp_activation_checkpointing_offload", tuning::offloads_activations(s));
+            writer.flag("fsdp_config.fsdp_offload_params", run.offload.parameters.is_some());
             writer.flag("fsdp_config.fsdp_reshard_after_forward", run.zero == 3);
             writer.count("fsdp_config.fsdp_version", 2);
         }

@@ -6,20 +6,11 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
 use super::{Dialect, Entries, hub, yaml};
-use crate::core::run::{
-    AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value,
-};
+use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value};
 
 /// axolotl.
-pub(crate) static DIALECT: Dialect = Dialect {
-    id: "axolotl",
-    name: "axolotl",
-    file: "axolotl.yaml",
-    stack,
-    read,
-    write,
-    print: yaml::print,
-};
+pub(crate) static DIALECT: Dialect =
+    Dialect { id: "axolotl", name: "axolotl", file: "axolotl.yaml", stack, read, write, print: yaml::print };
 
 const MESH: Mesh = Mesh {
     tp: "tensor_parallel_size",
@@ -28,29 +19,15 @@ const MESH: Mesh = Mesh {
     replicate: "dp_replicate_size",
 };
 
-const BATCH: Batch = Batch {
-    micro: "micro_batch_size",
-    accumulation: "gradient_accumulation_steps",
-    silent: 1,
-};
+const BATCH: Batch = Batch { micro: "micro_batch_size", accumulation: "gradient_accumulation_steps", silent: 1 };
 
 /// The files that it brings in `deepspeed_configs`.
 const FILES: Files = &[
     (1, false, false, "deepspeed_configs/zero1.json"),
     (2, false, false, "deepspeed_configs/zero2.json"),
     (3, false, false, "deepspeed_configs/zero3_bf16.json"),
-    (
-        3,
-        true,
-        true,
-        "deepspeed_configs/zero3_bf16_cpuoffload_all.json",
-    ),
-    (
-        3,
-        false,
-        true,
-        "deepspeed_configs/zero3_bf16_cpuoffload_params.json",
-    ),
+    (3, true, true, "deepspeed_configs/zero3_bf16_cpuoffload_all.json"),
+    (3, false, true, "deepspeed_configs/zero3_bf16_cpuoffload_params.json"),
 ];
 
 const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
@@ -63,13 +40,7 @@ pub(crate) fn knows(key: &str) -> bool {
 
 /// Fused norms and rotary embeddings come by Liger's or Unsloth's switches.
 fn stack(entries: &Entries) -> &'static str {
-    let fused = [
-        "liger_rms_norm",
-        "liger_rope",
-        "unsloth_rms_norm",
-        "unsloth_rope",
-        "flash_attn_rms_norm",
-    ];
+    let fused = ["liger_rms_norm", "liger_rope", "unsloth_rms_norm", "unsloth_rope", "flash_attn_rms_norm"];
     tuning::stack(entries, &fused)
 }
 
@@ -93,24 +64,15 @@ fn read(reader: &mut SettingsReader) {
     tuning::precision(reader, bf16, fp16, true, sharing);
     let wrapped = fsdp.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let kept = reader.word("gradient_checkpointing", "full recomputation");
-    let leaves = matches!(
-        kept.as_deref(),
-        Some("offload" | "unsloth" | "offload_disk")
-    );
+    let leaves = matches!(kept.as_deref(), Some("offload" | "unsloth" | "offload_disk"));
     let own = kept.is_some_and(|word| word != "false");
     tuning::checkpoint(reader, own || wrapped == Some(true));
     let moved = reader.word("activation_offloading", "activations on the host");
     let moved = moved.is_some_and(|word| word != "false");
-    tuning::offload_activations(
-        reader,
-        leaves || moved || fsdp.is_some_and(|fsdp| fsdp.activations),
-    );
+    tuning::offload_activations(reader, leaves || moved || fsdp.is_some_and(|fsdp| fsdp.activations));
     let plugins = reader.word("plugins", "plugins").unwrap_or_default();
     let fused = plugins.contains("CutCrossEntropy")
-        | reader.flag(
-            "liger_fused_linear_cross_entropy",
-            "loss fused with the head",
-        );
+        | reader.flag("liger_fused_linear_cross_entropy", "loss fused with the head");
     let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
     // What `stack` looks at.
     for name in ["liger_rms_norm", "liger_rope"] {
@@ -122,12 +84,7 @@ fn read(reader: &mut SettingsReader) {
     tuning::loss(reader, fused, chunked);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
-    if tuning::switch(
-        reader,
-        "eager_attention",
-        "attention with its scores in memory",
-    ) == Some(true)
-    {
+    if tuning::switch(reader, "eager_attention", "attention with its scores in memory") == Some(true) {
         reader.run.flash_attention = Some(false);
     }
     for name in ["flash_attention", "sdp_attention", "xformers_attention"] {
@@ -145,11 +102,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let targets = tuning::targets(reader, "lora_target_modules");
     let saved = tuning::saved(reader, "lora_modules_to_save");
     let dora = reader.flag("peft_use_dora", "DoRA");
-    let double = tuning::switch(
-        reader,
-        "bnb_config_kwargs.bnb_4bit_use_double_quant",
-        "double quantisation",
-    );
+    let double = tuning::switch(reader, "bnb_config_kwargs.bnb_4bit_use_double_quant", "double quantisation");
     let Some(method) = method else { return };
     let base = match (gptq, four || method == "qlora", eight) {
         (true, ..) => Some(BaseFormat::Gptq4),
@@ -159,14 +112,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         _ => name.and_then(tuning::stored_as),
     };
     let targets = targets.filter(|_| !all);
-    LowRank {
-        rank,
-        dora,
-        base,
-        targets,
-        saved,
-    }
-    .take(reader);
+    LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 
 fn write(s: &Scenario) -> Entries {
@@ -202,10 +148,7 @@ fn write(s: &Scenario) -> Entries {
         Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
         Sharing::Fsdp => {
             writer.count("fsdp_version", 2);
-            writer.flag(
-                "fsdp_config.offload_params",
-                run.offload.parameters.is_some(),
-            );
+            writer.flag("fsdp_config.offload_params", run.offload.parameters.is_some());
             writer.flag("fsdp_config.reshard_after_forward", run.zero == 3);
         }
         Sharing::Nobody => {}
@@ -232,10 +175,7 @@ fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
     if tuning::all_linear(adapter) {
         writer.yes("lora_target_linear");
     } else {
-        writer.value(
-            "lora_target_modules",
-            tuning::list(&tuning::target_names(adapter)),
-        );
+        writer.value("lora_target_modules", tuning::list(&tuning::target_names(adapter)));
     }
     tuning::write_saved(writer, "lora_modules_to_save", adapter);
     if adapter.method == AdapterMethod::Dora {

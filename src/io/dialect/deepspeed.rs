@@ -14,27 +14,15 @@ use crate::core::t;
 use crate::io::json::pretty;
 
 /// DeepSpeed.
-pub(crate) static DIALECT: Dialect = Dialect {
-    id: "deepspeed",
-    name: "DeepSpeed",
-    file: "ds_config.json",
-    stack: |_| "deepspeed",
-    read,
-    write,
-    print,
-};
+pub(crate) static DIALECT: Dialect =
+    Dialect { id: "deepspeed", name: "DeepSpeed", file: "ds_config.json", stack: |_| "deepspeed", read, write, print };
 
 /// Where comments go: JSON has none, and DeepSpeed ignores keys that it does not know.
 const COMMENT: &str = "_comment";
 
 /// The entries that tell a file of DeepSpeed from other JSON.
-const SIGNS: [&str; 5] = [
-    "zero_optimization",
-    "train_micro_batch_size_per_gpu",
-    "train_batch_size",
-    "gradient_accumulation_steps",
-    "bf16",
-];
+const SIGNS: [&str; 5] =
+    ["zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps", "bf16"];
 
 /// Whether an object is a file of DeepSpeed.
 #[must_use]
@@ -55,15 +43,9 @@ pub fn entries(text: &str) -> Result<Entries, Issue> {
 }
 
 fn read(reader: &mut SettingsReader) {
-    let tp = reader
-        .count("tensor_parallel.autotp_size", "TP")
-        .unwrap_or(1)
-        .max(1);
+    let tp = reader.count("tensor_parallel.autotp_size", "TP").unwrap_or(1).max(1);
     let pp = reader.count("pipeline.stages", "PP").unwrap_or(1).max(1);
-    let cp = reader
-        .count("sequence_parallel_size", "Ulysses sequence parallelism, CP")
-        .unwrap_or(1)
-        .max(1);
+    let cp = reader.count("sequence_parallel_size", "Ulysses sequence parallelism, CP").unwrap_or(1).max(1);
     for (key, size) in [("tp", tp), ("pp", pp), ("cp", cp)] {
         reader.set(key, &Value::from(size));
     }
@@ -74,20 +56,14 @@ fn read(reader: &mut SettingsReader) {
     batch(reader);
     shards(reader, "");
     let stage = reader.run.zero;
-    let shard = reader.count(
-        "zero_optimization.mics_shard_size",
-        "ranks that share shards (MiCS)",
-    );
+    let shard = reader.count("zero_optimization.mics_shard_size", "ranks that share shards (MiCS)");
     let group = reader.run.gpus / (reader.run.tp * reader.run.pp);
     if reader.run.hsdp_shard.unwrap_or(group) != shard.unwrap_or(group) {
         reader.run.hsdp_shard = shard.filter(|shard| *shard != group);
     }
     // "Default: false for stages 1 and 2, true for stage 3."
     let overlap = if reader.has("zero_optimization.overlap_comm") {
-        reader.flag(
-            "zero_optimization.overlap_comm",
-            "gradients overlap with the backward pass",
-        )
+        reader.flag("zero_optimization.overlap_comm", "gradients overlap with the backward pass")
     } else {
         stage == 3
     };
@@ -98,10 +74,7 @@ fn read(reader: &mut SettingsReader) {
     }
     let of_launcher = |name: &str| reader.value(name) == Some(Value::Text("auto".to_owned()));
     let auto = ["bf16.enabled", "fp16.enabled"].map(of_launcher) != [false; 2];
-    let (brain, half) = (
-        reader.flag("bf16.enabled", "bf16"),
-        reader.flag("fp16.enabled", "fp16"),
-    );
+    let (brain, half) = (reader.flag("bf16.enabled", "bf16"), reader.flag("fp16.enabled", "fp16"));
     let accumulate = reader.word("data_types.grad_accum_dtype", "gradients accumulate in");
     if auto {
         reader.assume("the precision, as on this page: it is \"auto\"");
@@ -113,27 +86,19 @@ fn read(reader: &mut SettingsReader) {
             _ => "fp32",
         });
     }
-    let optimizer = reader
-        .word("optimizer.type", "optimizer")
-        .map(|name| name.to_ascii_lowercase());
+    let optimizer = reader.word("optimizer.type", "optimizer").map(|name| name.to_ascii_lowercase());
     match optimizer.as_deref() {
         Some("adam" | "adamw") => reader.run.optimizer = Optimizer::Adam,
         Some("lion") => reader.run.optimizer = Optimizer::Lion,
         Some("muon") => reader.run.optimizer = Optimizer::Muon,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
         Some(other) => {
-            let said = t!(
-                "the optimizer, as on this page: {other} is not known",
-                other = other.to_owned()
-            );
+            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
             reader.assume(said);
         }
         None => reader.assume("the optimizer, as on this page: the program has it"),
     }
-    match reader.count(
-        "pipeline.activation_checkpoint_interval",
-        "layers between checkpoints",
-    ) {
+    match reader.count("pipeline.activation_checkpoint_interval", "layers between checkpoints") {
         Some(0) => reader.recompute(Recompute::None),
         Some(_) => reader.recompute(Recompute::Full),
         None => reader.assume("recomputation, as on this page: the program decides"),
@@ -152,15 +117,9 @@ pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
     let device = name("zero_optimization.offload_param.device");
     let parameters = leaves(reader.word(&device, "parameters on"));
     // Before 0.4: stages 1 and 2.
-    let old = reader.flag(
-        &name("zero_optimization.cpu_offload"),
-        "states of the optimizer on the host",
-    );
+    let old = reader.flag(&name("zero_optimization.cpu_offload"), "states of the optimizer on the host");
     let optimizer = optimizer.or(old.then_some(OffloadTo::Cpu));
-    let share = reader.number(
-        &name("zero_optimization.offload_optimizer.ratio"),
-        "share of the states that leave",
-    );
+    let share = reader.number(&name("zero_optimization.offload_optimizer.ratio"), "share of the states that leave");
     let checkpoints = name("activation_checkpointing.cpu_checkpointing");
     let activations = reader.flag(&checkpoints, "activations on the host");
     let any = optimizer.or(parameters).is_some() || activations;
@@ -178,10 +137,7 @@ pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
 fn batch(reader: &mut SettingsReader) {
     let global = reader.count("train_batch_size", "global batch");
     let micro = reader.count("train_micro_batch_size_per_gpu", "micro-batch");
-    let steps = reader.count(
-        "gradient_accumulation_steps",
-        "micro-batches per step and rank",
-    );
+    let steps = reader.count("gradient_accumulation_steps", "micro-batches per step and rank");
     if let Some(micro) = micro {
         reader.set("micro_batch", &Value::from(micro.max(1)));
     }
@@ -204,30 +160,19 @@ fn batch(reader: &mut SettingsReader) {
             reader.set("global_batch", &Value::from(global));
             let all = each(1).saturating_mul(here);
             let micro = (global / all).max(1);
-            reader.assume(t!(
-                "micro-batch {micro}: what {here} ranks make of the global batch",
-                micro,
-                here
-            ));
+            reader.assume(t!("micro-batch {micro}: what {here} ranks make of the global batch", micro, here));
             reader.set("micro_batch", &Value::from(micro));
         }
         (None, Some(micro)) => {
             let global = each(micro).saturating_mul(here);
-            reader.assume(t!(
-                "global batch {global}: what {here} ranks make of the micro-batch",
-                global,
-                here
-            ));
+            reader.assume(t!("global batch {global}: what {here} ranks make of the micro-batch", global, here));
             reader.set("global_batch", &Value::from(global));
         }
         (None, None) => {}
     }
     if !told {
         let gpus = reader.run.gpus;
-        reader.assume(t!(
-            "{gpus} GPUs, as on this page: with all three batch sizes they would follow",
-            gpus
-        ));
+        reader.assume(t!("{gpus} GPUs, as on this page: with all three batch sizes they would follow", gpus));
     }
 }
 
@@ -238,10 +183,7 @@ fn write(s: &Scenario) -> Entries {
     writer.count("train_micro_batch_size_per_gpu", run.micro_batch);
     writer.count("gradient_accumulation_steps", s.layout.microbatches);
     writer.count("zero_optimization.stage", run.zero);
-    writer.flag(
-        "zero_optimization.overlap_comm",
-        run.software().overlap.dp > 0.0,
-    );
+    writer.flag("zero_optimization.overlap_comm", run.software().overlap.dp > 0.0);
     if let Some(device) = run.offload.optimizer {
         writer.text("zero_optimization.offload_optimizer.device", device.id());
         if let Some(share) = run.offload.fraction {
@@ -260,11 +202,7 @@ fn write(s: &Scenario) -> Entries {
         "fp32" => {}
         _ => {
             writer.yes("bf16.enabled");
-            let dtype = if is_precision(run, "bf16") {
-                "bf16"
-            } else {
-                "fp32"
-            };
+            let dtype = if is_precision(run, "bf16") { "bf16" } else { "fp32" };
             writer.text("data_types.grad_accum_dtype", dtype);
         }
     }

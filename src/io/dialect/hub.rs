@@ -22,10 +22,7 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("qwen-3-32b", "Qwen/Qwen3-32B"),
     ("qwen-3-30b-a3b", "Qwen/Qwen3-30B-A3B"),
     ("qwen-3-235b-a22b", "Qwen/Qwen3-235B-A22B"),
-    (
-        "qwen-3-coder-480b-a35b",
-        "Qwen/Qwen3-Coder-480B-A35B-Instruct",
-    ),
+    ("qwen-3-coder-480b-a35b", "Qwen/Qwen3-Coder-480B-A35B-Instruct"),
     ("qwen-3-next-80b-a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct"),
     ("qwen-3.5-27b", "Qwen/Qwen3.5-27B"),
     ("qwen-3.5-35b-a3b", "Qwen/Qwen3.5-35B-A3B"),
@@ -100,19 +97,12 @@ pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<Model
 pub(super) fn preset(name: &str) -> Option<&'static str> {
     let last = |name: &str| {
         let last = name.trim_end_matches('/').rsplit('/').next();
-        last.unwrap_or_default()
-            .to_ascii_lowercase()
-            .replace('_', "-")
+        last.unwrap_or_default().to_ascii_lowercase().replace('_', "-")
     };
     let name = last(name);
-    let own = REPOSITORIES
-        .iter()
-        .map(|(id, whole)| (last(whole), Some(*id)));
+    let own = REPOSITORIES.iter().map(|(id, whole)| (last(whole), Some(*id)));
     let others = OTHERS.iter().map(|(word, id)| ((*word).to_owned(), *id));
-    let found = others
-        .chain(own)
-        .filter(|(word, _)| names(&name, word))
-        .max_by_key(|(word, _)| word.len())?;
+    let found = others.chain(own).filter(|(word, _)| names(&name, word)).max_by_key(|(word, _)| word.len())?;
     found.1
 }
 
@@ -154,17 +144,11 @@ mod tests {
     fn releases_and_copies_are_the_model_that_they_are() {
         for (name, id) in [
             ("NousResearch/Meta-Llama-3-8B", Some("llama-3.1-8b")),
-            (
-                "unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit",
-                Some("llama-3.1-8b"),
-            ),
+            ("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", Some("llama-3.1-8b")),
             ("casperhansen/llama-3-70b-fp16", Some("llama-3.1-70b")),
             ("/models/Qwen2.5-72B-Instruct/", Some("qwen-2.5-72b")),
             ("Qwen/Qwen3-30B-A3B-Instruct-2507", Some("qwen-3-30b-a3b")),
-            (
-                "deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
-                Some("llama-3.1-8b"),
-            ),
+            ("deepseek-ai/DeepSeek-R1-Distill-Llama-8B", Some("llama-3.1-8b")),
             ("deepseek-ai/DeepSeek-R1-0528", Some("deepseek-v3")),
             ("zai-org/GLM-4.5-Air-FP8", Some("glm-4.5-air")),
             ("google/gemma-3-27b-it", Some("gemma-3-27b")),

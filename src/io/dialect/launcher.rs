@@ -20,9 +20,7 @@ impl Launcher {
     pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
         let slurm = ["SLURM_NNODES", "SLURM_GPUS_PER_NODE"];
         for ((name, variables), slurm) in [self.nodes, self.each].into_iter().zip(slurm) {
-            let known = entries
-                .iter()
-                .any(|(known, value)| known == name && first_number(value));
+            let known = entries.iter().any(|(known, value)| known == name && first_number(value));
             let count = script.number(variables).or_else(|| script.number(&[slurm]));
             if let Some(count) = count.filter(|_| !known) {
                 entries.push((name.to_owned(), Value::from(count)));
@@ -53,9 +51,7 @@ impl Launcher {
                 reader.set("gpus", &Value::from(gpus));
                 // A rack on one NVLink is many nodes of the launcher; other nodes are what it starts on.
                 let run = &reader.run;
-                let now = run
-                    .gpus_per_node
-                    .or(run.gpu.resolve().map(|gpu| gpu.per_node).ok());
+                let now = run.gpus_per_node.or(run.gpu.resolve().map(|gpu| gpu.per_node).ok());
                 let elsewhere = now.is_some_and(|now| now <= 8 && share(gpus, now) != each);
                 if nodes > 1 && elsewhere {
                     reader.set("gpus_per_node", &Value::from(each));
@@ -67,10 +63,7 @@ impl Launcher {
             }
             _ => {
                 let gpus = reader.run.gpus;
-                reader.assume(t!(
-                    "{gpus} GPUs, as on this page: the launcher says how many",
-                    gpus
-                ));
+                reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
             }
         }
     }
@@ -87,10 +80,7 @@ impl Launcher {
 /// GPUs of each node: the most that one can hold where all hold as many.
 fn share(gpus: u64, per_node: u64) -> u64 {
     let counts = (1..=per_node.min(gpus)).rev();
-    counts
-        .into_iter()
-        .find(|each| gpus.is_multiple_of(*each))
-        .unwrap_or(1)
+    counts.into_iter().find(|each| gpus.is_multiple_of(*each)).unwrap_or(1)
 }
 
 fn first_number(value: &Value) -> bool {

@@ -8,9 +8,7 @@ use super::settings_writer::SettingsWriter;
 use super::trl::BATCH;
 use super::tuning::{self, Files, LowRank, Sharing};
 use super::{Dialect, Entries, hub, yaml};
-use crate::core::run::{
-    AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value,
-};
+use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value};
 use crate::core::t;
 
 /// LLaMA-Factory.
@@ -27,32 +25,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
 /// The files that it brings in `examples/deepspeed`.
 const FILES: Files = &[
     (2, false, false, "examples/deepspeed/ds_z2_config.json"),
-    (
-        2,
-        true,
-        false,
-        "examples/deepspeed/ds_z2_offload_config.json",
-    ),
+    (2, true, false, "examples/deepspeed/ds_z2_offload_config.json"),
     (3, false, false, "examples/deepspeed/ds_z3_config.json"),
-    (
-        3,
-        true,
-        true,
-        "examples/deepspeed/ds_z3_offload_config.json",
-    ),
+    (3, true, true, "examples/deepspeed/ds_z3_offload_config.json"),
 ];
 
 /// Whether a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
-    [
-        "finetuning_type",
-        "cutoff_len",
-        "lora_target",
-        "quantization_bit",
-        "pure_bf16",
-    ]
-    .contains(&key)
+    ["finetuning_type", "cutoff_len", "lora_target", "quantization_bit", "pure_bf16"].contains(&key)
 }
 
 fn stack(entries: &Entries) -> &'static str {
@@ -72,16 +53,12 @@ fn read(reader: &mut SettingsReader) {
     let sharing = Sharing::said(deepspeed, fsdp.as_ref());
     adapter(reader, name.as_deref());
     BATCH.read(reader);
-    let max = reader
-        .number("max_steps", "steps")
-        .and_then(crate::core::units::whole);
+    let max = reader.number("max_steps", "steps").and_then(crate::core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
-    for (name, optimizer) in [
-        ("use_galore", Optimizer::GaLore),
-        ("use_adam_mini", Optimizer::AdamMini),
-        ("use_muon", Optimizer::Muon),
-    ] {
+    for (name, optimizer) in
+        [("use_galore", Optimizer::GaLore), ("use_adam_mini", Optimizer::AdamMini), ("use_muon", Optimizer::Muon)]
+    {
         if reader.flag(name, "optimizer") {
             reader.run.optimizer = optimizer;
         }
@@ -102,9 +79,7 @@ fn read(reader: &mut SettingsReader) {
 }
 
 fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
-    let kind = reader
-        .word("finetuning_type", "fine-tuning")
-        .unwrap_or("lora".to_owned());
+    let kind = reader.word("finetuning_type", "fine-tuning").unwrap_or("lora".to_owned());
     let bits = reader.count("quantization_bit", "bits of the base");
     let double = tuning::switch(reader, "double_quantization", "double quantisation");
     let rank = reader.count("lora_rank", "rank of the adapters");
@@ -115,10 +90,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         "lora" => {}
         "full" => return,
         other => {
-            reader.assume(t!(
-                "everything is trained: {other} is not known",
-                other = other.to_owned()
-            ));
+            reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
             return;
         }
     }
@@ -132,14 +104,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         }
         None => name.and_then(tuning::stored_as),
     };
-    LowRank {
-        rank,
-        dora,
-        base,
-        targets,
-        saved,
-    }
-    .take(reader);
+    LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 
 fn write(s: &Scenario) -> Entries {

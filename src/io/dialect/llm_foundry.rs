@@ -41,9 +41,7 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
         let known = entries.clone();
         for (_, value) in &mut entries {
             let Value::Text(text) = value else { continue };
-            let name = text
-                .strip_prefix("${")
-                .and_then(|text| text.strip_suffix('}'));
+            let name = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
             let found = name.and_then(|name| known.iter().find(|(key, _)| key == name));
             if let Some((_, meant)) = found {
                 *value = meant.clone();
@@ -61,26 +59,19 @@ fn read(reader: &mut SettingsReader) {
     }
     tuning::sequence(reader, &["max_seq_len"], DIALECT.name, 0);
     model(reader);
-    let tp = reader
-        .count("tp_config.tensor_parallel_degree", "TP")
-        .unwrap_or(1);
+    let tp = reader.count("tp_config.tensor_parallel_degree", "TP").unwrap_or(1);
     reader.set("tp", &Value::from(tp.max(1)));
     reader.set("cp", &Value::from(1));
     mesh(reader);
     let shards = strategy(reader);
     batch(reader);
-    let optimizer = reader
-        .word("optimizer.name", "optimizer")
-        .unwrap_or_default();
+    let optimizer = reader.word("optimizer.name", "optimizer").unwrap_or_default();
     reader.run.optimizer = match optimizer.as_str() {
         name if name.contains("lion") => Optimizer::Lion,
         name if name.contains("sgd") => Optimizer::Sgd,
         name if name.contains("adam") || name.is_empty() => Optimizer::Adam,
         other => {
-            reader.assume(t!(
-                "the optimizer, as on this page: {other} is not known",
-                other = other.to_owned()
-            ));
+            reader.assume(t!("the optimizer, as on this page: {other} is not known", other = other.to_owned()));
             reader.run.optimizer
         }
     };
@@ -93,24 +84,16 @@ fn read(reader: &mut SettingsReader) {
         _ => "fsdp-mixed",
     });
     let duration = reader.word("max_duration", "steps").unwrap_or_default();
-    let count = duration
-        .strip_suffix("ba")
-        .and_then(|count| count.parse().ok());
+    let count = duration.strip_suffix("ba").and_then(|count| count.parse().ok());
     reader.steps(count);
     tuning::compile(reader, "compile_config");
     reader.run.flash_attention = None;
-    for name in [
-        "model.attn_config.attn_impl",
-        "model.config_overrides.attn_config.attn_impl",
-    ] {
+    for name in ["model.attn_config.attn_impl", "model.config_overrides.attn_config.attn_impl"] {
         if reader.word(name, "attention").as_deref() == Some("torch") {
             reader.run.flash_attention = Some(false);
         }
     }
-    reader.flag(
-        "model.use_flash_attention_2",
-        "attention without stored scores",
-    );
+    reader.flag("model.use_flash_attention_2", "attention without stored scores");
 }
 
 /// GPUs follow from a mesh of copies and shards.
@@ -128,14 +111,8 @@ fn mesh(reader: &mut SettingsReader) {
         .collect();
     match sizes[..] {
         [copies, shard] => {
-            reader.note(
-                "fsdp_config.device_mesh",
-                t!(
-                    "{what} {value}",
-                    what = "ranks that share shards",
-                    value = shard
-                ),
-            );
+            reader
+                .note("fsdp_config.device_mesh", t!("{what} {value}", what = "ranks that share shards", value = shard));
             let gpus = copies.saturating_mul(shard).saturating_mul(reader.run.tp);
             reader.set("gpus", &Value::from(gpus));
             reader.run.hsdp_shard = Some(shard).filter(|shard| copies > 1 && *shard > 0);
@@ -146,9 +123,7 @@ fn mesh(reader: &mut SettingsReader) {
 
 /// What FSDP shards and recomputes; false where there is none.
 fn strategy(reader: &mut SettingsReader) -> bool {
-    let word = reader
-        .word("fsdp_config.sharding_strategy", "shards")
-        .unwrap_or_default();
+    let word = reader.word("fsdp_config.sharding_strategy", "shards").unwrap_or_default();
     let stage = match word.as_str() {
         "FULL_SHARD" | "HYBRID_SHARD" => 3,
         "SHARD_GRAD_OP" | "_HYBRID_SHARD_ZERO2" => 2,
@@ -157,17 +132,12 @@ fn strategy(reader: &mut SettingsReader) -> bool {
     reader.set("zero", &Value::from(stage));
     let again = reader.flag("fsdp_config.activation_checkpointing", "full recomputation");
     tuning::checkpoint(reader, again);
-    let moved = reader.flag(
-        "fsdp_config.activation_cpu_offload",
-        "activations on the host",
-    );
+    let moved = reader.flag("fsdp_config.activation_cpu_offload", "activations on the host");
     tuning::offload_activations(reader, moved);
     if moved {
         reader.run.offload.framework = Some(OffloadFramework::Fsdp2);
     }
-    let mixed = reader
-        .word("fsdp_config.mixed_precision", "reduced gradients")
-        .unwrap_or_default();
+    let mixed = reader.word("fsdp_config.mixed_precision", "reduced gradients").unwrap_or_default();
     reader.run.stack.parts.grad_reduce_bytes = match mixed.as_str() {
         "PURE" => Some(2.0),
         "DEFAULT" => Some(4.0),
@@ -192,40 +162,21 @@ fn model(reader: &mut SettingsReader) {
     let targets = tuning::targets(reader, "model.peft_config.target_modules");
     let kind = reader.word("model.peft_config.peft_type", "adapters");
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("lora")) {
-        LowRank {
-            rank,
-            dora: false,
-            base: None,
-            targets,
-            saved: None,
-        }
-        .take(reader);
+        LowRank { rank, dora: false, base: None, targets, saved: None }.take(reader);
     }
     if reader.word("model.name", "model").as_deref() != Some("mpt_causal_lm") {
         hub::read(reader, "model.pretrained_model_name_or_path");
         return;
     }
     let mut count = |name: &str, what| reader.count(name, what);
-    let (hidden, layers) = (
-        count("model.d_model", "hidden size"),
-        count("model.n_layers", "layers"),
-    );
-    let (heads, vocab) = (
-        count("model.n_heads", "heads"),
-        count("model.vocab_size", "vocabulary"),
-    );
+    let (hidden, layers) = (count("model.d_model", "hidden size"), count("model.n_layers", "layers"));
+    let (heads, vocab) = (count("model.n_heads", "heads"), count("model.vocab_size", "vocabulary"));
     let kv_heads = count("model.attn_config.kv_n_heads", "key-value heads");
     let own = count("model.ffn_config.ffn_hidden_size", "FFN size");
-    let ratio = reader.number(
-        "model.ffn_config.expansion_ratio",
-        "FFN size over hidden size",
-    );
-    let ratio =
-        ratio.or_else(|| reader.number("model.expansion_ratio", "FFN size over hidden size"));
+    let ratio = reader.number("model.ffn_config.expansion_ratio", "FFN size over hidden size");
+    let ratio = ratio.or_else(|| reader.number("model.expansion_ratio", "FFN size over hidden size"));
     let wide = |hidden: u64| whole((hidden as f64 * ratio.unwrap_or(4.0)).round());
-    let kind = reader
-        .word("model.ffn_config.ffn_type", "FFN")
-        .unwrap_or_default();
+    let kind = reader.word("model.ffn_config.ffn_type", "FFN").unwrap_or_default();
     let norm = reader.word("model.norm_type", "norms").unwrap_or_default();
     let tied = tuning::switch(reader, "model.tie_word_embeddings", "tied embeddings");
     let bare = reader.flag("model.no_bias", "biases");
@@ -233,27 +184,17 @@ fn model(reader: &mut SettingsReader) {
         | reader.flag("model.attn_config.alibi", "positions by ALiBi");
     let learned = tuning::switch(reader, "model.learned_pos_emb", "learned positions");
     let dropout = reader.number("model.resid_pdrop", "dropout").unwrap_or(0.0);
-    let positions = if learned.unwrap_or(!rotary) {
-        reader.run.seq_len
-    } else {
-        0
-    };
+    let positions = if learned.unwrap_or(!rotary) { reader.run.seq_len } else { 0 };
     let parts = ModelParts {
         layers,
         hidden,
         heads,
         vocab,
         kv_heads: kv_heads.or(heads),
-        head_dim: hidden
-            .zip(heads)
-            .map(|(hidden, heads)| hidden / heads.max(1)),
+        head_dim: hidden.zip(heads).map(|(hidden, heads)| hidden / heads.max(1)),
         ffn: own.or_else(|| hidden.and_then(wide)),
         gated_ffn: Some(kind.contains("glu")),
-        norm: Some(if norm.contains("rms") {
-            Norm::Rms
-        } else {
-            Norm::Layer
-        }),
+        norm: Some(if norm.contains("rms") { Norm::Rms } else { Norm::Layer }),
         biases: Some(if bare { Biases::None } else { Biases::All }),
         tied_embeddings: Some(tied.unwrap_or(true)),
         learned_positions: Some(positions),
@@ -299,14 +240,8 @@ fn write(s: &Scenario) -> Entries {
         Some(4.0) => writer.text("fsdp_config.mixed_precision", "DEFAULT"),
         _ => {}
     }
-    writer.flag(
-        "fsdp_config.activation_checkpointing",
-        run.recompute == Recompute::Full,
-    );
-    writer.flag(
-        "fsdp_config.activation_cpu_offload",
-        tuning::offloads_activations(s),
-    );
+    writer.flag("fsdp_config.activation_checkpointing", run.recompute == Recompute::Full);
+    writer.flag("fsdp_config.activation_cpu_offload", tuning::offloads_activations(s));
     let copies = s.layout.dp / s.zero.shard.max(1);
     if run.zero >= 2 && copies > 1 && s.layout.cp == 1 {
         let mesh = [copies, s.zero.shard].map(Value::from);
@@ -329,32 +264,19 @@ fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
         writer.count("model.n_heads", m.heads);
         writer.count("model.n_layers", m.layers);
         writer.count("model.vocab_size", m.vocab);
-        writer.text(
-            "model.norm_type",
-            if m.norm == Norm::Rms {
-                "rmsnorm"
-            } else {
-                "low_precision_layernorm"
-            },
-        );
+        writer.text("model.norm_type", if m.norm == Norm::Rms { "rmsnorm" } else { "low_precision_layernorm" });
         writer.flag("model.no_bias", m.biases == Biases::None);
         writer.flag("model.tie_word_embeddings", m.tied_embeddings);
         writer.flag("model.learned_pos_emb", m.learned_positions > 0);
         writer.number("model.resid_pdrop", if m.dropout { 0.1 } else { 0.0 });
         writer.count("model.attn_config.kv_n_heads", m.kv_heads);
         writer.flag("model.attn_config.rope", m.learned_positions == 0);
-        writer.text(
-            "model.ffn_config.ffn_type",
-            if m.gated_ffn { "mptglu" } else { "mptmlp" },
-        );
+        writer.text("model.ffn_config.ffn_type", if m.gated_ffn { "mptglu" } else { "mptmlp" });
         writer.count("model.ffn_config.ffn_hidden_size", m.ffn);
     }
     if let Some(adapter) = &s.adapter {
         writer.text("model.peft_config.peft_type", "LORA");
         writer.count("model.peft_config.r", adapter.rank);
-        writer.value(
-            "model.peft_config.target_modules",
-            tuning::list(&tuning::target_names(adapter)),
-        );
+        writer.value("model.peft_config.target_modules", tuning::list(&tuning::target_names(adapter)));
     }
 }

@@ -89,8 +89,7 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
             "gpu" => run.gpu.resolve() == reader.run.gpu.resolve(),
             "precision" => alike(&run.precision, &reader.run.precision),
             key if key.starts_with("adapter.") => {
-                let adapter =
-                    |parts: &AdapterParts| parts.resolve(&scenario.software, scenario.precision);
+                let adapter = |parts: &AdapterParts| parts.resolve(&scenario.software, scenario.precision);
                 let unset = key != "adapter.method" && field.get(run) == Value::Null;
                 unset || adapter(&run.adapter) == adapter(&reader.run.adapter)
             }
@@ -121,8 +120,9 @@ fn unused(run: &Run, key: &str) -> bool {
     match key {
         "sequence_parallel" | "stack.tp_overlap" | "overlap.tp" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
-        | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
+        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch" | "overlap.ep" => {
+            run.model.resolve().is_ok_and(|model| model.moe.is_none())
+        }
         // What is recomputed is said by the other two.
         "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),

@@ -39,8 +39,7 @@ const CONFIG: &str = "model.model_config.";
 /// Whether a line begins a section of a file.
 #[must_use]
 pub fn knows(line: &str) -> bool {
-    line.split_once(':')
-        .is_some_and(|(section, _)| SECTIONS.contains(&section))
+    line.split_once(':').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -51,17 +50,8 @@ fn read(reader: &mut SettingsReader) {
     let ranks = (run.tp * run.pp * run.cp).max(1);
     let dp = dp.unwrap_or((run.gpus / ranks).max(1));
     reader.set("gpus", &Value::from(dp.saturating_mul(ranks)));
-    let count = reader
-        .count(
-            "tokens.batch_accumulation_per_replica",
-            "micro-batches per step and rank",
-        )
-        .unwrap_or(1);
-    let global = reader
-        .run
-        .micro_batch
-        .saturating_mul(count)
-        .saturating_mul(dp);
+    let count = reader.count("tokens.batch_accumulation_per_replica", "micro-batches per step and rank").unwrap_or(1);
+    let global = reader.run.micro_batch.saturating_mul(count).saturating_mul(dp);
     reader.set("global_batch", &Value::from(global));
     let engine = reader.word("parallelism.pp_engine", "schedule");
     // `AllForwardAllBackwardPipelineEngine` unless it is said.
@@ -76,20 +66,11 @@ fn read(reader: &mut SettingsReader) {
         reader.set("sequence_parallel", &Value::Bool(scattered));
     }
     let again = reader.flag("parallelism.recompute_layer", "full recomputation");
-    reader.recompute(if again {
-        Recompute::Full
-    } else {
-        Recompute::None
-    });
-    let stage = reader
-        .count("optimizer.zero_stage", "ZeRO stage")
-        .unwrap_or(0);
+    reader.recompute(if again { Recompute::Full } else { Recompute::None });
+    let stage = reader.count("optimizer.zero_stage", "ZeRO stage").unwrap_or(0);
     reader.set("zero", &Value::from(stage));
     let dtype = reader.word("model.dtype", "computes in");
-    let accumulate = reader.flag(
-        "optimizer.accumulate_grad_in_fp32",
-        "gradients accumulate in fp32",
-    );
+    let accumulate = reader.flag("optimizer.accumulate_grad_in_fp32", "gradients accumulate in fp32");
     reader.precision(match dtype.as_deref() {
         Some("float32") => "fp32",
         // Gradients in 16 bits, and an accumulator of 32 beside them.
@@ -97,17 +78,11 @@ fn read(reader: &mut SettingsReader) {
         Some("float16") => "fp16",
         _ => "bf16",
     });
-    match reader
-        .word("optimizer.optimizer_factory.name", "optimizer")
-        .as_deref()
-    {
+    match reader.word("optimizer.optimizer_factory.name", "optimizer").as_deref() {
         None | Some("adamW") => reader.run.optimizer = Optimizer::Adam,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
         Some(other) => {
-            let said = t!(
-                "the optimizer, as on this page: {other} is not known",
-                other = other.to_owned()
-            );
+            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
             reader.assume(said);
         }
     }
@@ -164,11 +139,7 @@ fn write(s: &Scenario) -> Entries {
         "bfloat16"
     };
     writer.text("model.dtype", dtype);
-    let kind = if m.biases == Biases::Qkv {
-        "is_qwen2_config"
-    } else {
-        "is_llama_config"
-    };
+    let kind = if m.biases == Biases::Qkv { "is_qwen2_config" } else { "is_llama_config" };
     let config = [
         (kind, Value::Bool(true)),
         ("hidden_size", Value::from(m.hidden)),
@@ -191,32 +162,16 @@ fn write(s: &Scenario) -> Entries {
         s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole,
     );
     let sgd = matches!(run.optimizer, Optimizer::Sgd | Optimizer::SgdMomentum);
-    writer.text(
-        "optimizer.optimizer_factory.name",
-        if sgd { "sgd" } else { "adamW" },
-    );
+    writer.text("optimizer.optimizer_factory.name", if sgd { "sgd" } else { "adamW" });
     writer.count("optimizer.zero_stage", run.zero.min(1));
     writer.count("parallelism.dp", s.layout.dp);
     writer.same(&SAME[..3], run);
     let afab = run.schedule == Schedule::Gpipe;
     writer.text("parallelism.pp_engine", if afab { "afab" } else { "1f1b" });
-    writer.text(
-        "parallelism.tp_mode",
-        if run.sequence_parallel {
-            "REDUCE_SCATTER"
-        } else {
-            "ALL_REDUCE"
-        },
-    );
-    writer.flag(
-        "parallelism.recompute_layer",
-        run.recompute == Recompute::Full,
-    );
+    writer.text("parallelism.tp_mode", if run.sequence_parallel { "REDUCE_SCATTER" } else { "ALL_REDUCE" });
+    writer.flag("parallelism.recompute_layer", run.recompute == Recompute::Full);
     writer.same(&SAME[4..], run);
-    writer.count(
-        "tokens.batch_accumulation_per_replica",
-        s.layout.microbatches,
-    );
+    writer.count("tokens.batch_accumulation_per_replica", s.layout.microbatches);
     if let Some(steps) = steps(run) {
         writer.count("tokens.train_steps", steps);
     }

@@ -23,9 +23,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 /// Whether an object is a file of PEFT.
 #[must_use]
 pub(crate) fn knows(object: &Value) -> bool {
-    ["peft_type", "base_model_name_or_path"]
-        .iter()
-        .any(|sign| object.get(sign).is_some())
+    ["peft_type", "base_model_name_or_path"].iter().any(|sign| object.get(sign).is_some())
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -38,10 +36,7 @@ fn read(reader: &mut SettingsReader) {
     match kind.as_deref() {
         Some("LORA") => {}
         Some(other) => {
-            reader.assume(t!(
-                "adapters, as on this page: {other} is not known",
-                other = other.to_owned()
-            ));
+            reader.assume(t!("adapters, as on this page: {other} is not known", other = other.to_owned()));
             return;
         }
         None => {
@@ -52,15 +47,9 @@ fn read(reader: &mut SettingsReader) {
     // The file does not say how the base is stored; the names of quantised copies do.
     let named = name.as_deref().and_then(tuning::stored_as);
     let base = named.or_else(|| reader.run.adapter.method.and(stored(reader)));
-    reader.assume("the batch, the sequence and how the base is stored, as on this page: the file has the adapter alone");
-    LowRank {
-        rank,
-        dora,
-        base,
-        targets,
-        saved,
-    }
-    .take(reader);
+    reader
+        .assume("the batch, the sequence and how the base is stored, as on this page: the file has the adapter alone");
+    LowRank { rank, dora, base, targets, saved }.take(reader);
     // A frozen base has 16 bits and no states.
     let adapted = &reader.run.precision;
     if adapted.resolve().is_ok_and(|bytes| bytes.weights > 2.0) {

@@ -36,11 +36,7 @@ impl SettingsReader {
     /// Nothing taken yet.
     #[must_use]
     pub fn new(entries: Entries, run: Run) -> Self {
-        let entry = |(name, value)| Entry {
-            name,
-            value,
-            taken: false,
-        };
+        let entry = |(name, value)| Entry { name, value, taken: false };
         Self {
             entries: entries.into_iter().map(entry).collect(),
             run,
@@ -67,9 +63,7 @@ impl SettingsReader {
     /// Whether the text says `name`.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.entries
-            .iter()
-            .any(|entry| entry.name == name && entry.value != Value::Null)
+        self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
     }
 
     /// The last value of `name`, as programs take it; null is none. Nothing is noted.
@@ -104,27 +98,15 @@ impl SettingsReader {
                 Some(number)
             }
             Value::Text(text) if text.starts_with('$') => {
-                self.assume(t!(
-                    "{what} as on this page: {text} is not set in the text",
-                    what,
-                    text
-                ));
+                self.assume(t!("{what} as on this page: {text} is not set in the text", what, text));
                 None
             }
             Value::Text(text) if text == "auto" => {
-                self.assume(t!(
-                    "{what} as on this page: {name} is \"auto\"",
-                    what,
-                    name = name.to_owned()
-                ));
+                self.assume(t!("{what} as on this page: {name} is \"auto\"", what, name = name.to_owned()));
                 None
             }
             other => {
-                let message = t!(
-                    "{name} takes a number, this is {kind}",
-                    name = name.to_owned(),
-                    kind = other.kind()
-                );
+                let message = t!("{name} takes a number, this is {kind}", name = name.to_owned(), kind = other.kind());
                 self.errors.push(Issue::error(place(name), message));
                 None
             }
@@ -136,11 +118,7 @@ impl SettingsReader {
         let number = self.number(name, what)?;
         let count = whole(number);
         if count.is_none() {
-            let message = t!(
-                "{name} takes a whole number, this is {number}",
-                name = name.to_owned(),
-                number
-            );
+            let message = t!("{name} takes a whole number, this is {number}", name = name.to_owned(), number);
             self.errors.push(Issue::error(place(name), message));
         }
         count
@@ -172,14 +150,7 @@ impl SettingsReader {
             return false;
         };
         let yes = value != Value::Bool(false) && value != Value::Text("false".to_owned());
-        self.note(
-            name,
-            if yes {
-                Message::plain(what)
-            } else {
-                t!("no {what}", what)
-            },
-        );
+        self.note(name, if yes { Message::plain(what) } else { t!("no {what}", what) });
         yes
     }
 
@@ -200,31 +171,18 @@ impl SettingsReader {
             let Some(field) = field(row.field) else {
                 continue;
             };
-            let what = if field.symbol.is_empty() {
-                field.label
-            } else {
-                field.symbol
-            };
+            let what = if field.symbol.is_empty() { field.label } else { field.symbol };
             let known = self.has(row.name);
             if let Some(count) = self.count(row.name, what) {
                 self.set(row.field, &Value::from(count));
             } else if let Some(default) = row.default.filter(|_| !known) {
                 if field.get(&self.run) != Value::from(default) {
-                    self.assume(t!(
-                        "{what} {default}: {program} where it is silent",
-                        what,
-                        default,
-                        program
-                    ));
+                    self.assume(t!("{what} {default}: {program} where it is silent", what, default, program));
                     self.set(row.field, &Value::from(default));
                 }
             } else if !known {
                 let now = field.text(&self.run).unwrap_or_default();
-                self.assume(t!(
-                    "{what} {now}, as on this page: the text does not say",
-                    what,
-                    now
-                ));
+                self.assume(t!("{what} {now}, as on this page: the text does not say", what, now));
             }
         }
     }
@@ -277,9 +235,7 @@ fn place(name: &str) -> &str {
 /// The preset with exactly these shapes.
 #[must_use]
 pub fn named(shapes: &Architecture) -> Option<Based<ModelParts>> {
-    let preset = MODELS
-        .iter()
-        .find(|preset| preset.architecture == *shapes)?;
+    let preset = MODELS.iter().find(|preset| preset.architecture == *shapes)?;
     Some(Based::preset(preset.choice.id))
 }
 

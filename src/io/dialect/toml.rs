@@ -18,11 +18,7 @@ const MAX_DEPTH: usize = 16;
 pub fn read(text: &str) -> Result<Entries, Issue> {
     let mut depth = 0usize;
     for brace in text.matches(['{', '}']) {
-        depth = if brace == "{" {
-            depth + 1
-        } else {
-            depth.saturating_sub(1)
-        };
+        depth = if brace == "{" { depth + 1 } else { depth.saturating_sub(1) };
         if depth > MAX_DEPTH {
             return Err(Issue::error("", "tables are nested too deep"));
         }
@@ -32,14 +28,7 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
         let before = text.bytes().take(start);
         let line = 1 + before.filter(|byte| *byte == b'\n').count();
         let what = error.message().split(", expected").next();
-        Issue::error(
-            "",
-            t!(
-                "line {line}: {what}",
-                line,
-                what = what.unwrap_or_default().to_owned()
-            ),
-        )
+        Issue::error("", t!("line {line}: {what}", line, what = what.unwrap_or_default().to_owned()))
     })?;
     let mut found = Vec::new();
     // A stack of its own: keys of many parts can nest deeper than calls may.
@@ -51,9 +40,9 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
         };
         match value {
             DeValue::Table(table) => {
-                open.extend(table.into_iter().map(|(key, value)| {
-                    (key.span().start, below(key.get_ref()), value.into_inner())
-                }));
+                open.extend(
+                    table.into_iter().map(|(key, value)| (key.span().start, below(key.get_ref()), value.into_inner())),
+                );
             }
             DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => {
                 open.extend(
@@ -74,8 +63,9 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
 fn single(value: DeValue) -> Value {
     match value {
         DeValue::String(text) => Value::Text(text.into_owned()),
-        DeValue::Integer(count) => i128::from_str_radix(count.as_str(), count.radix())
-            .map_or(Value::Null, |count| Value::Number(count as f64)),
+        DeValue::Integer(count) => {
+            i128::from_str_radix(count.as_str(), count.radix()).map_or(Value::Null, |count| Value::Number(count as f64))
+        }
         DeValue::Float(number) => scalar(number.as_str()),
         DeValue::Boolean(yes) => Value::Bool(yes),
         DeValue::Datetime(date) => Value::Text(date.to_string()),
@@ -134,17 +124,8 @@ mod tests {
             ("far", text("inf")),
             ("born", text("1979-05-27T07:32:00Z")),
             ("text", text("            Roses are \"red\" and blue")),
-            (
-                "names",
-                Value::List(vec![text("a, b"), text("c]"), text("d")]),
-            ),
-            (
-                "nested",
-                Value::List(vec![
-                    numbers([1, 2]),
-                    Value::List(vec![text("a"), text("b")]),
-                ]),
-            ),
+            ("names", Value::List(vec![text("a, b"), text("c]"), text("d")])),
+            ("nested", Value::List(vec![numbers([1, 2]), Value::List(vec![text("a"), text("b")])])),
             ("point.x", Value::Number(1.0)),
             ("point.y.z", text("}")),
             ("servers.alpha.ip", text("10.0.0.1")),

@@ -8,8 +8,8 @@ use super::tuning::{self, Batch, LowRank, Mesh};
 use super::{Dialect, Entries, yaml};
 use crate::core::model::Target;
 use crate::core::run::{
-    AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer,
-    Recompute, Scenario, Value,
+    AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer, Recompute,
+    Scenario, Value,
 };
 use crate::core::t;
 
@@ -31,11 +31,7 @@ const MESH: Mesh = Mesh {
     replicate: "data_parallel_replicate_dim",
 };
 
-const BATCH: Batch = Batch {
-    micro: "batch_size",
-    accumulation: "gradient_accumulation_steps",
-    silent: 1,
-};
+const BATCH: Batch = Batch { micro: "batch_size", accumulation: "gradient_accumulation_steps", silent: 1 };
 
 /// Preset, module and builder without its prefix; the first of a preset is written.
 const BUILDERS: &[(&str, &str, &str)] = &[
@@ -62,22 +58,13 @@ fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     MESH.read(reader, DIALECT.name);
     model(reader);
-    tuning::sequence(
-        reader,
-        &["tokenizer.max_seq_len", "dataset.max_seq_len"],
-        DIALECT.name,
-        0,
-    );
+    tuning::sequence(reader, &["tokenizer.max_seq_len", "dataset.max_seq_len"], DIALECT.name, 0);
     BATCH.read(reader);
     let max = reader.count("max_steps_per_epoch", "steps");
     let epochs = reader.count("epochs", "epochs").unwrap_or(1);
     reader.steps(max.map(|max| max.saturating_mul(epochs)));
     // Recipes for one device train on one; the others shard by FSDP2.
-    let keeps = tuning::switch(
-        reader,
-        "fsdp_reshard_after_forward",
-        "shards again after the forward pass",
-    );
+    let keeps = tuning::switch(reader, "fsdp_reshard_after_forward", "shards again after the forward pass");
     let stage = match keeps {
         _ if reader.run.gpus == 1 => 0,
         Some(false) => 2,
@@ -92,10 +79,7 @@ fn read(reader: &mut SettingsReader) {
     if leaves {
         tuning::offload(reader, false, true, OffloadFramework::Fsdp2);
     }
-    if reader.flag(
-        "optimizer_in_bwd",
-        "the optimizer runs in the backward pass",
-    ) {
+    if reader.flag("optimizer_in_bwd", "the optimizer runs in the backward pass") {
         reader.assume("gradients are kept to the end of the step: the optimizer in the backward pass is not counted");
     }
     let dtype = reader.word("dtype", "computes in");
@@ -115,9 +99,7 @@ fn read(reader: &mut SettingsReader) {
 }
 
 fn model(reader: &mut SettingsReader) {
-    let component = reader
-        .word("model._component_", "model")
-        .unwrap_or_default();
+    let component = reader.word("model._component_", "model").unwrap_or_default();
     let builder = component.rsplit('.').next().unwrap_or_default();
     let (quantised, plain) = match builder.strip_prefix("qlora_") {
         Some(plain) => (true, plain),
@@ -162,28 +144,11 @@ fn model(reader: &mut SettingsReader) {
         let named = attention.as_ref();
         named.map_or(!said, |named| named.contains(target))
     };
-    let targets: Vec<Target> = every
-        .filter(|target| {
-            if FFN.contains(target) {
-                ffn
-            } else {
-                named(target)
-            }
-        })
-        .collect();
+    let targets: Vec<Target> = every.filter(|target| if FFN.contains(target) { ffn } else { named(target) }).collect();
     let some = targets.len() < Target::ALL.len();
     let base = quantised.then_some(BaseFormat::Nf4Double);
-    let targets = some
-        .then_some(targets)
-        .filter(|targets| !targets.is_empty());
-    LowRank {
-        rank,
-        dora,
-        base,
-        targets,
-        saved: None,
-    }
-    .take(reader);
+    let targets = some.then_some(targets).filter(|targets| !targets.is_empty());
+    LowRank { rank, dora, base, targets, saved: None }.take(reader);
 }
 
 fn write(s: &Scenario) -> Entries {
@@ -198,16 +163,10 @@ fn write(s: &Scenario) -> Entries {
             writer.text("model._component_", &name);
         }
         // Something of it has to say that it is a recipe.
-        None => writer.text(
-            "model._component_",
-            &format!("torchtune.models.{prefix}model"),
-        ),
+        None => writer.text("model._component_", &format!("torchtune.models.{prefix}model")),
     }
     if let Some(adapter) = &s.adapter {
-        let names = adapter
-            .targets
-            .iter()
-            .filter(|target| !FFN.contains(target));
+        let names = adapter.targets.iter().filter(|target| !FFN.contains(target));
         let names: Vec<&str> = names
             .map(|target| match target {
                 Target::Output => "output_proj",
@@ -215,10 +174,7 @@ fn write(s: &Scenario) -> Entries {
             })
             .collect();
         writer.value("model.lora_attn_modules", tuning::list(&names));
-        writer.flag(
-            "model.apply_lora_to_mlp",
-            FFN.iter().any(|one| adapter.targets.contains(one)),
-        );
+        writer.flag("model.apply_lora_to_mlp", FFN.iter().any(|one| adapter.targets.contains(one)));
         writer.count("model.lora_rank", adapter.rank);
         if adapter.method == AdapterMethod::Dora {
             writer.yes("model.use_dora");
@@ -241,27 +197,11 @@ fn write(s: &Scenario) -> Entries {
     };
     writer.text("optimizer._component_", component);
     if run.cross_entropy == Some(CrossEntropy::Chunked) {
-        writer.text(
-            "loss._component_",
-            "torchtune.modules.loss.LinearCrossEntropyLoss",
-        );
+        writer.text("loss._component_", "torchtune.modules.loss.LinearCrossEntropyLoss");
     }
-    writer.text(
-        "dtype",
-        if super::computes(&run.precision) == "fp32" {
-            "fp32"
-        } else {
-            "bf16"
-        },
-    );
-    writer.flag(
-        "enable_activation_checkpointing",
-        run.recompute == Recompute::Full,
-    );
-    writer.flag(
-        "enable_activation_offloading",
-        tuning::offloads_activations(s),
-    );
+    writer.text("dtype", if super::computes(&run.precision) == "fp32" { "fp32" } else { "bf16" });
+    writer.flag("enable_activation_checkpointing", run.recompute == Recompute::Full);
+    writer.flag("enable_activation_offloading", tuning::offloads_activations(s));
     if run.stack.parts.compile == Some(true) {
         writer.yes("compile");
     }

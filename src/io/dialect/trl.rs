@@ -12,22 +12,12 @@ use crate::core::issue::Issue;
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
 
 /// Hugging Face's Trainer and TRL.
-pub(crate) static DIALECT: Dialect = Dialect {
-    id: "trl",
-    name: "Hugging Face Trainer, TRL",
-    file: "trl.yaml",
-    stack,
-    read,
-    write,
-    print: yaml::print,
-};
+pub(crate) static DIALECT: Dialect =
+    Dialect { id: "trl", name: "Hugging Face Trainer, TRL", file: "trl.yaml", stack, read, write, print: yaml::print };
 
 /// The batch of Trainer's arguments.
-pub(super) const BATCH: Batch = Batch {
-    micro: "per_device_train_batch_size",
-    accumulation: "gradient_accumulation_steps",
-    silent: 8,
-};
+pub(super) const BATCH: Batch =
+    Batch { micro: "per_device_train_batch_size", accumulation: "gradient_accumulation_steps", silent: 8 };
 
 /// Rank where TRL's `ModelConfig` is silent.
 const RANK: u64 = 16;
@@ -35,12 +25,7 @@ const RANK: u64 = 16;
 /// Whether a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
-    [
-        "per_device_train_batch_size",
-        "model_name_or_path",
-        "use_peft",
-    ]
-    .contains(&key)
+    ["per_device_train_batch_size", "model_name_or_path", "use_peft"].contains(&key)
 }
 
 /// The settings that a text says: YAML, JSON, or a command with arguments.
@@ -54,9 +39,7 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     if !arguments.iter().any(|(name, _)| knows(&plain(name))) {
         return yaml::entries(text);
     }
-    let named = arguments
-        .into_iter()
-        .map(|(name, value)| (plain(&name), value));
+    let named = arguments.into_iter().map(|(name, value)| (plain(&name), value));
     Ok(named.collect())
 }
 
@@ -69,22 +52,12 @@ fn read(reader: &mut SettingsReader) {
     let name = hub::read(reader, "model_name_or_path");
     reader.set("tp", &Value::from(1));
     reader.set("cp", &Value::from(1));
-    match reader
-        .count("num_processes", "GPUs")
-        .or_else(|| reader.count("nproc_per_node", "GPUs"))
-    {
+    match reader.count("num_processes", "GPUs").or_else(|| reader.count("nproc_per_node", "GPUs")) {
         Some(gpus) => reader.set("gpus", &Value::from(gpus)),
         None => tuning::gpus_of_page(reader),
     }
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
-    let own = [
-        "use_peft",
-        "max_length",
-        "max_seq_length",
-        "packing",
-        "dataset_name",
-        "loss_type",
-    ];
+    let own = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
     let of_trl = own.iter().any(|name| reader.has(name));
     let silent = if of_trl { 1024 } else { 0 };
     tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
@@ -92,15 +65,10 @@ fn read(reader: &mut SettingsReader) {
     let sharing = shards(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
-    let max = reader
-        .number("max_steps", "steps")
-        .and_then(crate::core::units::whole);
+    let max = reader.number("max_steps", "steps").and_then(crate::core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
-    let (bf16, fp16) = (
-        tuning::switch(reader, "bf16", "bf16"),
-        reader.flag("fp16", "fp16"),
-    );
+    let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));
     let dtype = reader.word("dtype", "weights in");
     let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));
     let bf16 = bf16.unwrap_or(of_trl && !fp16);
@@ -153,14 +121,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         _ => name.and_then(tuning::stored_as),
     };
     let rank = rank.or(Some(RANK));
-    LowRank {
-        rank,
-        dora,
-        base,
-        targets,
-        saved,
-    }
-    .take(reader);
+    LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 
 /// Trainer's words for FSDP: what is sharded, and whether parameters go to the host.

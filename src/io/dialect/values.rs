@@ -18,11 +18,7 @@ pub struct Same {
 /// A row of a table of [`Same`].
 #[must_use]
 pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
-    Same {
-        name,
-        field,
-        default,
-    }
+    Same { name, field, default }
 }
 
 /// What passes compute in: policies of as many bytes may differ by it.

@@ -28,10 +28,7 @@ impl Script {
     /// Reads a script.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut reader = Reader {
-            left: MAX_EXPANDED,
-            ..Reader::default()
-        };
+        let mut reader = Reader { left: MAX_EXPANDED, ..Reader::default() };
         reader.take(text, 0);
         reader.script
     }
@@ -121,8 +118,7 @@ impl Reader {
                     word.get_or_insert_default().push_str(&value);
                 }
                 ('#', None) if word.is_none() => {
-                    let line: String =
-                        std::iter::from_fn(|| chars.next_if(|c| *c != '\n')).collect();
+                    let line: String = std::iter::from_fn(|| chars.next_if(|c| *c != '\n')).collect();
                     self.batch_options(&line);
                 }
                 (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
@@ -195,9 +191,7 @@ impl Reader {
         if name.ends_with("[@]") || name.ends_with("[*]") {
             return String::new();
         }
-        let (name, default) = name
-            .split_once(":-")
-            .map_or((name, None), |(name, default)| (name, Some(default)));
+        let (name, default) = name.split_once(":-").map_or((name, None), |(name, default)| (name, Some(default)));
         match (self.put_in(name), default) {
             (Some(value), _) => value,
             (None, Some(default)) => self.said_default(default),
@@ -225,8 +219,7 @@ impl Reader {
         self.left = self.left.checked_sub(value.len())?;
         let other = |(known, set): &(String, String)| known == name && *set != value;
         let script = &mut self.script;
-        if script.variables.iter().any(other) && !script.ambiguous.iter().any(|known| known == name)
-        {
+        if script.variables.iter().any(other) && !script.ambiguous.iter().any(|known| known == name) {
             script.ambiguous.push(name.to_owned());
         }
         Some(value)
@@ -246,9 +239,7 @@ impl Reader {
         let named = word.split_once('=').filter(|(name, _)| {
             // `ARGS+=( --more )` adds to an array.
             let mut letters = name.strip_suffix('+').unwrap_or(name).chars();
-            letters
-                .next()
-                .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+            letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
                 && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
         });
         match named {
@@ -289,21 +280,14 @@ pub fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String
             let words: Vec<_> = items.iter().filter_map(plain).collect();
             format!("{dashes}{name} {}", words.join(" "))
         }
-        other => format!(
-            "{dashes}{name} {}",
-            quoted(&plain(other).unwrap_or_default())
-        ),
+        other => format!("{dashes}{name} {}", quoted(&plain(other).unwrap_or_default())),
     };
     let (launcher, settings) = entries.split_at(entries.len().min(2));
     let launcher: Vec<String> = launcher.iter().map(word).collect();
     let mut lines = vec!["#!/bin/bash\n".to_owned()];
     lines.extend(comments.iter().map(|comment| format!("# {comment}\n")));
     lines.push(format!("torchrun {} {program}", launcher.join(" ")));
-    lines.extend(
-        settings
-            .iter()
-            .map(|entry| format!(" \\\n    {}", word(entry))),
-    );
+    lines.extend(settings.iter().map(|entry| format!(" \\\n    {}", word(entry))));
     lines.push("\n".to_owned());
     lines.concat()
 }
@@ -372,15 +356,9 @@ mod tests {
             ("#SBATCH -N 6 --gres=gpu:h100:8 # --nodes=9", 6, 8),
             ("#SBATCH --nodes=2-4\n#SBATCH --gpus-per-node h200:8", 2, 8),
         ] {
-            let script = Script::read(&format!(
-                "#!/bin/bash\n{options}\nx --nnodes $SLURM_NNODES\n"
-            ));
+            let script = Script::read(&format!("#!/bin/bash\n{options}\nx --nnodes $SLURM_NNODES\n"));
             assert_eq!(script.number(&["SLURM_NNODES"]), Some(nodes), "{options}");
-            assert_eq!(
-                script.number(&["SLURM_GPUS_PER_NODE"]),
-                Some(each),
-                "{options}"
-            );
+            assert_eq!(script.number(&["SLURM_GPUS_PER_NODE"]), Some(each), "{options}");
             assert_eq!(script.arguments()[0].1, Value::from(nodes), "{options}");
         }
     }
@@ -406,10 +384,7 @@ mod tests {
         let arguments = script.arguments();
         let expected = [
             ("--cp-comm-type", Value::Text("a2a".to_owned())),
-            (
-                "--recompute-granularity",
-                Value::Text("selective".to_owned()),
-            ),
+            ("--recompute-granularity", Value::Text("selective".to_owned())),
             ("--fp8-format", Value::Text("hybrid".to_owned())),
             ("--split", Value::Text("99,1,0".to_owned())),
         ];
@@ -429,14 +404,9 @@ mod tests {
     fn a_script_that_holds_itself_is_read_to_an_end() {
         let script = Script::read(r#"X='y $X --' "$X" --seq-length 4096"#);
         let entries = script.arguments();
-        assert_eq!(
-            entries.last().unwrap(),
-            &("--seq-length".to_owned(), Value::Number(4096.0))
-        );
+        assert_eq!(entries.last().unwrap(), &("--seq-length".to_owned(), Value::Number(4096.0)));
 
-        let doubled: Vec<_> = (1..60)
-            .map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1))
-            .collect();
+        let doubled: Vec<_> = (1..60).map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1)).collect();
         let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
         let held: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
         assert!(held < 2 * MAX_EXPANDED, "{held}");
@@ -446,11 +416,7 @@ mod tests {
     fn what_is_quoted_is_one_word_again() {
         for text in ["a", "a b", "it's", "([0]*3+[1]*58)", "", "Et*3|t*4,L"] {
             let script = Script::read(&format!("x {} y", quoted(text)));
-            let expected = if text.is_empty() {
-                vec!["x", "y"]
-            } else {
-                vec!["x", text, "y"]
-            };
+            let expected = if text.is_empty() { vec!["x", "y"] } else { vec!["x", text, "y"] };
             assert_eq!(script.words, expected);
         }
     }

@@ -25,13 +25,10 @@ const MAX_REPEATED: usize = 400_000;
 pub fn read(text: &str) -> Result<Value, Issue> {
     // What is missing at the end is missing in the last line, not behind it.
     let lines = text.lines().count();
-    let wrong = |line: usize, what: Message| {
-        Issue::error("", t!("line {line}: {what}", line = line.min(lines), what))
-    };
+    let wrong = |line: usize, what: Message| Issue::error("", t!("line {line}: {what}", line = line.min(lines), what));
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) =
-            event.map_err(|error| wrong(error.marker().line(), error.info().to_owned().into()))?;
+        let (event, span) = event.map_err(|error| wrong(error.marker().line(), error.info().to_owned().into()))?;
         if matches!(event, Event::DocumentStart(_)) && reader.document != Value::Null {
             break;
         }
@@ -79,11 +76,7 @@ fn flow(value: &Value) -> String {
             && text.chars().all(tame)
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && !text.ends_with(' ');
-        if is_word {
-            text.to_owned()
-        } else {
-            format!("'{}'", text.replace('\'', "''"))
-        }
+        if is_word { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
     };
     match value {
         Value::Text(text) => quoted(text),
@@ -129,11 +122,7 @@ impl Reader {
             Event::MappingStart(anchor, _) => self.begin(anchor, true)?,
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    let value = if open.is_map {
-                        map(open.items)
-                    } else {
-                        Value::List(open.items)
-                    };
+                    let value = if open.is_map { map(open.items) } else { Value::List(open.items) };
                     self.put(open.anchor, value);
                 }
             }
@@ -155,11 +144,7 @@ impl Reader {
         if self.open.len() == MAX_DEPTH {
             return Err("nested too deep");
         }
-        self.open.push(Open {
-            anchor,
-            is_map,
-            items: Vec::new(),
-        });
+        self.open.push(Open { anchor, is_map, items: Vec::new() });
         Ok(())
     }
 
@@ -180,15 +165,11 @@ fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
-        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => {
-            Value::Bool(false)
-        }
-        text if text.starts_with(|c: char| c.is_ascii_digit()) => {
-            match scalar(&text.replace('_', "")) {
-                Value::Text(_) => Value::Text(text.to_owned()),
-                number => number,
-            }
-        }
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
+        text if text.starts_with(|c: char| c.is_ascii_digit()) => match scalar(&text.replace('_', "")) {
+            Value::Text(_) => Value::Text(text.to_owned()),
+            number => number,
+        },
         text => scalar(text),
     }
 }
@@ -209,10 +190,7 @@ fn map(items: Vec<Value>) -> Value {
     let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
     for map in merged {
         if let Value::Map(more) = map {
-            entries.extend(
-                more.into_iter()
-                    .filter(|(key, _)| known.insert(key.clone())),
-            );
+            entries.extend(more.into_iter().filter(|(key, _)| known.insert(key.clone())));
         }
     }
     Value::Map(entries)
@@ -223,10 +201,7 @@ fn size(value: &Value) -> usize {
     1 + match value {
         Value::Text(text) => text.len(),
         Value::List(items) => items.iter().map(size).sum(),
-        Value::Map(entries) => entries
-            .iter()
-            .map(|(key, value)| key.len() + size(value))
-            .sum(),
+        Value::Map(entries) => entries.iter().map(|(key, value)| key.len() + size(value)).sum(),
         _ => 0,
     }
 }
@@ -235,13 +210,7 @@ fn size(value: &Value) -> usize {
 fn depth(value: &Value) -> usize {
     match value {
         Value::List(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Map(entries) => {
-            1 + entries
-                .iter()
-                .map(|(_, value)| depth(value))
-                .max()
-                .unwrap_or(0)
-        }
+        Value::Map(entries) => 1 + entries.iter().map(|(_, value)| depth(value)).max().unwrap_or(0),
         _ => 0,
     }
 }
@@ -260,10 +229,7 @@ mod tests {
     #[test]
     fn examples_of_the_specification_are_read() {
         // 2.2 and 2.3: scalars to scalars, a list at the indentation of its key.
-        means(
-            "hr:  65    # Home runs\navg: 0.278\n",
-            r#"{"hr": 65, "avg": 0.278}"#,
-        );
+        means("hr:  65    # Home runs\navg: 0.278\n", r#"{"hr": 65, "avg": 0.278}"#);
         means(
             "american:\n- Boston Red Sox\n- Detroit Tigers\n",
             r#"{"american": ["Boston Red Sox", "Detroit Tigers"]}"#,
@@ -279,14 +245,8 @@ mod tests {
             r#"{"Mark": {"hr": 65, "avg": 0.278}, "Sammy": {"hr": 63, "ok": ["a", "b, c"]}}"#,
         );
         // 2.10: an anchor and its alias; 2.11: keys that are lists name nothing.
-        means(
-            "hr:\n- &SS Sammy Sosa\nrbi:\n- *SS # again",
-            r#"{"hr": ["Sammy Sosa"], "rbi": ["Sammy Sosa"]}"#,
-        );
-        means(
-            "? [ New York, Atlanta ]\n: [ 2001-07-02 ]\nb: 1",
-            r#"{"b": 1}"#,
-        );
+        means("hr:\n- &SS Sammy Sosa\nrbi:\n- *SS # again", r#"{"hr": ["Sammy Sosa"], "rbi": ["Sammy Sosa"]}"#);
+        means("? [ New York, Atlanta ]\n: [ 2001-07-02 ]\nb: 1", r#"{"b": 1}"#);
         // 2.14 and 2.13: folded and literal blocks; what follows them is read.
         means(
             "a: >\n  Mark McGwire's\n  year: [was\n\nb: |-\n  \\//||\\/||\n   // key: 1\nc: 1",
@@ -319,11 +279,7 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_read_is_named() {
-        let deep = |count| {
-            (0..count).fold(String::new(), |text, at| {
-                format!("{text}{}a:\n", " ".repeat(at))
-            })
-        };
+        let deep = |count| (0..count).fold(String::new(), |text, at| format!("{text}{}a:\n", " ".repeat(at)));
         for (text, line) in [
             ("a: 1\nb", "line 2"),
             ("a:\n\tb: 1", "line 2"),
@@ -344,16 +300,8 @@ mod tests {
     /// Each line is ten of the line before: ten lines would be 10¹⁰ values.
     #[test]
     fn aliases_of_aliases_are_refused() {
-        let line = |at: usize| {
-            format!(
-                "a{at}: &a{at} [{}]\n",
-                vec![format!("*a{}", at - 1); 10].join(", ")
-            )
-        };
+        let line = |at: usize| format!("a{at}: &a{at} [{}]\n", vec![format!("*a{}", at - 1); 10].join(", "));
         let file = format!("a0: &a0 [lol]\n{}", (1..10).map(line).collect::<String>());
-        assert_eq!(
-            read(&file).unwrap_err().message.to_string(),
-            "line 6: aliases repeat too much"
-        );
+        assert_eq!(read(&file).unwrap_err().message.to_string(), "line 6: aliases repeat too much");
     }
 }

@@ -19,20 +19,11 @@ const APART: f64 = 0.0012;
 
 /// The picture called `name` as an SVG file `width` pixels wide; none where there is no such picture.
 #[must_use]
-pub fn picture(
-    name: &str,
-    evaluation: &Evaluation,
-    theme: Theme,
-    width: f64,
-    unit: MemoryUnit,
-) -> Option<String> {
+pub fn picture(name: &str, evaluation: &Evaluation, theme: Theme, width: f64, unit: MemoryUnit) -> Option<String> {
     let run = &evaluation.scenario.run;
     let (drawing, what) = match name {
         "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
-        "overlap" => (
-            overlap(evaluation),
-            "communication against the compute beside it",
-        ),
+        "overlap" => (overlap(evaluation), "communication against the compute beside it"),
         "step" => (step(evaluation), "where a step's time goes"),
         _ => return None,
     };
@@ -45,12 +36,7 @@ fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, String)]) {
     let each = 1.0 / entries.len().max(1) as f64;
     for (at, (ink, name)) in entries.iter().enumerate() {
         let x = at as f64 * each;
-        let swatch = Box {
-            x,
-            width: 0.012,
-            y,
-            height: 10.0,
-        };
+        let swatch = Box { x, width: 0.012, y, height: 10.0 };
         drawing.fill(swatch, *ink, 1.0, "");
         drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, name);
     }
@@ -71,12 +57,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
         for part in &bar.segments {
             // What the page sets apart with a line, and what it does not.
             let gap = if part.is_sliver() { 0.0 } else { APART };
-            let at = Box {
-                x: part.start * PLOT,
-                width: (part.length * PLOT - gap).max(APART),
-                y,
-                height: BAR,
-            };
+            let at = Box { x: part.start * PLOT, width: (part.length * PLOT - gap).max(APART), y, height: BAR };
             let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));
             drawing.fill(at, place(part.component), 1.0, &said);
         }
@@ -89,10 +70,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
     let said = format!("{} usable", unit.show(memory.capacity_bytes));
     drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, &said);
-    let entries: Vec<_> = visible
-        .used()
-        .map(|component| (place(component), component.name().to_owned()))
-        .collect();
+    let entries: Vec<_> = visible.used().map(|component| (place(component), component.name().to_owned())).collect();
     legend(&mut drawing, foot + 26.0, &entries);
     drawing
 }
@@ -105,12 +83,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
         drawing.name(y + BAR / 2.0, row.name.to_uppercase());
-        let part = |from: f64, to: f64| Box {
-            x: from / most,
-            width: (to - from) / most,
-            y,
-            height: BAR,
-        };
+        let part = |from: f64, to: f64| Box { x: from / most, width: (to - from) / most, y, height: BAR };
         drawing.fill(part(0.0, row.ratio.min(1.0)), Ink::Exposed, 0.45, "");
         if row.ratio > 1.0 {
             drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
@@ -145,20 +118,13 @@ fn step(evaluation: &Evaluation) -> Drawing {
         "c-host" => Some(Ink::Muted),
         _ => Some(Ink::Forward),
     };
-    let visible: Vec<_> = parts(step)
-        .filter(|(_, time)| time.0 > 0.0)
-        .map(|(row, time)| (row.0, ink(row.1), time))
-        .collect();
+    let visible: Vec<_> =
+        parts(step).filter(|(_, time)| time.0 > 0.0).map(|(row, time)| (row.0, ink(row.1), time)).collect();
     let mut drawing = Drawing::new(PITCH * visible.len() as f64);
     let mut x = 0.0;
     for (row, (name, ink, time)) in visible.iter().enumerate() {
         let width = *time / step.time_s;
-        let at = Box {
-            x,
-            width,
-            y: PITCH * row as f64,
-            height: BAR,
-        };
+        let at = Box { x, width, y: PITCH * row as f64, height: BAR };
         if let Some(ink) = ink {
             drawing.fill(at, *ink, 1.0, "");
         } else {
@@ -188,23 +154,13 @@ mod tests {
     #[test]
     fn every_bar_picture_is_a_file_of_its_own() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        for (name, said) in [
-            ("memory", "rank 3"),
-            ("overlap", "on the wire"),
-            ("step", "Kernels below peak"),
-        ] {
+        for (name, said) in [("memory", "rank 3"), ("overlap", "on the wire"), ("step", "Kernels below peak")] {
             for theme in [Theme::Light, Theme::Dark] {
                 let svg = picture(name, &evaluation, theme, 800.0, MemoryUnit::Gib).unwrap();
-                assert!(
-                    svg.starts_with("<svg xmlns=") && svg.contains(said),
-                    "{name}"
-                );
+                assert!(svg.starts_with("<svg xmlns=") && svg.contains(said), "{name}");
                 assert!(!svg.contains("NaN") && !svg.contains("var("), "{name}");
             }
         }
-        assert_eq!(
-            picture("none", &evaluation, Theme::Light, 800.0, MemoryUnit::Gib),
-            None
-        );
+        assert_eq!(picture("none", &evaluation, Theme::Light, 800.0, MemoryUnit::Gib), None);
     }
 }

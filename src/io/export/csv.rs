@@ -25,7 +25,10 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
         ));
     }
     lines.push(String::new());
-    lines.push("communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s,not_hidden_s,slows_compute_s,shares_wire_with".to_owned());
+    lines.push(
+        "communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s,not_hidden_s,slows_compute_s,shares_wire_with"
+            .to_owned(),
+    );
     for row in &report.overlap {
         lines.push(format!(
             "{},{},{},{},{},{},{},{},{}",
@@ -44,15 +47,9 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     lines.push("utilisation,flops_per_token,tflops_per_gpu,mfu,peak,peak_tflops".to_owned());
     let (step, tokens) = (&report.step, report.layout.tokens_per_step);
     let own = (step.model_flops / tokens, step.tflops_per_gpu, step.mfu);
-    let rows = step
-        .mfu_by
-        .iter()
-        .map(|row| (row.name, (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
+    let rows = step.mfu_by.iter().map(|row| (row.name, (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
     for (name, (flops, rate, share)) in std::iter::once(("shardscope", own)).chain(rows) {
-        lines.push(format!(
-            "{name},{flops},{rate},{share},{},{}",
-            step.peak.precision, step.peak.tflops
-        ));
+        lines.push(format!("{name},{flops},{rate},{share},{},{}", step.peak.precision, step.peak.tflops));
     }
     lines.push(String::new());
     lines.push("rank,ops,busy_s,idle_s,first_start_s,last_end_s,peak_in_flight".to_owned());
@@ -61,17 +58,8 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     for (rank, row) in evaluation.order.ranks.iter().enumerate() {
         let ops = row.iter().flat_map(Item::ops).count();
         let (first, last, busy) = (spans.starts[rank], spans.ends[rank], spans.busy[rank]);
-        let held = report
-            .pipeline
-            .peak_in_flight
-            .get(rank)
-            .copied()
-            .unwrap_or(0);
-        lines.push(format!(
-            "{rank},{},{busy},{},{first},{last},{held}",
-            ops,
-            makespan - busy
-        ));
+        let held = report.pipeline.peak_in_flight.get(rank).copied().unwrap_or(0);
+        lines.push(format!("{rank},{},{busy},{},{first},{last},{held}", ops, makespan - busy));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -83,10 +71,7 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::run::presets::{PUBLISHED, PublishedRun};
 
-    const STAMP: Stamp = Stamp {
-        date: "2026-11-21",
-        address: "",
-    };
+    const STAMP: Stamp = Stamp { date: "2026-11-21", address: "" };
 
     /// The tables: the head and the rows of each, cell by cell.
     fn tables(text: &str) -> Vec<Vec<Vec<String>>> {
@@ -94,10 +79,7 @@ mod tests {
         assert_eq!(notes.len(), 2);
         let cells = |line: &&str| line.split(',').map(str::to_owned).collect();
         let tables = rest.split(|line| line.is_empty());
-        tables
-            .filter(|table| !table.is_empty())
-            .map(|table| table.iter().map(cells).collect())
-            .collect()
+        tables.filter(|table| !table.is_empty()).map(|table| table.iter().map(cells).collect()).collect()
     }
 
     fn number(cell: &str) -> f64 {
@@ -133,10 +115,7 @@ mod tests {
                     ("total_bytes", stage.total),
                     ("capacity_bytes", report.memory.capacity_bytes),
                 ] {
-                    assert!(
-                        (of(part) - bytes.0).abs() < 1e-6 * bytes.0.max(1.0),
-                        "{part}"
-                    );
+                    assert!((of(part) - bytes.0).abs() < 1e-6 * bytes.0.max(1.0), "{part}");
                 }
                 let sum: f64 = row[1..7].iter().map(|cell| number(cell)).sum();
                 assert!((sum - of("total_bytes")).abs() < 1e-6 * sum, "{row:?}");
@@ -145,10 +124,7 @@ mod tests {
             for (row, wire) in overlap[1..].iter().zip(&report.overlap) {
                 let figures = [wire.bytes_per_gpu.0, wire.comm_s.0, wire.compute_s.0];
                 for (cell, figure) in row[1..].iter().zip(figures) {
-                    assert!(
-                        (number(cell) - figure).abs() <= 1e-9 * figure.abs(),
-                        "{row:?}"
-                    );
+                    assert!((number(cell) - figure).abs() <= 1e-9 * figure.abs(), "{row:?}");
                 }
                 assert_eq!(row[0], wire.name);
             }
@@ -156,10 +132,7 @@ mod tests {
                 let [flops, rate, share] = [1, 2, 3].map(|at| number(&row[at]));
                 let per_gpu = report.step.tokens_per_s_per_gpu;
                 assert!((flops * per_gpu / 1e12 / rate - 1.0).abs() < 1e-9);
-                assert!(
-                    (share * number(&row[5]) / rate - 1.0).abs() < 1e-9,
-                    "{row:?}"
-                );
+                assert!((share * number(&row[5]) / rate - 1.0).abs() < 1e-9, "{row:?}");
             }
             // Busy and idle make up the pipeline; no rank runs past its end.
             let makespan = evaluation.timeline().makespan();
@@ -169,14 +142,8 @@ mod tests {
                 let [_, ops, busy, idle, first, last, held] = cells[..] else {
                     panic!("{row:?}");
                 };
-                assert!(
-                    (busy + idle - makespan).abs() < 1e-9 * makespan && idle > -1e-9 * makespan
-                );
-                assert!(
-                    first >= 0.0
-                        && last <= makespan * (1.0 + 1e-9)
-                        && busy <= last - first + 1e-9 * makespan
-                );
+                assert!((busy + idle - makespan).abs() < 1e-9 * makespan && idle > -1e-9 * makespan);
+                assert!(first >= 0.0 && last <= makespan * (1.0 + 1e-9) && busy <= last - first + 1e-9 * makespan);
                 assert!(ops >= 2.0 && held >= 1.0, "{row:?}");
             }
         }

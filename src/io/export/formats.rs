@@ -7,8 +7,8 @@ use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::{Run, Value};
 use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
-    Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry,
-    megatron, nanotron, not_said, peft, torchtitan, torchtune, trl,
+    Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
+    not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
 use serde::Serialize;
@@ -26,18 +26,8 @@ pub struct Format {
     pub end: &'static str,
 }
 
-const fn format(
-    id: &'static str,
-    label: &'static str,
-    what: &'static str,
-    end: &'static str,
-) -> Format {
-    Format {
-        id,
-        label,
-        what,
-        end,
-    }
+const fn format(id: &'static str, label: &'static str, what: &'static str, end: &'static str) -> Format {
+    Format { id, label, what, end }
 }
 
 /// The settings of a program, under its own name.
@@ -47,29 +37,11 @@ const fn settings(dialect: &Dialect, what: &'static str) -> Format {
 
 /// All of them, in the order of the page.
 pub static FORMATS: &[Format] = &[
-    format(
-        "markdown",
-        "Markdown",
-        "a report for a wiki or a review",
-        "md",
-    ),
-    format(
-        "json",
-        "JSON",
-        "the run and its report, for a program",
-        "json",
-    ),
-    format(
-        "csv",
-        "CSV",
-        "memory by rank, overlap and schedule, for a spreadsheet",
-        "csv",
-    ),
+    format("markdown", "Markdown", "a report for a wiki or a review", "md"),
+    format("json", "JSON", "the run and its report, for a program", "json"),
+    format("csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
     settings(&megatron::DIALECT, "a launch script"),
-    settings(
-        &torchtitan::DIALECT,
-        "a launch script of command-line overrides",
-    ),
+    settings(&torchtitan::DIALECT, "a launch script of command-line overrides"),
     settings(&deepspeed::DIALECT, "its JSON"),
     settings(&nanotron::DIALECT, "its YAML"),
     settings(&axolotl::DIALECT, "its YAML"),
@@ -143,14 +115,7 @@ const TRIALS: [(&str, &[(&str, &str)]); 3] = [
             ("--log-interval", "1"),
         ],
     ),
-    (
-        "torchtitan",
-        &[
-            ("training.dataset", "c4_test"),
-            ("training.steps", "20"),
-            ("metrics.log_freq", "1"),
-        ],
-    ),
+    ("torchtitan", &[("training.dataset", "c4_test"), ("training.steps", "20"), ("metrics.log_freq", "1")]),
     ("deepspeed", &[("steps_per_print", "1")]),
 ];
 
@@ -159,10 +124,7 @@ const TRIALS: [(&str, &[(&str, &str)]); 3] = [
 /// # Errors
 /// Why the Run makes no sense.
 pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
-    let run = Run {
-        tokens_total: None,
-        ..run.clone()
-    };
+    let run = Run { tokens_total: None, ..run.clone() };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
     let own = TRIALS.iter().find(|(id, _)| *id == dialect.id);
     let value = |text: &str| match text {
@@ -177,37 +139,21 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let evaluation = evaluate(&run)?;
     let text = launch(dialect, &evaluation, stamp, settings);
     let layout = &evaluation.scenario.layout;
-    Ok(if layout.gpus > layout.per_node {
-        text.replacen("\ntorchrun ", MEETING, 1)
-    } else {
-        text
-    })
+    Ok(if layout.gpus > layout.per_node { text.replacen("\ntorchrun ", MEETING, 1) } else { text })
 }
 
 /// How the nodes of a launch find each other: torchrun takes its arguments from variables as well.
 const MEETING: &str = "\n# the same on every node; HEAD_NODE is the name of the first\nexport PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"\ntorchrun ";
 
 /// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
-fn launch(
-    dialect: &Dialect,
-    evaluation: &Evaluation,
-    stamp: &Stamp,
-    trial: Option<Entries>,
-) -> String {
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<Entries>) -> String {
     let run = &evaluation.scenario.run;
     let what = match trial {
         Some(_) => "20 steps on mock data, every step logged; bring the log to My runs",
-        None => {
-            "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours"
-        }
+        None => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = vec![
-        format!(
-            "{} on {} x {}",
-            run.model.title(),
-            run.gpus,
-            run.gpu.title()
-        ),
+        format!("{} on {} x {}", run.model.title(), run.gpus, run.gpu.title()),
         format!("{}: {what}", stamp.made()),
         stamp.link(run),
     ];
@@ -228,24 +174,14 @@ mod tests {
     use super::*;
     use crate::io::dialect::DIALECTS;
 
-    const STAMP: Stamp = Stamp {
-        date: "2026-11-21",
-        address: "https://example.org/x/",
-    };
+    const STAMP: Stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
 
     #[test]
     fn every_form_names_version_date_and_link() {
-        let run = Run {
-            gpus: 128,
-            ..Run::default()
-        };
+        let run = Run { gpus: 128, ..Run::default() };
         for format in FORMATS {
             let text = export(&run, format.id, &STAMP).unwrap();
-            let words = [
-                "2026-11-21",
-                env!("CARGO_PKG_VERSION"),
-                "https://example.org/x/#v=1&gpus=128",
-            ];
+            let words = ["2026-11-21", env!("CARGO_PKG_VERSION"), "https://example.org/x/#v=1&gpus=128"];
             for word in words {
                 assert!(text.contains(word), "{}: {word}\n{text}", format.id);
             }
@@ -257,10 +193,7 @@ mod tests {
 
     #[test]
     fn what_a_program_cannot_say_stands_in_a_comment() {
-        let run = Run {
-            schedule: crate::core::run::Schedule::ZbH1,
-            ..Run::default()
-        };
+        let run = Run { schedule: crate::core::run::Schedule::ZbH1, ..Run::default() };
         for dialect in DIALECTS {
             let text = export(&run, dialect.id, &STAMP).unwrap();
             assert!(text.contains("schedule = zb-h1"), "{text}");
@@ -269,14 +202,8 @@ mod tests {
 
     #[test]
     fn an_unknown_form_and_a_run_that_cannot_work_are_refused() {
-        assert_eq!(
-            export(&Run::default(), "pdf", &STAMP).unwrap_err()[0].field,
-            "format"
-        );
-        let run = Run {
-            tp: 7,
-            ..Run::default()
-        };
+        assert_eq!(export(&Run::default(), "pdf", &STAMP).unwrap_err()[0].field, "format");
+        let run = Run { tp: 7, ..Run::default() };
         assert_eq!(export(&run, "csv", &STAMP).unwrap_err()[0].field, "tp");
     }
 
@@ -284,15 +211,8 @@ mod tests {
     #[test]
     fn a_trial_launches_the_run_that_it_names_on_mock_data() {
         use crate::core::calibrate::candidates;
-        for (stack, gpus) in [
-            ("megatron-2025", 8),
-            ("megatron-2025", 32),
-            ("torchtitan", 16),
-        ] {
-            let mut question = Run {
-                tokens_total: Some(15e12),
-                ..Run::default()
-            };
+        for (stack, gpus) in [("megatron-2025", 8), ("megatron-2025", 32), ("torchtitan", 16)] {
+            let mut question = Run { tokens_total: Some(15e12), ..Run::default() };
             question.stack.base = Some(stack);
             let all = candidates(&question, &[], gpus);
             assert!(all.len() > 4, "{stack} {}", all.len());
@@ -314,12 +234,7 @@ mod tests {
                 let back = crate::io::import::read(&bare, &Run::default()).unwrap().run;
                 let key = |run: &Run| {
                     let sizes = [run.gpus, run.tp, run.pp, run.cp, run.seq_len];
-                    (
-                        sizes,
-                        run.micro_batch,
-                        run.global_batch,
-                        run.recompute.clone(),
-                    )
+                    (sizes, run.micro_batch, run.global_batch, run.recompute.clone())
                 };
                 assert_eq!(key(&back), key(&run), "{text}");
             }

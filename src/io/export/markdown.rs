@@ -5,27 +5,15 @@ use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, balance};
 use crate::core::run::registry::field;
 use crate::core::units::{
-    MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
-    significant,
+    MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
 };
 use crate::view::panels::step::by_profile;
 use crate::view::panels::waterfall::parts;
 use crate::view::panels::{uneven, words};
 
 /// Settings that are said even where they are the default.
-const ALWAYS: [&str; 11] = [
-    "gpus",
-    "tp",
-    "pp",
-    "cp",
-    "zero",
-    "schedule",
-    "seq_len",
-    "micro_batch",
-    "global_batch",
-    "precision",
-    "recompute",
-];
+const ALWAYS: [&str; 11] =
+    ["gpus", "tp", "pp", "cp", "zero", "schedule", "seq_len", "micro_batch", "global_batch", "precision", "recompute"];
 
 /// The run, memory by stage, the step, communication and notes.
 #[must_use]
@@ -78,11 +66,7 @@ fn settings(evaluation: &Evaluation) -> String {
         cells(&["Model", &run.model.title().to_string(), &parameters]),
         cells(&["GPU", &run.gpu.title().to_string(), &usable]),
         cells(&["Data parallel", &dp.to_string(), "dp"]),
-        cells(&[
-            "Micro-batches",
-            &microbatches.to_string(),
-            "a step and rank",
-        ]),
+        cells(&["Micro-batches", &microbatches.to_string(), "a step and rank"]),
     ];
     let mut said: Vec<(String, String)> = Vec::new();
     for key in ALWAYS {
@@ -110,17 +94,8 @@ fn memory(evaluation: &Evaluation) -> String {
         row.push(number(stage.in_flight, 3));
         row
     });
-    let head = [
-        "rank",
-        "weights",
-        "gradients",
-        "optimizer",
-        "activations",
-        "buffers",
-        "overhead",
-        "total",
-        "in flight",
-    ];
+    let head =
+        ["rank", "weights", "gradients", "optimizer", "activations", "buffers", "overhead", "total", "in flight"];
     let capacity = unit.number(memory.capacity_bytes);
     let title = format!("Memory by pipeline rank, GiB of {capacity}");
     section(&title, &head, rows.collect())
@@ -137,8 +112,7 @@ fn step(evaluation: &Evaluation) -> String {
             cells(&[name, &show_seconds(time), &share])
         })
         .collect();
-    let mut say =
-        |name: &str, value: String, note: String| rows.push(vec![name.to_owned(), value, note]);
+    let mut say = |name: &str, value: String, note: String| rows.push(vec![name.to_owned(), value, note]);
     let bubble = show_percent(pipeline.bubble_fraction);
     let once = match pipeline.fill_s.zip(pipeline.drain_s) {
         Some((fill, drain)) => format!(
@@ -150,8 +124,7 @@ fn step(evaluation: &Evaluation) -> String {
     };
     say("bubble", bubble, format!("idle over total{once}"));
     let span = show_percent(pipeline.bubble_span);
-    let note =
-        "idle between a rank's first and last op over its work, as the zero-bubble papers count";
+    let note = "idle between a rank's first and last op over its work, as the zero-bubble papers count";
     say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
     say("model TFLOP/s per GPU", rate, String::new());
@@ -166,11 +139,7 @@ fn step(evaluation: &Evaluation) -> String {
         let known = CONVENTIONS.iter().find(|one| one.id == row.name);
         let name = known.map_or(row.name, |one| one.name);
         let flops = format!("{} FLOPs per token", scientific(row.flops_per_token));
-        say(
-            &format!("MFU as {name} counts"),
-            show_percent(row.mfu),
-            flops,
-        );
+        say(&format!("MFU as {name} counts"), show_percent(row.mfu), flops);
     }
     let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     say("tokens/s/GPU", tokens, String::new());
@@ -244,10 +213,7 @@ fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
         .iter()
         .map(|cells| {
             // Some wikis show the narrow no-break spaces between thousands as boxes.
-            let line = cells
-                .join("\u{1f}")
-                .replace('|', "\\|")
-                .replace('\u{202f}', " ");
+            let line = cells.join("\u{1f}").replace('|', "\\|").replace('\u{202f}', " ");
             format!("| {} |\n", line.replace('\u{1f}', " | "))
         })
         .collect();
@@ -271,15 +237,9 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         let text = markdown(&evaluation, &Stamp::default());
         let high = show_seconds(evaluation.report.step.high_s);
-        assert!(
-            text.contains("By the profile “ours”") && text.contains(&high),
-            "{text}"
-        );
+        assert!(text.contains("By the profile “ours”") && text.contains(&high), "{text}");
         let json = crate::io::export::export(&run, "json", &Stamp::default()).unwrap();
-        assert!(
-            json.contains("\"log_sd\"") && json.contains("\"ours\""),
-            "{json}"
-        );
+        assert!(json.contains("\"log_sd\"") && json.contains("\"ours\""), "{json}");
     }
 
     #[test]
@@ -294,12 +254,7 @@ mod tests {
             }
             width = cells;
         }
-        for words in [
-            "## Memory by pipeline rank, GiB of 79.2",
-            "## Step",
-            "tokens/s/GPU",
-            "| DP |",
-        ] {
+        for words in ["## Memory by pipeline rank, GiB of 79.2", "## Step", "tokens/s/GPU", "| DP |"] {
             assert!(text.contains(words), "{words}: {text}");
         }
     }

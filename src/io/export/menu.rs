@@ -11,19 +11,14 @@ use crate::view::panels::issues::line;
 /// The dialog with `id` chosen, the first form where it is none; `file` is its text once it is written.
 #[must_use]
 pub(crate) fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
-    let chosen = FORMATS
-        .iter()
-        .find(|format| format.id == id)
-        .unwrap_or(&FORMATS[0]);
+    let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
     let choices: Node = FORMATS
         .iter()
         .map(|format| {
             let pressed = (format == chosen).to_string();
             let attributes = [("aria-pressed", &*pressed)];
             let open = Action::Open(Dialog::Export(format.id));
-            el("button", &attributes, &[text(format.label)])
-                .title(format.what)
-                .on(open)
+            el("button", &attributes, &[text(format.label)]).title(format.what).on(open)
         })
         .collect();
     let body = match (evaluate(run), file) {
@@ -31,15 +26,9 @@ pub(crate) fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
         (Ok(_), None) => leaf("p", "muted", "The export is written…"),
         (Ok(_), Some(file)) => {
             let name = format!("shardscope.{}", chosen.end);
-            let save = |label: &'static str, save: Save| {
-                leaf("button", "main", label).on(Action::Save(save))
-            };
+            let save = |label: &'static str, save: Save| leaf("button", "main", label).on(Action::Save(save));
             [
-                el(
-                    "pre",
-                    &[("tabindex", "0"), ("class", "file")],
-                    &[text(verbatim(file))],
-                ),
+                el("pre", &[("tabindex", "0"), ("class", "file")], &[text(verbatim(file))]),
                 save("Copy", Save::Copy),
                 save("Save", Save::Text(name)),
                 leaf("span", "muted", chosen.what),
@@ -66,18 +55,11 @@ mod tests {
         for format in FORMATS {
             let shown = menu(&Run::default(), format.id, Some("text"));
             let actions = shown.actions();
-            assert!(
-                actions.contains(&&Action::Save(Save::Copy)),
-                "{}",
-                format.id
-            );
+            assert!(actions.contains(&&Action::Save(Save::Copy)), "{}", format.id);
             assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
             assert!(shown.to_html().contains(format.what), "{}", format.id);
         }
-        let run = Run {
-            tp: 7,
-            ..Run::default()
-        };
+        let run = Run { tp: 7, ..Run::default() };
         let html = menu(&run, "json", None).to_html();
         assert!(html.contains("issue error"), "{html}");
     }

@@ -26,12 +26,7 @@ use crate::core::report::Evaluation;
 #[must_use]
 pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
     let run = &evaluation.scenario.run;
-    let words = format!(
-        "shardscope-{}-{}-{}",
-        run.model.title(),
-        run.gpus,
-        evaluation.report.pipeline.schedule
-    );
+    let words = format!("shardscope-{}-{}-{}", run.model.title(), run.gpus, evaluation.report.pipeline.schedule);
     let mut name = String::new();
     for c in words.chars() {
         if c.is_ascii_alphanumeric() {

@@ -34,10 +34,7 @@ mod tests {
 
     #[test]
     fn a_table_of_ops_reads_back_to_the_same_times() {
-        let run = Run {
-            schedule: Schedule::DualPipeV,
-            ..Run::default()
-        };
+        let run = Run { schedule: Schedule::DualPipeV, ..Run::default() };
         let timeline = evaluate(&run).unwrap().timeline().clone();
         let csv = ops_csv(&timeline);
         let mut lines = csv.lines().skip(1);

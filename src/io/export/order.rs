@@ -24,10 +24,7 @@ impl Order {
     /// The text; none where the Run or the form makes no sense.
     #[must_use]
     pub fn written(&self) -> Option<String> {
-        let stamp = Stamp {
-            date: &self.date,
-            address: &self.address,
-        };
+        let stamp = Stamp { date: &self.date, address: &self.address };
         let run = link::decode(&self.link).run;
         if self.trial {
             return trial(&run, &stamp).ok();

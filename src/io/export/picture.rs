@@ -89,11 +89,7 @@ impl Picture<'_> {
         let picture = TimelinePicture {
             cells: &cells(&rows, self.view, self.width),
             shape,
-            frame: Some(Frame {
-                title,
-                rank: self.rank,
-                end: end.clamp(0.0, self.width),
-            }),
+            frame: Some(Frame { title, rank: self.rank, end: end.clamp(0.0, self.width) }),
             view: self.view,
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
@@ -104,10 +100,7 @@ impl Picture<'_> {
             palette: self.theme.palette(),
             scale,
         };
-        picture
-            .paint(backend)
-            .and_then(|()| backend.present())
-            .map_err(|error| error.to_string())
+        picture.paint(backend).and_then(|()| backend.present()).map_err(|error| error.to_string())
     }
 }
 
@@ -124,10 +117,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     let Some(first) = pictures.first() else {
         return String::new();
     };
-    let curves: Vec<_> = pictures
-        .iter()
-        .map(|picture| memory_curve(picture.evaluation, picture.rank))
-        .collect();
+    let curves: Vec<_> = pictures.iter().map(|picture| memory_curve(picture.evaluation, picture.rank)).collect();
     let most = curves.iter().flatten().map(|at| at.1).max().unwrap_or(0);
     let palette = first.theme.palette();
     let mut top = TITLE;
@@ -147,9 +137,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         let height = (shape.height() + TITLE).ceil();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
         let size = ((first.width + NAMES).ceil() as u32, height as u32);
-        let lane = painted(size, |backend| {
-            picture.draw(backend, 1.0, &title, shape, curve, most)
-        });
+        let lane = painted(size, |backend| picture.draw(backend, 1.0, &title, shape, curve, most));
         inside.push_str(&lane.replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
         top += height;
     }
@@ -159,11 +147,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         let (x, y) = (format!("{x:.1}"), format!("{y}"));
         let place = [("x", &*x), ("y", &y), ("text-anchor", anchor)];
         let look = [("fill", colour), ("font-size", "12")];
-        el(
-            "text",
-            &[place.as_slice(), &look].concat(),
-            &[text(verbatim(words))],
-        )
+        el("text", &[place.as_slice(), &look].concat(), &[text(verbatim(words))])
     };
     let rule = |d: &str, colour: &str, opacity: &str| {
         let stroke = [("d", d), ("stroke", colour), ("stroke-opacity", opacity)];
@@ -219,11 +203,7 @@ mod tests {
             theme: Theme::Light,
         };
         let svg = svg(&picture);
-        assert!(
-            svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"),
-            "{}",
-            &svg[..400]
-        );
+        assert!(svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"), "{}", &svg[..400]);
         assert!((0..4).all(|rank| svg.contains(&format!("rank {rank}"))));
         assert_eq!(svg.matches("#0C3E81").count(), 4 * 32);
         // 45 degree lines stand under every row, each as tall as wide.
@@ -240,10 +220,7 @@ mod tests {
     #[test]
     fn stacked_timelines_share_one_axis_and_one_scale() {
         let of = |schedule| {
-            let run = Run {
-                schedule,
-                ..Run::default()
-            };
+            let run = Run { schedule, ..Run::default() };
             evaluate(&run).unwrap()
         };
         let all = [Schedule::OneFOneB, Schedule::ZbV].map(of);
@@ -275,12 +252,9 @@ mod tests {
                 value.split('"').next().unwrap().parse().unwrap()
             };
             let palette = Theme::Light.palette();
-            let paper =
-                [palette.paper, palette.line].map(|(r, g, b)| format!("#{r:02X}{g:02X}{b:02X}"));
-            let blocks = lane
-                .split("<rect")
-                .skip(1)
-                .filter(|tag| !paper.iter().any(|colour| tag.contains(colour.as_str())));
+            let paper = [palette.paper, palette.line].map(|(r, g, b)| format!("#{r:02X}{g:02X}{b:02X}"));
+            let blocks =
+                lane.split("<rect").skip(1).filter(|tag| !paper.iter().any(|colour| tag.contains(colour.as_str())));
             let last = blocks.map(|tag| number(tag, "x") + number(tag, "width"));
             let last = last.fold(0.0, f64::max) - NAMES;
             assert!((last - view.x(end, 900.0)).abs() < 2.5, "{last}");

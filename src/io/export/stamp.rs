@@ -17,11 +17,7 @@ impl Stamp<'_> {
     #[must_use]
     pub fn made(&self) -> String {
         let comma = if self.date.is_empty() { "" } else { ", " };
-        format!(
-            "Shardscope {}{comma}{}",
-            env!("CARGO_PKG_VERSION"),
-            self.date
-        )
+        format!("Shardscope {}{comma}{}", env!("CARGO_PKG_VERSION"), self.date)
     }
 
     /// The link of `run`.

@@ -16,11 +16,8 @@ const MAX_ARROWS: usize = 100_000;
 pub fn chrome_trace(evaluation: &Evaluation) -> String {
     let (order, timeline) = (&evaluation.order, evaluation.timeline());
     let trace = Trace::new(order, timeline, evaluation.durations.p2p);
-    let mut events = Events::new(&format!(
-        "{} on {} pipeline ranks",
-        evaluation.report.pipeline.schedule,
-        timeline.ranks.len()
-    ));
+    let mut events =
+        Events::new(&format!("{} on {} pipeline ranks", evaluation.report.pipeline.schedule, timeline.ranks.len()));
     let arrows = timeline.ranks.iter().map(Vec::len).sum::<usize>() <= MAX_ARROWS;
     for (rank, ops) in timeline.ranks.iter().enumerate() {
         events.name("thread_name", rank, &format!("rank {rank}"));
@@ -53,10 +50,7 @@ struct Events {
 
 impl Events {
     fn new(name: &str) -> Self {
-        let mut events = Self {
-            out: String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"),
-            arrows: 0,
-        };
+        let mut events = Self { out: String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"), arrows: 0 };
         events.name("process_name", 0, name);
         events
     }
@@ -65,16 +59,11 @@ impl Events {
         let _ = writeln!(self.out, "{{\"pid\":0,{event}}},");
     }
     fn name(&mut self, what: &str, rank: usize, name: &str) {
-        self.add(format_args!(
-            "\"ph\":\"M\",\"tid\":{rank},\"name\":\"{what}\",\"args\":{{\"name\":\"{name}\"}}"
-        ));
+        self.add(format_args!("\"ph\":\"M\",\"tid\":{rank},\"name\":\"{what}\",\"args\":{{\"name\":\"{name}\"}}"));
     }
     fn op(&mut self, rank: usize, timed: &TimedOp) {
         let (op, overlapped) = (timed.op, timed.half != Half::Whole);
-        let (start, length) = (
-            microseconds(timed.start),
-            microseconds(timed.end - timed.start),
-        );
+        let (start, length) = (microseconds(timed.start), microseconds(timed.end - timed.start));
         self.add(format_args!(
             "\"ph\":\"X\",\"tid\":{rank},\"ts\":{start},\"dur\":{length},\"name\":\"{op}\",\"cat\":\"{}\",\"args\":{{\"stage\":{},\"microbatch\":{},\"overlapped\":{overlapped}}}",
             op.kind.letters(),
@@ -103,8 +92,7 @@ impl Events {
         ));
     }
     fn end(mut self) -> String {
-        self.out
-            .truncate(self.out.trim_end().trim_end_matches(',').len());
+        self.out.truncate(self.out.trim_end().trim_end_matches(',').len());
         self.out.push_str("\n]}\n");
         self.out
     }

@@ -65,26 +65,18 @@ pub struct Meaning {
 /// Why it cannot be read, by line or entry where there is one.
 pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     if text.len() > MAX_LENGTH || depth(text) > MAX_DEPTH {
-        let message =
-            "longer than 400 kB or nested too deep for what is read here: it was not read";
+        let message = "longer than 400 kB or nested too deep for what is read here: it was not read";
         return Err(vec![Issue::error("", message)]);
     }
     let read = match sniff(text).map_err(|issue| vec![issue])? {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, t!("a run as JSON")),
-        Kind::Export(object) => from_object(
-            object.get("run").unwrap_or(&Value::Null),
-            t!("an export as JSON"),
-        ),
+        Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
         Kind::Model(object) => from_model(&object, present),
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
     }?;
     let beyond = out_of_range(&read.run);
-    if beyond.is_empty() {
-        Ok(read)
-    } else {
-        Err(beyond)
-    }
+    if beyond.is_empty() { Ok(read) } else { Err(beyond) }
 }
 
 /// What differs from the defaults, by key.
@@ -104,26 +96,14 @@ fn from_link(address: &str) -> Meaning {
         ignored: read
             .notices
             .into_iter()
-            .map(|notice| {
-                t!(
-                    "{field}: {message}",
-                    field = notice.field,
-                    message = notice.message
-                )
-            })
+            .map(|notice| t!("{field}: {message}", field = notice.field, message = notice.message))
             .collect(),
     }
 }
 
 fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
     let run = Run::from_value(object)?;
-    Ok(Meaning {
-        format,
-        used: said(&run),
-        run,
-        assumed: Vec::new(),
-        ignored: Vec::new(),
-    })
+    Ok(Meaning { format, used: said(&run), run, assumed: Vec::new(), ignored: Vec::new() })
 }
 
 fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
@@ -166,13 +146,9 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
         });
     }
     let stack = (dialect.stack)(&entries);
-    let mut reader =
-        SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
+    let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     if exported.is_some() {
-        reader.note(
-            "link in the comment",
-            "what the settings do not say; they were edited since",
-        );
+        reader.note("link in the comment", "what the settings do not say; they were edited since");
     }
     let mut read = finish(dialect, reader, format, exported.is_none().then_some(stack))?;
     let script = Script::read(text);
@@ -200,11 +176,7 @@ pub(crate) fn read_entries(
     let reader = SettingsReader::new(entries, present.clone());
     let read = finish(dialect, reader, format, stack)?;
     let beyond = out_of_range(&read.run);
-    if beyond.is_empty() {
-        Ok(read)
-    } else {
-        Err(beyond)
-    }
+    if beyond.is_empty() { Ok(read) } else { Err(beyond) }
 }
 
 /// Takes a host that is large enough for what leaves the GPUs: no program says what its hosts have.
@@ -241,10 +213,7 @@ fn finish(
     if let Some(stack) = stack {
         reader.run.stack.base = Some(stack);
         let label = reader.run.stack.preset_row().choice.label;
-        reader.assumed.push(t!(
-            "software: {label}; attention, overlap and fusion follow it",
-            label
-        ));
+        reader.assumed.push(t!("software: {label}; attention, overlap and fusion follow it", label));
     }
     host(&mut reader);
     let ignored = reader.left();
@@ -269,19 +238,10 @@ mod tests {
     #[test]
     fn settings_name_the_software_that_they_are_of() {
         for (text, stack) in [
-            (
-                "--tensor-model-parallel-size 2 --use-distributed-optimizer",
-                "megatron-2025",
-            ),
-            (
-                "--tensor-model-parallel-size 2 --cuda-graph-impl local",
-                "megatron-2026",
-            ),
+            ("--tensor-model-parallel-size 2 --use-distributed-optimizer", "megatron-2025"),
+            ("--tensor-model-parallel-size 2 --cuda-graph-impl local", "megatron-2026"),
             ("[training]\nseq_len = 8192\n", "torchtitan-eager"),
-            (
-                "[training]\nseq_len = 8192\n[compile]\nenable = true\n",
-                "torchtitan",
-            ),
+            ("[training]\nseq_len = 8192\n[compile]\nenable = true\n", "torchtitan"),
             ("{\"zero_optimization\": {\"stage\": 2}}", "deepspeed"),
         ] {
             let read = run(text);
@@ -304,24 +264,14 @@ mod tests {
             "{\"tp\": 4}",
             "{\"version\":\"0.1.0\",\"run\":{\"tp\":4},\"report\":{}}",
         ] {
-            assert_eq!(
-                run(text).run,
-                Run {
-                    tp: 4,
-                    ..Run::default()
-                },
-                "{text}"
-            );
+            assert_eq!(run(text).run, Run { tp: 4, ..Run::default() }, "{text}");
         }
     }
 
     #[test]
     fn what_an_edit_says_is_read_over_the_link() {
         let present = Run::default();
-        let mut made = Run {
-            gpus: 128,
-            ..Run::default()
-        };
+        let mut made = Run { gpus: 128, ..Run::default() };
         made.overlap.tp = Some(0.5);
         let scenario = Scenario::new(&made).unwrap();
         for dialect in super::super::dialect::DIALECTS {
@@ -331,10 +281,7 @@ mod tests {
         }
         let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096";
         let read = run(script).run;
-        assert_eq!(
-            (read.tp, read.seq_len, read.software().overlap.tp, read.gpus),
-            (8, 4096, 0.5, 128)
-        );
+        assert_eq!((read.tp, read.seq_len, read.software().overlap.tp, read.gpus), (8, 4096, 0.5, 128));
     }
 
     /// RFC 8259, section 7: brackets inside a JSON string are letters of it, however many open there.

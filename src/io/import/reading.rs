@@ -47,11 +47,7 @@ impl Reading {
             Ok(meaning) => Self::Meaning {
                 format: shown(&meaning.format),
                 link: link::encode(&meaning.run),
-                used: meaning
-                    .used
-                    .into_iter()
-                    .map(|(entry, what)| (entry, shown(&what)))
-                    .collect(),
+                used: meaning.used.into_iter().map(|(entry, what)| (entry, shown(&what))).collect(),
                 assumed: all(meaning.assumed),
                 ignored: all(meaning.ignored),
             },

@@ -7,8 +7,8 @@ use crate::core::run::registry::FIELDS;
 use crate::core::t;
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{
-    Dialect, accelerate, axolotl, deepspeed, llama_factory, llm_foundry, megatron, nanotron, peft,
-    toml, torchtitan, torchtune, trl,
+    Dialect, accelerate, axolotl, deepspeed, llama_factory, llm_foundry, megatron, nanotron, peft, toml, torchtitan,
+    torchtune, trl,
 };
 
 /// What was recognised.
@@ -52,10 +52,7 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
     let section = |line: &str| {
-        let name = line
-            .trim()
-            .strip_prefix('[')
-            .and_then(|line| line.split(']').next());
+        let name = line.trim().strip_prefix('[').and_then(|line| line.split(']').next());
         name.is_some_and(|name| torchtitan::knows(&format!("{name}.")))
     };
     if text.lines().any(section) {
@@ -63,9 +60,7 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     }
     let plain = |(name, _): &(String, Value)| name.trim_start_matches('-').replace('-', "_");
     let names: Vec<String> = arguments.iter().map(plain).collect();
-    let keys = text
-        .lines()
-        .filter_map(|line| Some(line.split_once(':')?.0));
+    let keys = text.lines().filter_map(|line| Some(line.split_once(':')?.0));
     let keys: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
     if let Some(dialect) = tuned(&keys) {
         return Ok(Kind::Dialect(dialect));
@@ -96,39 +91,19 @@ fn tuned(keys: &[&str]) -> Option<&'static Dialect> {
 }
 
 fn object(text: &str) -> Result<Kind, Issue> {
-    let object: Value = serde_json::from_str(text).map_err(|error| {
-        Issue::error(
-            "",
-            t!(
-                "not JSON: {error}; paste the whole file",
-                error = error.to_string()
-            ),
-        )
-    })?;
+    let object: Value = serde_json::from_str(text)
+        .map_err(|error| Issue::error("", t!("not JSON: {error}; paste the whole file", error = error.to_string())))?;
     let Value::Map(entries) = &object else {
-        return Err(Issue::error(
-            "",
-            t!("this is none of {readable}", readable = readable()),
-        ));
+        return Err(Issue::error("", t!("this is none of {readable}", readable = readable())));
     };
     let ours = |key: &str| {
-        let begins = |field: &str| {
-            field
-                .strip_prefix(key)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
+        let begins = |field: &str| field.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         FIELDS.iter().any(|field| begins(field.key))
     };
-    if object
-        .get("run")
-        .is_some_and(|run| matches!(run, Value::Map(_)))
-    {
+    if object.get("run").is_some_and(|run| matches!(run, Value::Map(_))) {
         return Ok(Kind::Export(object));
     }
-    if ["model_type", "architectures", "text_config"]
-        .iter()
-        .any(|key| object.get(key).is_some())
-    {
+    if ["model_type", "architectures", "text_config"].iter().any(|key| object.get(key).is_some()) {
         return Ok(Kind::Model(object));
     }
     if peft::knows(&object) {
@@ -145,26 +120,14 @@ fn object(text: &str) -> Result<Kind, Issue> {
     if entries.is_empty() || entries.iter().any(|(key, _)| ours(key)) {
         return Ok(Kind::Run(object));
     }
-    Err(Issue::error(
-        "",
-        t!(
-            "none of its entries is known; {readable}",
-            readable = readable()
-        ),
-    ))
+    Err(Issue::error("", t!("none of its entries is known; {readable}", readable = readable())))
 }
 
 /// The first link in a text: an address with `#v=`, or the pairs alone.
 #[must_use]
 pub(crate) fn link_in(text: &str) -> Option<String> {
-    let bare = ["v=", "?v="]
-        .iter()
-        .any(|start| text.trim().starts_with(start));
-    let from = if bare {
-        text.trim()
-    } else {
-        &text[text.find("#v=")?..]
-    };
+    let bare = ["v=", "?v="].iter().any(|start| text.trim().starts_with(start));
+    let from = if bare { text.trim() } else { &text[text.find("#v=")?..] };
     let end = from.find(|c: char| c.is_whitespace() || "\"'<>)]}|`\\".contains(c));
     Some(from[..end.unwrap_or(from.len())].to_owned())
 }

@@ -17,13 +17,7 @@ use crate::view::panels::words;
 #[must_use]
 pub fn summary(reading: &Reading, present: &Run) -> Node {
     let (format, link, used, assumed, ignored) = match reading {
-        Reading::Meaning {
-            format,
-            link,
-            used,
-            assumed,
-            ignored,
-        } => (format, link, used, assumed, ignored),
+        Reading::Meaning { format, link, used, assumed, ignored } => (format, link, used, assumed, ignored),
         Reading::Refused(why) => {
             let issue = |why: &String| line(&Issue::error("", why));
             return why.iter().map(issue).collect();
@@ -32,11 +26,7 @@ pub fn summary(reading: &Reading, present: &Run) -> Node {
     let run = link::decode(link).run;
     let changes = changes(present, &run);
     let count = changes.len();
-    let words = if count == 0 {
-        "Nothing to change"
-    } else {
-        "Use this"
-    };
+    let words = if count == 0 { "Nothing to change" } else { "Use this" };
     let mut parts = vec![
         leaf("p", "size", t!("Read as {format}.", format)),
         size(&run),
@@ -53,29 +43,13 @@ pub fn summary(reading: &Reading, present: &Run) -> Node {
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !used.is_empty() {
-        let rows: Vec<_> = used
-            .iter()
-            .map(|(key, what)| (false, vec![leaf("code", "", key), text(what)]))
-            .collect();
+        let rows: Vec<_> = used.iter().map(|(key, what)| (false, vec![leaf("code", "", key), text(what)])).collect();
         let count = t!("entries used: {count}", count = rows.len());
-        parts.push(fold(
-            &count,
-            table("Entries used", &["entry", "read as"], &rows),
-        ));
+        parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
     if !ignored.is_empty() {
-        let count = t!(
-            "ignored, for they say nothing of a layout: {count}",
-            count = ignored.len()
-        );
-        parts.push(fold(
-            &count,
-            leaf(
-                "code",
-                "muted",
-                Message::joined(", ", ignored.iter().map(Message::from)),
-            ),
-        ));
+        let count = t!("ignored, for they say nothing of a layout: {count}", count = ignored.len());
+        parts.push(fold(&count, leaf("code", "muted", Message::joined(", ", ignored.iter().map(Message::from)))));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -90,21 +64,9 @@ fn size(run: &Run) -> Node {
     let active = if all.active() == all.total() {
         Message::default()
     } else {
-        t!(
-            ", {active} active",
-            active = show_count(all.active() as f64)
-        )
+        t!(", {active} active", active = show_count(all.active() as f64))
     };
-    leaf(
-        "p",
-        "",
-        t!(
-            "{model}: {total} parameters{active}",
-            model = run.model.title(),
-            total,
-            active
-        ),
-    )
+    leaf("p", "", t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }
 
 /// What the calculator says of it, before it is taken.
@@ -124,24 +86,14 @@ fn outcome(run: &Run) -> Node {
         Err(issues) => {
             let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
             let words = "With the rest of this page it does not work yet:";
-            Node::from_iter([
-                leaf("p", "issue warning", words),
-                el("ul", &[("class", "issues")], &[items]),
-            ])
+            Node::from_iter([leaf("p", "issue warning", words), el("ul", &[("class", "issues")], &[items])])
         }
     }
 }
 
 /// What is wrong with the Run that was read, with a button for each way to mend it, which takes the mended Run.
 fn mended(issue: &Issue, run: &Run) -> Node {
-    let button = |fix: &Fix| {
-        Some(load(
-            "fix",
-            &run.with_texts(&fix.set)?,
-            "",
-            &[text(&fix.label)],
-        ))
-    };
+    let button = |fix: &Fix| Some(load("fix", &run.with_texts(&fix.set)?, "", &[text(&fix.label)]));
     let words = Issue::error(&*issue.field, issue.message.clone());
     let buttons = issue.fixes().filter_map(button).collect();
     el("li", &[], &[line(&words), buttons])
@@ -155,26 +107,16 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         text.unwrap_or_else(|| "–".to_owned())
     };
     let (meant, means) = (before.resolved(), after.resolved());
-    let differ = FIELDS
-        .iter()
-        .filter(|field| field.get(before) != field.get(after));
+    let differ = FIELDS.iter().filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::core::run::registry::Field| {
         // What is only said and was meant before, is no change.
-        let (now, then) = (
-            shown(before, &meant, field.key),
-            shown(after, &means, field.key),
-        );
+        let (now, then) = (shown(before, &meant, field.key), shown(after, &means, field.key));
         let symbol = match field.symbol {
             "" => Node::none(),
             symbol => leaf("small", "", format!(" {symbol}")),
         };
         let label = Node::from_iter([text(field.label), symbol]);
-        (now != then).then(|| {
-            (
-                false,
-                vec![label, leaf("code", "", &now), leaf("code", "", &then)],
-            )
-        })
+        (now != then).then(|| (false, vec![label, leaf("code", "", &now), leaf("code", "", &then)]))
     };
     differ.filter_map(row).collect()
 }
@@ -186,10 +128,7 @@ mod tests {
     use crate::view::node::markup::Action;
 
     fn summary_of(text: &str) -> Node {
-        let question = Question {
-            text: text.to_owned(),
-            ..Question::default()
-        };
+        let question = Question { text: text.to_owned(), ..Question::default() };
         summary(&Reading::of(&question), &Run::default())
     }
 
@@ -202,13 +141,7 @@ mod tests {
         let model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
         assert!(shown.actions().contains(&&Action::Load(model.into())));
         let html = shown.to_html();
-        for words in [
-            "70.6 B parameters",
-            "llama-3.1-70b",
-            "head width 128",
-            "rope_theta",
-            "num_hidden_layers",
-        ] {
+        for words in ["70.6 B parameters", "llama-3.1-70b", "head width 128", "rope_theta", "num_hidden_layers"] {
             assert!(html.contains(words), "{words}: {html}");
         }
         let html = summary_of("nothing that is known").to_html();
@@ -219,13 +152,10 @@ mod tests {
     fn mends(text: &str) -> Vec<Run> {
         let shown = summary_of(text);
         assert!(shown.to_html().contains("issue error"), "{text}");
-        let runs = shown
-            .actions()
-            .into_iter()
-            .filter_map(|action| match action {
-                Action::Load(run) => Some((**run).clone()),
-                _ => None,
-            });
+        let runs = shown.actions().into_iter().filter_map(|action| match action {
+            Action::Load(run) => Some((**run).clone()),
+            _ => None,
+        });
         // The last button takes the Run as it was read.
         let mut runs: Vec<Run> = runs.collect();
         runs.pop();
@@ -236,8 +166,7 @@ mod tests {
     #[test]
     fn a_fix_of_an_import_mends_what_was_read() {
         // Llama-3.1-8B has 32 heads; 8 layers are no whole repeats of a pattern of 3.
-        let seven =
-            "--tensor-model-parallel-size 7 --seq-length 4096 --nnodes 7 --nproc-per-node 8";
+        let seven = "--tensor-model-parallel-size 7 --seq-length 4096 --nnodes 7 --nproc-per-node 8";
         let config = r#"{"model_type":"nemotron_h","hidden_size":1024,"num_attention_heads":8,"num_key_value_heads":8,
             "head_dim":128,"intermediate_size":4096,"vocab_size":1024,"num_hidden_layers":8,"hybrid_override_pattern":"M*-",
             "mamba_num_heads":8,"mamba_head_dim":64,"ssm_state_size":64,"n_groups":1,"n_routed_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":512}"#;

@@ -132,17 +132,11 @@ mod tests {
         let mut open = None;
         let count = text.len().div_ceil(size);
         for (at, bytes) in text.chunks(size).enumerate() {
-            let piece = Piece {
-                first: at == 0,
-                last: (at + 1 == count).then(Wanted::default),
-            };
+            let piece = Piece { first: at == 0, last: (at + 1 == count).then(Wanted::default) };
             match piece.take(bytes, &mut open) {
                 Answer::More => {}
                 Answer::Enough => {
-                    let end = Piece {
-                        first: false,
-                        last: Some(Wanted::default()),
-                    };
+                    let end = Piece { first: false, last: Some(Wanted::default()) };
                     return end.take(&[], &mut open);
                 }
                 answer => return answer,
@@ -162,9 +156,7 @@ mod tests {
         };
         let log = (1..400).map(line).collect::<Vec<_>>().join("\n");
         let whole = in_pieces(log.as_bytes(), log.len());
-        let Answer::Understood(of) = &whole else {
-            panic!("{whole:?}")
-        };
+        let Answer::Understood(of) = &whole else { panic!("{whole:?}") };
         let step = of.observation.as_ref().and_then(|one| one.step_s);
         assert_eq!(step, Some(6.0035), "{of:?}");
         for size in [1, 7, 4096, 5000] {
@@ -177,9 +169,7 @@ mod tests {
         let mut pickle = vec![0x80, 4];
         pickle.resize(20_000, b'x');
         for size in [5000, 20_000] {
-            let Answer::Refused(why) = in_pieces(&pickle, size) else {
-                panic!("{size}")
-            };
+            let Answer::Refused(why) = in_pieces(&pickle, size) else { panic!("{size}") };
             assert!(why[0].contains("json.dump"), "{why:?}");
         }
         let nothing = Piece::default().take(b"text", &mut None);

@@ -91,10 +91,7 @@ impl Heard {
     pub(super) fn add(&mut self, program: Program, quantity: Quantity, value: f64) {
         let step = self.step;
         let known = self.series.iter_mut();
-        let found = known
-            .filter(|(of, what, _)| *of == program && *what == quantity)
-            .map(|(.., series)| series)
-            .next();
+        let found = known.filter(|(of, what, _)| *of == program && *what == quantity).map(|(.., series)| series).next();
         if let Some(series) = found {
             series.add(step, value);
         } else {
@@ -140,11 +137,7 @@ impl Heard {
         };
         let mut before = std::mem::replace(self, next);
         let earlier = before.earlier.take();
-        self.earlier = if before.has_steps() {
-            Some(Box::new(before))
-        } else {
-            earlier
-        };
+        self.earlier = if before.has_steps() { Some(Box::new(before)) } else { earlier };
     }
 
     /// Whether it tells how long a step takes.
@@ -239,9 +232,7 @@ const SAME_BATCH: f64 = 0.02;
 /// A setting on a line of its own, as YAML and JSON write it: `tensor_model_parallel_size: 4`.
 fn stated(line: &str) -> Option<(&'static str, f64)> {
     let (before, value) = line.rsplit_once(':')?;
-    let name = before
-        .trim_end_matches('"')
-        .rsplit([' ', '\t', '"', ']', ':']);
+    let name = before.trim_end_matches('"').rsplit([' ', '\t', '"', ']', ':']);
     let name = name.take(1).next()?;
     let (_, key) = STATED.iter().find(|(known, _)| *known == name)?;
     let value = value.trim().trim_end_matches(',').parse::<f64>().ok()?;

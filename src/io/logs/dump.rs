@@ -56,23 +56,15 @@ impl Dump {
     pub fn take(&mut self, line: &str, may_begin: bool) -> Taken {
         // The vocabulary is only known once the tokenizer is read, behind the arguments.
         if let Some((_, sizes)) = line.split_once("> padded vocab (size:") {
-            let padded = sizes
-                .split_once("new size:")
-                .and_then(|(_, size)| number(size));
-            return padded.map_or(Taken::No, |(size, _)| {
-                self.say("padded_vocab_size", &size.to_string(), may_begin)
-            });
+            let padded = sizes.split_once("new size:").and_then(|(_, size)| number(size));
+            return padded.map_or(Taken::No, |(size, _)| self.say("padded_vocab_size", &size.to_string(), may_begin));
         }
         self.argument(line, may_begin).unwrap_or(Taken::No)
     }
 
     fn argument(&mut self, line: &str, may_begin: bool) -> Option<Taken> {
         let (before, behind) = line.split_once(" ..")?;
-        let name = before
-            .trim_end()
-            .rsplit([' ', ']', ':'])
-            .next()
-            .unwrap_or_default();
+        let name = before.trim_end().rsplit([' ', ']', ':']).next().unwrap_or_default();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let value = behind.trim_start_matches('.');
         if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
@@ -96,9 +88,7 @@ impl Dump {
 
     fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
-        found
-            .map(|(_, value)| value.as_str())
-            .filter(|value| *value != "None")
+        found.map(|(_, value)| value.as_str()).filter(|value| *value != "None")
     }
 
     /// The Run that they state, over `present`; none where they are of no known program.
@@ -106,14 +96,13 @@ impl Dump {
     /// # Errors
     /// What of them cannot be read.
     pub fn run(&self, present: &Run) -> Option<Result<Meaning, Vec<Issue>>> {
-        let (dialect, mut entries): (&Dialect, Entries) =
-            if self.get("tensor_model_parallel_size").is_some() {
-                (&megatron::DIALECT, self.megatron())
-            } else if self.get("train_micro_batch_size_per_gpu").is_some() {
-                (&deepspeed::DIALECT, self.deepspeed())
-            } else {
-                return None;
-            };
+        let (dialect, mut entries): (&Dialect, Entries) = if self.get("tensor_model_parallel_size").is_some() {
+            (&megatron::DIALECT, self.megatron())
+        } else if self.get("train_micro_batch_size_per_gpu").is_some() {
+            (&deepspeed::DIALECT, self.deepspeed())
+        } else {
+            return None;
+        };
         entries.retain(|(_, value)| *value != Value::Null);
         // The software is the page's where someone chose one of this program.
         let chosen = present.stack.base != Run::default().stack.base;
@@ -136,9 +125,7 @@ impl Dump {
                 ("padded_vocab_size", _) => "--vocab-size".to_owned(),
                 ("add_bias_linear", "False") => "--disable-bias-linear".to_owned(),
                 ("bias_swiglu_fusion", "False") => "--no-bias-swiglu-fusion".to_owned(),
-                ("virtual_pipeline_model_parallel_size", _) => {
-                    "--num-virtual-stages-per-pipeline-rank".to_owned()
-                }
+                ("virtual_pipeline_model_parallel_size", _) => "--num-virtual-stages-per-pipeline-rank".to_owned(),
                 _ => format!("--{}", name.replace('_', "-")),
             };
             let inverted = renamed.starts_with("--disable") || renamed.starts_with("--no-");
@@ -151,17 +138,12 @@ impl Dump {
             // The size of the vocabulary before padding, and settings that only a granularity gives a meaning.
             let unused = match name.as_str() {
                 "vocab_size" => self.get("padded_vocab_size").is_some(),
-                "recompute_method" | "recompute_num_layers" => {
-                    self.get("recompute_granularity") != Some("full")
-                }
+                "recompute_method" | "recompute_num_layers" => self.get("recompute_granularity") != Some("full"),
                 "recompute_modules" => self.get("recompute_granularity") != Some("selective"),
-                "num_virtual_stages_per_pipeline_rank"
-                | "num_layers_per_virtual_pipeline_stage" => {
+                "num_virtual_stages_per_pipeline_rank" | "num_layers_per_virtual_pipeline_stage" => {
                     self.get("virtual_pipeline_model_parallel_size").is_some()
                 }
-                moe if moe.starts_with("moe_") || moe.starts_with("expert_") => {
-                    self.get("num_experts").is_none()
-                }
+                moe if moe.starts_with("moe_") || moe.starts_with("expert_") => self.get("num_experts").is_none(),
                 mla if mla.contains("lora_rank") || mla.contains("_head_dim") => {
                     self.get("multi_latent_attention") != Some("True")
                 }
@@ -185,24 +167,13 @@ impl Dump {
         let on = |name: &str| (self.get(name) == Some("True")).then_some("true");
         let named = [
             ("train_batch_size", self.get("train_batch_size")),
-            (
-                "train_micro_batch_size_per_gpu",
-                self.get("train_micro_batch_size_per_gpu"),
-            ),
-            (
-                "gradient_accumulation_steps",
-                self.get("gradient_accumulation_steps"),
-            ),
+            ("train_micro_batch_size_per_gpu", self.get("train_micro_batch_size_per_gpu")),
+            ("gradient_accumulation_steps", self.get("gradient_accumulation_steps")),
             ("zero_optimization.stage", stage),
             ("bf16.enabled", on("bfloat16_enabled")),
-            (
-                "fp16.enabled",
-                on("fp16_enabled").or_else(|| on("float16_enabled")),
-            ),
+            ("fp16.enabled", on("fp16_enabled").or_else(|| on("float16_enabled"))),
         ];
-        let said = named
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
+        let said = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
         said.collect()
     }
 }
@@ -221,14 +192,8 @@ fn argument(value: &str) -> &str {
 
 /// A number, a truth, a list in brackets, or text.
 fn scalar(text: &str) -> Value {
-    if let Some(list) = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'))
-    {
-        let items: Vec<Value> = list
-            .split(',')
-            .map(|item| scalar(item.trim().trim_matches(['\'', '"'])))
-            .collect();
+    if let Some(list) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        let items: Vec<Value> = list.split(',').map(|item| scalar(item.trim().trim_matches(['\'', '"']))).collect();
         return match <[Value; 1]>::try_from(items) {
             Ok([one]) => one,
             Err(items) => Value::List(items),

@@ -133,9 +133,7 @@ impl Scanner {
     fn literal(&mut self, tell: &mut impl FnMut(&Self, &str, Event)) {
         self.state = State::Between;
         let key = std::mem::take(&mut self.key);
-        let number = std::str::from_utf8(&self.token)
-            .ok()
-            .and_then(|text| text.parse::<f64>().ok());
+        let number = std::str::from_utf8(&self.token).ok().and_then(|text| text.parse::<f64>().ok());
         if let Some(number) = number.filter(|number| number.is_finite()) {
             tell(self, &key, Event::Number(number));
         }
@@ -172,14 +170,7 @@ mod tests {
 
     #[test]
     fn broken_text_ends_in_nothing_worse() {
-        for text in [
-            "]]]}}",
-            "{\"a\"",
-            "[[[[",
-            "\"\\",
-            "{\"a\":{\"b\":",
-            "{,,::}",
-        ] {
+        for text in ["]]]}}", "{\"a\"", "[[[[", "\"\\", "{\"a\":{\"b\":", "{,,::}"] {
             told(text, 1);
         }
         told(&"[".repeat(100_000), 4096);

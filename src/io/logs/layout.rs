@@ -24,20 +24,14 @@ impl Reading {
             Some(Ok(meaning)) => {
                 self.run = Self::new(Message::default(), &meaning.run).run;
                 let used = meaning.used.into_iter();
-                self.used
-                    .extend(used.map(|(entry, what)| (verbatim(entry), what)));
+                self.used.extend(used.map(|(entry, what)| (verbatim(entry), what)));
                 self.assumed.extend(meaning.assumed);
                 self.run.tokens_total = present.tokens_total;
-                self.assumed.push(t!(
-                    "GPU and links, as on this page: {gpu}",
-                    gpu = self.run.gpu.title()
-                ));
+                self.assumed.push(t!("GPU and links, as on this page: {gpu}", gpu = self.run.gpu.title()));
             }
             Some(Err(issues)) => {
                 let messages = issues.into_iter().map(|issue| issue.message);
-                self.notes.extend(
-                    messages.map(|message| t!("its arguments cannot be taken: {message}", message)),
-                );
+                self.notes.extend(messages.map(|message| t!("its arguments cannot be taken: {message}", message)));
             }
             None => {}
         }
@@ -45,10 +39,7 @@ impl Reading {
             self.software(heard);
         }
         self.settings(heard);
-        if let Some(batch) = heard
-            .series_of(Quantity::GlobalBatch)
-            .and_then(|(_, series)| series.last())
-        {
+        if let Some(batch) = heard.series_of(Quantity::GlobalBatch).and_then(|(_, series)| series.last()) {
             self.batch(heard, batch);
         } else {
             self.counted_batch(heard);
@@ -57,14 +48,13 @@ impl Reading {
         if self.run != *present && Scenario::new(&self.run).is_err() {
             let kept = Self::new(Message::default(), present).run;
             if Scenario::new(&kept).is_ok() {
-                self.notes.push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
+                self.notes
+                    .push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
                 self.run = kept;
             }
         }
         if heard.dump.run(present).is_none() {
-            self.assumed.push(t!(
-                "what it does not state of model, cluster and layout is as on this page"
-            ));
+            self.assumed.push(t!("what it does not state of model, cluster and layout is as on this page"));
         }
         self.device(heard);
     }
@@ -85,10 +75,7 @@ impl Reading {
         if !own.iter().any(|own| now.starts_with(own)) {
             self.run.stack = Based::preset(id);
             let label = self.run.stack.preset_row().choice.label;
-            self.assumed.push(t!(
-                "software: {label}; attention, overlap and fusion follow it",
-                label
-            ));
+            self.assumed.push(t!("software: {label}; attention, overlap and fusion follow it", label));
         }
     }
 
@@ -118,10 +105,7 @@ impl Reading {
                 (true, true) => 2,
                 (true, false) => 3,
             };
-            self.assumed.push(t!(
-                "ZeRO {zero}: what torchtitan does unless it is told otherwise",
-                zero
-            ));
+            self.assumed.push(t!("ZeRO {zero}: what torchtitan does unless it is told otherwise", zero));
             all.push(("zero", zero as f64));
         }
         // A pipeline divides the batch of a rank further.
@@ -156,24 +140,15 @@ impl Reading {
         let is_whole = (batch / whole - 1.0).abs() < WHOLE;
         let value = Value::Number(whole);
         if is_whole && self.run.assign("global_batch", &value).is_ok() {
-            self.used
-                .push((verbatim(format!("global batch size {whole:.0}")), words));
+            self.used.push((verbatim(format!("global batch size {whole:.0}")), words));
         }
     }
 
     /// The batch of a line: sequences, or tokens where the line's own rates say so.
     fn batch(&mut self, heard: &Heard, batch: f64) {
-        let of = |quantity| {
-            heard
-                .series_of(quantity)
-                .and_then(|(_, series)| Some(series.rates()?.median))
-        };
-        let seconds = heard
-            .series_of(Quantity::Seconds)
-            .and_then(|(_, series)| Some(series.durations()?.median));
-        let tokens = of(Quantity::TokensPerSecond)
-            .zip(seconds)
-            .map(|(rate, seconds)| rate * seconds);
+        let of = |quantity| heard.series_of(quantity).and_then(|(_, series)| Some(series.rates()?.median));
+        let seconds = heard.series_of(Quantity::Seconds).and_then(|(_, series)| Some(series.durations()?.median));
+        let tokens = of(Quantity::TokensPerSecond).zip(seconds).map(|(rate, seconds)| rate * seconds);
         let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
         // nanotron prints three digits: "1.02K" are 1024 sequences.
         let rounded = heard.program() == Some(Program::Nanotron);
@@ -183,52 +158,29 @@ impl Reading {
             let length = even(tokens / batch);
             if self.run.assign("seq_len", &Value::Number(length)).is_ok() {
                 let entry = verbatim(format!("{length:.0}"));
-                self.used
-                    .push((entry, t!("tokens of a sequence, by its tokens per second")));
+                self.used.push((entry, t!("tokens of a sequence, by its tokens per second")));
             }
         }
-        let sequences = if is_tokens {
-            batch / self.run.seq_len as f64
-        } else {
-            batch
-        };
-        if self
-            .run
-            .assign("global_batch", &Value::Number(counted(sequences)))
-            .is_ok()
-        {
+        let sequences = if is_tokens { batch / self.run.seq_len as f64 } else { batch };
+        if self.run.assign("global_batch", &Value::Number(counted(sequences))).is_ok() {
             let meaning = if is_tokens {
-                t!(
-                    "tokens per step: {sequences} sequences",
-                    sequences = significant(sequences, 4)
-                )
+                t!("tokens per step: {sequences} sequences", sequences = significant(sequences, 4))
             } else {
                 t!("sequences per step")
             };
-            self.used
-                .push((verbatim(format!("global batch size {batch:.0}")), meaning));
+            self.used.push((verbatim(format!("global batch size {batch:.0}")), meaning));
         }
     }
 
     /// Says so where the device has other memory than the Run's GPU.
     fn device(&mut self, heard: &Heard) {
-        let total = heard
-            .series_of(Quantity::DeviceMemory)
-            .and_then(|(_, series)| series.last());
-        let own = self
-            .run
-            .gpu
-            .resolve()
-            .map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
+        let total = heard.series_of(Quantity::DeviceMemory).and_then(|(_, series)| series.last());
+        let own = self.run.gpu.resolve().map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
         if let (Some(total), Ok((usable, memory))) = (total, own) {
             let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;
             if !near(usable) && !near(memory) {
                 let (shown, memory) = (significant(total, 4), significant(memory, 4));
-                self.notes.push(t!(
-                    "the device has {shown} GiB, the run's GPU {memory}: another GPU",
-                    shown,
-                    memory
-                ));
+                self.notes.push(t!("the device has {shown} GiB, the run's GPU {memory}: another GPU", shown, memory));
             }
         }
     }

@@ -14,11 +14,7 @@ impl Lines {
     pub fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let ends = matches!(piece.last(), Some(b'\n' | b'\r'));
-            let text = if ends {
-                &piece[..piece.len() - 1]
-            } else {
-                piece
-            };
+            let text = if ends { &piece[..piece.len() - 1] } else { piece };
             let left = MAX_LINE.saturating_sub(self.open.len());
             self.open.extend_from_slice(&text[..text.len().min(left)]);
             if ends {

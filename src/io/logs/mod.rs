@@ -53,10 +53,7 @@ pub struct LogReader {
 
 impl Default for LogReader {
     fn default() -> Self {
-        Self {
-            kind: Kind::Unknown(Vec::new()),
-            taken: 0,
-        }
+        Self { kind: Kind::Unknown(Vec::new()), taken: 0 }
     }
 }
 
@@ -145,10 +142,7 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
             ));
         }
         // gzip, zstd, xz, bzip2.
-        [0x1f, 0x8b, ..]
-        | [0x28, 0xb5, 0x2f, 0xfd, ..]
-        | [0xfd, b'7', b'z', ..]
-        | [b'B', b'Z', b'h', ..] => {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0xfd, b'7', b'z', ..] | [b'B', b'Z', b'h', ..] => {
             return refuse(t!("compressed: unpack it first"));
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
@@ -162,18 +156,10 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with('{') || start.starts_with('[') {
-        if ["\"segments\"", "\"device_traces\""]
-            .iter()
-            .any(|key| text.contains(key))
-        {
+        if ["\"segments\"", "\"device_traces\""].iter().any(|key| text.contains(key)) {
             return Ok(Kind::Snapshot(Box::default()));
         }
-        let signs = [
-            "\"traceEvents\"",
-            "\"schemaVersion\"",
-            "\"deviceProperties\"",
-            "\"ph\"",
-        ];
+        let signs = ["\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"ph\""];
         if signs.iter().any(|key| text.contains(key)) {
             return Ok(Kind::Trace(Box::default()));
         }

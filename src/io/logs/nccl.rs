@@ -70,9 +70,7 @@ impl Nccl {
             return true;
         }
         let words: Vec<&str> = header.split_whitespace().collect();
-        if let (Some(&"Rank"), Some(on)) =
-            (words.first(), words.iter().position(|word| *word == "on"))
-        {
+        if let (Some(&"Rank"), Some(on)) = (words.first(), words.iter().position(|word| *word == "on")) {
             self.ranks += 1;
             if let Some(host) = words.get(on + 1)
                 && self.hosts.len() < 4096
@@ -96,11 +94,7 @@ impl Nccl {
     #[must_use]
     pub fn line(&self) -> Option<(f64, f64)> {
         let large: Vec<&(f64, f64, f64)> = self.rows.iter().filter(|row| row.0 >= LARGE).collect();
-        let of: Vec<&(f64, f64, f64)> = if large.is_empty() {
-            self.rows.iter().rev().take(1).collect()
-        } else {
-            large
-        };
+        let of: Vec<&(f64, f64, f64)> = if large.is_empty() { self.rows.iter().rev().take(1).collect() } else { large };
         let mut bandwidths: Vec<f64> = of.iter().map(|row| row.2).collect();
         bandwidths.sort_by(f64::total_cmp);
         let median = super::steps::median(&bandwidths)?;
@@ -133,8 +127,8 @@ impl Nccl {
 
 /// Types of nccl-tests' rows.
 const TYPES: &[&str] = &[
-    "int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16",
-    "bf16", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2",
+    "int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "bf16", "fp8_e4m3",
+    "fp8_e5m2", "f8e4m3", "f8e5m2",
 ];
 
 /// What MAMF-finder found, TFLOP/s: the mean at the best shape where it prints one.
@@ -150,18 +144,12 @@ impl Mamf {
         let Some((before, behind)) = line.split_once("TFLOPS @") else {
             return false;
         };
-        let shaped = behind.split_whitespace().next().is_some_and(|shape| {
-            shape
-                .split('x')
-                .filter(|side| side.parse::<u64>().is_ok())
-                .count()
-                == 3
-        });
+        let shaped = behind
+            .split_whitespace()
+            .next()
+            .is_some_and(|shape| shape.split('x').filter(|side| side.parse::<u64>().is_ok()).count() == 3);
         let word = before.trim_start();
-        let Some((value, _)) = word
-            .rfind([':', 's'])
-            .and_then(|at| number(&word[at + 1..]))
-        else {
+        let Some((value, _)) = word.rfind([':', 's']).and_then(|at| number(&word[at + 1..])) else {
             return false;
         };
         if !shaped {

@@ -3,9 +3,8 @@
 //! Source of each format: the program's own code, at the places that `reference` names in the comments.
 
 use Quantity::{
-    Allocated, Consumed, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse,
-    Iteration, Reserved, SamplesPerSecond, Seconds, Setting, StepsPerSecond, Theory, Timer,
-    TokensPerGpu, TokensPerSecond,
+    Allocated, Consumed, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration, Reserved,
+    SamplesPerSecond, Seconds, Setting, StepsPerSecond, Theory, Timer, TokensPerGpu, TokensPerSecond,
 };
 
 /// A program that writes logs.
@@ -166,16 +165,12 @@ const fn row(
     words: &'static [&'static str],
     numbers: &'static [(&'static str, Quantity, f64)],
 ) -> Pattern {
-    Pattern {
-        program,
-        words,
-        numbers,
-    }
+    Pattern { program, words, numbers }
 }
 
 use Program::{
-    Accelerate, AutoModel, Composer, DeepSpeed, HfTrainer, MaxText, MegatronBridge,
-    MegatronDeepSpeed, MegatronLm, Nanotron, NvidiaSmi, ProgressBar, PyTorch, Torchtitan,
+    Accelerate, AutoModel, Composer, DeepSpeed, HfTrainer, MaxText, MegatronBridge, MegatronDeepSpeed, MegatronLm,
+    Nanotron, NvidiaSmi, ProgressBar, PyTorch, Torchtitan,
 };
 
 /// Every line that is known; the first that matches is taken.

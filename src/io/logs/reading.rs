@@ -60,11 +60,7 @@ impl Reading {
     /// Of `program`, with nothing understood yet.
     #[must_use]
     pub fn new(program: Message, run: &Run) -> Self {
-        let run = Run {
-            measured_step_s: None,
-            profile: crate::core::run::Profile::default(),
-            ..run.clone()
-        };
+        let run = Run { measured_step_s: None, profile: crate::core::run::Profile::default(), ..run.clone() };
         Self {
             program,
             run,
@@ -111,12 +107,12 @@ impl Reading {
         reading.layout(heard, present);
         if heard.begun > 0 {
             let times = heard.begun + 1;
-            reading.notes.push(t!("its steps begin {times} times, as of several runs: the last one with steps is read", times));
+            reading
+                .notes
+                .push(t!("its steps begin {times} times, as of several runs: the last one with steps is read", times));
         }
         if heard.grown {
-            reading.notes.push(t!(
-                "its batch changes while it runs: the steps of the last batch are read"
-            ));
+            reading.notes.push(t!("its batch changes while it runs: the steps of the last batch are read"));
         }
         reading.peaks(heard);
         reading.step(heard);
@@ -132,63 +128,34 @@ impl Reading {
 
     fn peaks(&mut self, heard: &Heard) {
         for (quantity, kind, words) in [
-            (
-                Quantity::Allocated,
-                MemoryKind::Allocated,
-                t!("peak of allocated memory"),
-            ),
-            (
-                Quantity::Reserved,
-                MemoryKind::Reserved,
-                t!("peak of reserved memory"),
-            ),
-            (
-                Quantity::Device,
-                MemoryKind::Device,
-                t!("memory that the driver shows, context and libraries included"),
-            ),
+            (Quantity::Allocated, MemoryKind::Allocated, t!("peak of allocated memory")),
+            (Quantity::Reserved, MemoryKind::Reserved, t!("peak of reserved memory")),
+            (Quantity::Device, MemoryKind::Device, t!("memory that the driver shows, context and libraries included")),
         ] {
             let found = heard.series_of(quantity);
-            if let Some((program, gib)) =
-                found.and_then(|(program, series)| Some((program, series.largest()?)))
-            {
+            if let Some((program, gib)) = found.and_then(|(program, series)| Some((program, series.largest()?))) {
                 let unit = match program {
-                    Program::MegatronLm
-                    | Program::Nanotron
-                    | Program::NvidiaSmi
-                    | Program::Accelerate => "MiB",
+                    Program::MegatronLm | Program::Nanotron | Program::NvidiaSmi | Program::Accelerate => "MiB",
                     Program::DeepSpeed => "\"GB\" = GiB",
                     Program::MegatronBridge | Program::Composer => "GB = 10⁹",
                     _ => "GiB",
                 };
-                let shown = t!(
-                    "{gib} GiB, printed as {unit}",
-                    gib = significant(gib, 4),
-                    unit = verbatim(unit)
-                );
+                let shown = t!("{gib} GiB, printed as {unit}", gib = significant(gib, 4), unit = verbatim(unit));
                 self.measured.push((words, shown));
                 self.peaks.push(Peak { kind, gib });
             }
         }
         if let Some(gib) = heard.ran_out {
-            self.notes.push(t!(
-                "it ran out of memory: it needed at least {gib} GiB",
-                gib = significant(gib, 4)
-            ));
+            self.notes.push(t!("it ran out of memory: it needed at least {gib} GiB", gib = significant(gib, 4)));
         }
         if let Some((_, series)) = heard.series_of(Quantity::Theory)
             && let Some(gib) = series.largest()
         {
-            self.notes.push(t!(
-                "{gib} GiB is the program's own estimate, no measurement",
-                gib = significant(gib, 4)
-            ));
+            self.notes.push(t!("{gib} GiB is the program's own estimate, no measurement", gib = significant(gib, 4)));
         }
         self.shares(heard);
         if heard.series_of(Quantity::InUse).is_some() {
-            self.notes.push(t!(
-                "memory in use after a phase is no peak: it is not taken"
-            ));
+            self.notes.push(t!("memory in use after a phase is no peak: it is not taken"));
         }
     }
 
@@ -204,14 +171,9 @@ impl Reading {
             .collect();
         let sum: f64 = all.iter().map(|(_, seconds)| seconds).sum();
         for (name, seconds) in all {
-            let (shown, percent) = (
-                show_seconds(crate::core::units::Seconds(seconds)),
-                format!("{:.0}", seconds / sum * 100.0),
-            );
-            self.measured.push((
-                Message::plain(name),
-                t!("{shown}, {percent} % of what is timed", shown, percent),
-            ));
+            let (shown, percent) =
+                (show_seconds(crate::core::units::Seconds(seconds)), format!("{:.0}", seconds / sum * 100.0));
+            self.measured.push((Message::plain(name), t!("{shown}, {percent} % of what is timed", shown, percent)));
         }
         if sum > 0.0 {
             self.notes.push(t!("its timers wait for the GPU, so that nothing overlaps: they give shares, not a step"));
@@ -224,57 +186,35 @@ impl Reading {
         let (gpus, batch) = (self.run.gpus as f64, self.run.global_batch as f64);
         let rows: [(Quantity, f64, Message); 7] = [
             (Quantity::Seconds, 0.0, t!("seconds of a step")),
-            (
-                Quantity::TokensPerSecond,
-                tokens,
-                t!("tokens per second over all GPUs"),
-            ),
-            (
-                Quantity::TokensPerGpu,
-                tokens / gpus,
-                t!("tokens per second and GPU"),
-            ),
-            (
-                Quantity::CurrentSamplesPerSecond,
-                batch,
-                t!("sequences per second over all GPUs"),
-            ),
-            (
-                Quantity::Iterations,
-                0.0,
-                t!("seconds of a step, by the progress bar"),
-            ),
+            (Quantity::TokensPerSecond, tokens, t!("tokens per second over all GPUs")),
+            (Quantity::TokensPerGpu, tokens / gpus, t!("tokens per second and GPU")),
+            (Quantity::CurrentSamplesPerSecond, batch, t!("sequences per second over all GPUs")),
+            (Quantity::Iterations, 0.0, t!("seconds of a step, by the progress bar")),
             (Quantity::StepsPerSecond, 1.0, t!("steps per second")),
-            (
-                Quantity::SamplesPerSecond,
-                batch,
-                t!("sequences per second over all GPUs, mean since the start"),
-            ),
+            (Quantity::SamplesPerSecond, batch, t!("sequences per second over all GPUs, mean since the start")),
         ];
         for (quantity, work, words) in rows {
             let Some((program, series)) = heard.series_of(quantity) else {
                 continue;
             };
             let found = if work > 0.0 {
-                series.rates().map(|rates| Summary {
-                    median: work / rates.median,
-                    ..rates
-                })
+                series.rates().map(|rates| Summary { median: work / rates.median, ..rates })
             } else {
                 series.durations()
             };
             let Some(found) = found else { continue };
             // What a trainer sums up at its end has all of the run in it.
             let coarse = program == Program::HfTrainer;
-            self.sigma = if coarse {
-                COARSE_NOISE
-            } else {
-                NOISE.max(found.spread)
-            };
+            self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
             self.measured.push((
                 words,
-                t!("{seconds} a step: the median of {used}; first and odd ones left out: {left_out}", seconds = show_seconds(crate::core::units::Seconds(found.median)), used, left_out),
+                t!(
+                    "{seconds} a step: the median of {used}; first and odd ones left out: {left_out}",
+                    seconds = show_seconds(crate::core::units::Seconds(found.median)),
+                    used,
+                    left_out
+                ),
             ));
             if work > 1.0 {
                 self.assumed.push(t!(
@@ -285,14 +225,10 @@ impl Reading {
                 ));
             }
             if coarse {
-                self.notes.push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
+                self.notes
+                    .push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
             }
-            self.step = Some(Steps {
-                seconds: found.median,
-                spread: found.spread,
-                used,
-                left_out,
-            });
+            self.step = Some(Steps { seconds: found.median, spread: found.spread, used, left_out });
             break;
         }
         self.agree(heard, tokens / gpus);
@@ -300,14 +236,8 @@ impl Reading {
 
     /// Says so where the log's tokens a second and its seconds are of another batch than the Run's.
     fn agree(&mut self, heard: &Heard, tokens: f64) {
-        let rate = heard
-            .series_of(Quantity::TokensPerGpu)
-            .and_then(|(_, series)| series.rates());
-        if let (Some(step), Some(rate), true) = (
-            self.step,
-            rate,
-            heard.series_of(Quantity::Seconds).is_some(),
-        ) {
+        let rate = heard.series_of(Quantity::TokensPerGpu).and_then(|(_, series)| series.rates());
+        if let (Some(step), Some(rate), true) = (self.step, rate, heard.series_of(Quantity::Seconds).is_some()) {
             let own = rate.median * step.seconds;
             if (own / tokens - 1.0).abs() > SAME_COUNT {
                 let whole = |count: f64| group(&format!("{count:.0}"));
@@ -327,10 +257,7 @@ impl Reading {
             let ranks = heard.nccl.ranks.max(nodes);
             let (kind, expected) = if nodes > 1 {
                 let cards = (ranks / nodes).max(1) as f64;
-                (
-                    Multiplier::Network,
-                    (cards * gpu.inter.0 * INTER.value).min(gpu.intra.0 * INTRA.value),
-                )
+                (Multiplier::Network, (cards * gpu.inter.0 * INTER.value).min(gpu.intra.0 * INTRA.value))
             } else {
                 (Multiplier::NodeLinks, gpu.intra.0 * INTRA.value)
             };
@@ -345,30 +272,28 @@ impl Reading {
                 ),
             ));
             if heard.nccl.ranks == 0 {
-                self.assumed
-                    .push(t!("one node: the output has no list of ranks"));
+                self.assumed.push(t!("one node: the output has no list of ranks"));
             }
-            let reduced = heard
-                .nccl
-                .collective
-                .as_deref()
-                .is_some_and(|name| name.contains("all_reduce"));
+            let reduced = heard.nccl.collective.as_deref().is_some_and(|name| name.contains("all_reduce"));
             if nodes == 1 && bandwidth > gpu.intra.0 || reduced && bandwidth > expected * 1.15 {
                 self.notes.push(t!("the switch reduces on the way (NVLS): this says nothing of rings; measure all_gather or reduce_scatter"));
             } else {
                 self.ratios.push((kind, expected / bandwidth));
             }
         } else if heard.nccl.average.is_some() {
-            self.notes.push(t!(
-                "the average of nccl-tests runs over all sizes: the rows are needed"
-            ));
+            self.notes.push(t!("the average of nccl-tests runs over all sizes: the rows are needed"));
         }
         if let Some(tflops) = heard.mamf.tflops() {
             let rate = Rates::of(&scenario).gemm.0 / 1e12;
             let expected = tflops * OF_BEST_SHAPE * IN_TRAINING.value;
             self.measured.push((
                 verbatim("TFLOPS"),
-                t!("{tflops} TFLOP/s of the best shape: {expected} in training, the model takes {rate}", tflops = significant(tflops, 4), expected = significant(expected, 3), rate = significant(rate, 3)),
+                t!(
+                    "{tflops} TFLOP/s of the best shape: {expected} in training, the model takes {rate}",
+                    tflops = significant(tflops, 4),
+                    expected = significant(expected, 3),
+                    rate = significant(rate, 3)
+                ),
             ));
             self.ratios.push((Multiplier::Gemm, rate / expected));
         }

@@ -70,8 +70,7 @@ impl Snapshot {
     #[allow(clippy::unnecessary_wraps)] // as other files are taken
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
         let state = &mut self.state;
-        self.scanner
-            .push(bytes, |scanner, key, event| state.take(scanner, key, event));
+        self.scanner.push(bytes, |scanner, key, event| state.take(scanner, key, event));
         Ok(())
     }
 
@@ -81,21 +80,14 @@ impl Snapshot {
     /// That it holds no memory.
     pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
         let mut reading = Reading::new(t!("a memory snapshot of PyTorch"), present);
-        reading.assumed.push(t!(
-            "model, cluster and layout, as on this page: a snapshot has none"
-        ));
+        reading.assumed.push(t!("model, cluster and layout, as on this page: a snapshot has none"));
         let peaks = self.state.all.iter().map(|device| {
             [
                 device.allocated.peak(device.allocated_at_end),
-                device
-                    .reserved
-                    .peak(device.reserved_at_end)
-                    .max(device.reserved_at_end),
+                device.reserved.peak(device.reserved_at_end).max(device.reserved_at_end),
             ]
         });
-        let most = peaks.fold([0.0f64; 2], |most, peak| {
-            [most[0].max(peak[0]), most[1].max(peak[1])]
-        });
+        let most = peaks.fold([0.0f64; 2], |most, peak| [most[0].max(peak[0]), most[1].max(peak[1])]);
         if most[1] <= 0.0 {
             let message = t!("the snapshot holds no memory of a GPU");
             return Err(vec![Issue::error("", message)]);
@@ -111,9 +103,7 @@ impl Snapshot {
             reading.peaks.push(Peak { kind, gib });
         }
         if self.state.events == 0 {
-            reading.notes.push(t!(
-                "no history in it: this is the memory at its end, and the peak was higher"
-            ));
+            reading.notes.push(t!("no history in it: this is the memory at its end, and the peak was higher"));
         }
         Ok(reading)
     }
@@ -129,8 +119,7 @@ impl Devices {
     }
 
     fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
-        let whole =
-            |number: f64| crate::core::units::whole(number).and_then(|at| usize::try_from(at).ok());
+        let whole = |number: f64| crate::core::units::whole(number).and_then(|at| usize::try_from(at).ok());
         let depth = scanner.depth();
         match event {
             // {"segments": [{"device": 0, "total_size": ...}]}: depth 3 inside a segment.
@@ -147,21 +136,14 @@ impl Devices {
                 device.allocated_at_end += allocated;
             }
             // {"device_traces": [[{"action": "alloc", "size": ...}]]}: depth 4 inside an event.
-            Event::Text(text)
-                if depth == 4 && key == "action" && scanner.above(2) == "device_traces" =>
-            {
+            Event::Text(text) if depth == 4 && key == "action" && scanner.above(2) == "device_traces" => {
                 text.clone_into(&mut self.action);
             }
-            Event::Number(number)
-                if depth == 4 && key == "size" && scanner.above(2) == "device_traces" =>
-            {
+            Event::Number(number) if depth == 4 && key == "size" && scanner.above(2) == "device_traces" => {
                 self.size = number;
             }
             Event::End if depth == 3 && scanner.above(1) == "device_traces" => {
-                let (action, size) = (
-                    std::mem::take(&mut self.action),
-                    std::mem::take(&mut self.size),
-                );
+                let (action, size) = (std::mem::take(&mut self.action), std::mem::take(&mut self.size));
                 let at = self.trace;
                 self.events += 1;
                 let device = self.device(at);

@@ -58,11 +58,7 @@ impl Heard {
             self.add(Program::PyTorch, Quantity::DeviceMemory, total);
             return true;
         }
-        let quantity = if line.contains("Allocated") {
-            Quantity::Allocated
-        } else {
-            Quantity::Reserved
-        };
+        let quantity = if line.contains("Allocated") { Quantity::Allocated } else { Quantity::Reserved };
         let Some(peak) = line.split('|').nth(3).and_then(gib) else {
             return false;
         };
@@ -80,11 +76,7 @@ impl Heard {
         let Some((value, _)) = number(&before[start..]).filter(|(value, _)| *value > 0.0) else {
             return false;
         };
-        let seconds = if line.contains("s/it") {
-            value
-        } else {
-            1.0 / value
-        };
+        let seconds = if line.contains("s/it") { value } else { 1.0 / value };
         // "| 420/1000 [": how far it is; without it, it is no bar.
         let at = before.find('[').map(|at| &before[..at]);
         let done = at.and_then(|text| text.trim_end().rsplit(['|', ' ']).next());
@@ -98,8 +90,7 @@ impl Heard {
             if bar.1 < self.bar.1 {
                 return false;
             }
-            let others =
-                |(_, quantity, _): &(Program, Quantity, Series)| *quantity != Quantity::Iterations;
+            let others = |(_, quantity, _): &(Program, Quantity, Series)| *quantity != Quantity::Iterations;
             self.series.retain(others);
             self.bar = bar;
         }
@@ -110,20 +101,15 @@ impl Heard {
 
     /// torchtitan before 2025: `Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`; degrees that it leaves out are 1.
     pub(super) fn mesh(&mut self, line: &str) -> bool {
-        let Some((names, degrees)) = line
-            .split_once("device mesh with [")
-            .and_then(|(_, behind)| behind.split_once("], ["))
+        let Some((names, degrees)) =
+            line.split_once("device mesh with [").and_then(|(_, behind)| behind.split_once("], ["))
         else {
             return false;
         };
-        let degrees = degrees
-            .split([',', ']'])
-            .map(|degree| degree.trim().parse());
+        let degrees = degrees.split([',', ']']).map(|degree| degree.trim().parse());
         let names = names.split(',');
-        let named: Vec<(&str, f64)> = names
-            .map(|name| name.trim().trim_matches(['\'', '"']))
-            .zip(degrees.map_while(Result::ok))
-            .collect();
+        let named: Vec<(&str, f64)> =
+            names.map(|name| name.trim().trim_matches(['\'', '"'])).zip(degrees.map_while(Result::ok)).collect();
         for key in ["tp", "pp", "cp", REPLICAS, SHARDS] {
             let is_key = |name: &str| name == key || name == "dp" && key == SHARDS;
             let own = named.iter().find(|(name, _)| is_key(name));

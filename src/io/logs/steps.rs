@@ -33,10 +33,7 @@ impl Series {
     /// A series of `quantity`, empty.
     #[must_use]
     pub fn of(quantity: Quantity) -> Self {
-        Self {
-            is_rate: quantity.is_rate(),
-            ..Self::default()
-        }
+        Self { is_rate: quantity.is_rate(), ..Self::default() }
     }
 
     /// Takes the value of step `number`; without a number, of the next.
@@ -63,8 +60,7 @@ impl Series {
         if self.values.len() >= MAX_KEPT {
             self.stride = stride * 2;
             let stride = self.stride;
-            self.values
-                .retain(|(number, _)| number.is_multiple_of(stride));
+            self.values.retain(|(number, _)| number.is_multiple_of(stride));
         }
     }
 
@@ -113,27 +109,17 @@ impl Series {
     #[must_use]
     pub fn rates(&self) -> Option<Summary> {
         let turned = Self {
-            values: self
-                .values
-                .iter()
-                .map(|(number, rate)| (*number, 1.0 / rate))
-                .collect(),
+            values: self.values.iter().map(|(number, rate)| (*number, 1.0 / rate)).collect(),
             ..Self::default()
         };
         let summary = turned.durations()?;
-        Some(Summary {
-            median: 1.0 / summary.median,
-            ..summary
-        })
+        Some(Summary { median: 1.0 / summary.median, ..summary })
     }
 
     /// The largest value.
     #[must_use]
     pub fn largest(&self) -> Option<f64> {
-        self.values
-            .iter()
-            .map(|(_, value)| *value)
-            .max_by(f64::total_cmp)
+        self.values.iter().map(|(_, value)| *value).max_by(f64::total_cmp)
     }
 
     /// What a sum over the steps grows by in each: between the first and the last that were printed; of one alone, from 0.
@@ -173,21 +159,11 @@ mod tests {
     #[test]
     fn the_first_steps_and_a_checkpoint_are_left_out() {
         let mut series = Series::default();
-        for (number, value) in [
-            (1, 60.0),
-            (2, 14.0),
-            (3, 10.0),
-            (4, 10.2),
-            (5, 31.0),
-            (6, 9.8),
-        ] {
+        for (number, value) in [(1, 60.0), (2, 14.0), (3, 10.0), (4, 10.2), (5, 31.0), (6, 9.8)] {
             series.add(Some(number), value);
         }
         let summary = series.durations().unwrap();
-        assert_eq!(
-            (summary.median, summary.used, summary.left_out),
-            (10.0, 3, 3)
-        );
+        assert_eq!((summary.median, summary.used, summary.left_out), (10.0, 3, 3));
         assert!(summary.spread < 0.03);
     }
 

@@ -17,11 +17,7 @@ use crate::view::panels::words;
 /// The view of what was understood, beside the Run of the page.
 #[must_use]
 pub fn summary(of: &Understood, present: &Run) -> Node {
-    let mut parts = vec![leaf(
-        "p",
-        "size",
-        t!("Read as {program}.", program = verbatim(&*of.program)),
-    )];
+    let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = verbatim(&*of.program)))];
     if let Some(step) = of.step {
         let (used, left_out) = (step.used, step.left_out);
         parts.push(leaf("p", "", t!(
@@ -31,8 +27,7 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
     }
     let pairs = |all: &[(String, String)]| -> Vec<_> {
         let rows = all.iter();
-        rows.map(|(what, how)| (false, vec![text(verbatim(&**what)), wrapped(how)]))
-            .collect()
+        rows.map(|(what, how)| (false, vec![text(verbatim(&**what)), wrapped(how)])).collect()
     };
     if !of.measured.is_empty() {
         let rows = pairs(&of.measured);
@@ -50,21 +45,14 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
         parts.push(table("Other than on this page", &head, &differences));
     }
     if !of.assumed.is_empty() {
-        let items: Node = of
-            .assumed
-            .iter()
-            .map(|one| leaf("li", "", verbatim(&**one)))
-            .collect();
+        let items: Node = of.assumed.iter().map(|one| leaf("li", "", verbatim(&**one))).collect();
         parts.push(leaf("h4", "", "Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !of.used.is_empty() {
         let rows = pairs(&of.used);
         let count = t!("entries used: {count}", count = rows.len());
-        parts.push(fold(
-            &count,
-            table("Entries used", &["entry", "read as"], &rows),
-        ));
+        parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
     if of.observation.is_some() {
         let keep = leaf("button", "main", "Keep this run").on(Action::Measured(Measured::Keep));
@@ -74,17 +62,9 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
             "Something assumed is wrong? Open the run, set it right, and read the file again.",
             &[text("Open its run")],
         );
-        parts.push(el(
-            "p",
-            &[("class", "row-of-buttons")],
-            &[keep, text(" "), open],
-        ));
+        parts.push(el("p", &[("class", "row-of-buttons")], &[keep, text(" "), open]));
     } else {
-        parts.push(leaf(
-            "p",
-            "issue warning",
-            "Nothing in it was measured that can be learned from.",
-        ));
+        parts.push(leaf("p", "issue warning", "Nothing in it was measured that can be learned from."));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -114,10 +94,7 @@ mod tests {
     use crate::io::logs::asked::{Answer, Piece, Wanted};
 
     fn read(text: &str) -> Node {
-        let piece = Piece {
-            first: true,
-            last: Some(Wanted::default()),
-        };
+        let piece = Piece { first: true, last: Some(Wanted::default()) };
         match piece.take(text.as_bytes(), &mut None) {
             Answer::Understood(of) => summary(&of, &Run::default()),
             answer => panic!("{answer:?}"),

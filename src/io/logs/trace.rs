@@ -33,13 +33,7 @@ pub(crate) enum Class {
     Elementwise,
 }
 
-const CLASSES: [Class; 5] = [
-    Class::Communication,
-    Class::Attention,
-    Class::Gemm,
-    Class::Optimizer,
-    Class::Elementwise,
-];
+const CLASSES: [Class; 5] = [Class::Communication, Class::Attention, Class::Gemm, Class::Optimizer, Class::Elementwise];
 
 impl Class {
     /// By the kernel's name; the first that matches.
@@ -51,9 +45,7 @@ impl Class {
             Self::Communication
         } else if has(&["flash_", "fmha", "sdpa", "flash::", "flashattn"]) {
             Self::Attention
-        } else if has(&[
-            "nvjet_", "gemm", "cutlass", "cublas", "ampere_", "xmma", "cijk_",
-        ]) {
+        } else if has(&["nvjet_", "gemm", "cutlass", "cublas", "ampere_", "xmma", "cijk_"]) {
             Self::Gemm
         } else if has(&["multi_tensor_apply", "adam"]) {
             Self::Optimizer
@@ -126,18 +118,13 @@ impl Events {
     fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
         let depth = scanner.depth();
         // {"traceEvents": [{...}]}, or the list alone.
-        let in_event = depth == 3 && scanner.above(1) == "traceEvents"
-            || depth == 2 && scanner.above(1).is_empty();
+        let in_event = depth == 3 && scanner.above(1) == "traceEvents" || depth == 2 && scanner.above(1).is_empty();
         let in_list = depth == 2 && scanner.above(0) == "traceEvents" || depth == 1;
         match event {
-            Event::Text(text)
-                if key == "name" && depth == 3 && scanner.above(1) == "deviceProperties" =>
-            {
+            Event::Text(text) if key == "name" && depth == 3 && scanner.above(1) == "deviceProperties" => {
                 self.device.get_or_insert_with(|| text.to_owned());
             }
-            Event::Number(number)
-                if key == "world_size" && scanner.above(0) == "distributedInfo" =>
-            {
+            Event::Number(number) if key == "world_size" && scanner.above(0) == "distributedInfo" => {
                 self.ranks = Some(number);
             }
             Event::Begin if in_list => self.open = Open::default(),
@@ -168,17 +155,9 @@ impl Events {
                 self.full = true;
                 return;
             }
-            let class = if category == "kernel" {
-                Class::of(&open.name)
-            } else {
-                Class::Elementwise
-            };
+            let class = if category == "kernel" { Class::of(&open.name) } else { Class::Elementwise };
             #[allow(clippy::cast_possible_truncation)] // microseconds of a kernel
-            self.kernels.push(Kernel {
-                start: open.start,
-                length: open.length as f32,
-                class: class as u8,
-            });
+            self.kernels.push(Kernel { start: open.start, length: open.length as f32, class: class as u8 });
         } else if open.name.starts_with("ProfilerStep#") && category == "user_annotation" {
             self.steps.push((open.start, open.start + open.length));
         }
@@ -186,25 +165,17 @@ impl Events {
 
     fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
         if self.kernels.is_empty() {
-            let message =
-                t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA");
+            let message = t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA");
             return Err(vec![Issue::error("", message)]);
         }
         self.kernels.sort_by(|a, b| a.start.total_cmp(&b.start));
         let mut reading = Reading::new(t!("a trace of PyTorch's profiler"), present);
-        reading.assumed.push(t!(
-            "model, cluster and layout, as on this page: a trace has none"
-        ));
+        reading.assumed.push(t!("model, cluster and layout, as on this page: a trace has none"));
         if self.steps.is_empty() {
-            let end = self
-                .kernels
-                .iter()
-                .map(|kernel| kernel.start + f64::from(kernel.length));
+            let end = self.kernels.iter().map(|kernel| kernel.start + f64::from(kernel.length));
             let end = end.fold(0.0, f64::max);
             self.steps.push((self.kernels[0].start, end));
-            reading
-                .notes
-                .push(t!("no ProfilerStep in it: all of it is taken as one step"));
+            reading.notes.push(t!("no ProfilerStep in it: all of it is taken as one step"));
         }
         let steps: Vec<Times> = self.steps.iter().map(|step| self.times(*step)).collect();
         let middle = |of: &dyn Fn(&Times) -> f64| {
@@ -217,10 +188,7 @@ impl Events {
         let parts: [(Message, f64); 8] = [
             (t!("length of a step"), whole),
             (t!("compute"), middle(&|times| times.compute)),
-            (
-                t!("communication that nothing hides"),
-                middle(&|times| times.exposed),
-            ),
+            (t!("communication that nothing hides"), middle(&|times| times.exposed)),
             (t!("nothing runs"), middle(&|times| times.idle)),
             (t!("matrix products"), class(Class::Gemm)),
             (t!("attention"), class(Class::Attention)),
@@ -231,12 +199,7 @@ impl Events {
             let shown = show_seconds(Seconds(micro * 1e-6));
             reading.measured.push((words, verbatim(shown)));
         }
-        reading.step = Some(Steps {
-            seconds: whole * 1e-6,
-            spread: 0.0,
-            used: steps.len(),
-            left_out: 0,
-        });
+        reading.step = Some(Steps { seconds: whole * 1e-6, spread: 0.0, used: steps.len(), left_out: 0 });
         if let Some(ranks) = self.ranks
             && (ranks - reading.run.gpus as f64).abs() > 0.5
         {
@@ -248,32 +211,19 @@ impl Events {
             ));
         }
         if let Some(device) = self.device {
-            reading
-                .used
-                .push((verbatim("deviceProperties"), verbatim(device)));
+            reading.used.push((verbatim("deviceProperties"), verbatim(device)));
         }
         let products = (class(Class::Gemm) + class(Class::Attention)) * 1e-6;
         if let (Ok(scenario), true) = (Scenario::new(&reading.run), products > 0.0) {
             let rate = executed_flops(&scenario) / reading.run.gpus as f64 / products / 1e12;
-            let shown = t!(
-                "{rate} TFLOP/s, by the operations of the model",
-                rate = significant(rate, 3)
-            );
-            reading
-                .measured
-                .push((t!("rate of GEMM and attention"), shown));
+            let shown = t!("{rate} TFLOP/s, by the operations of the model", rate = significant(rate, 3));
+            reading.measured.push((t!("rate of GEMM and attention"), shown));
         }
         // The time of a kind of work determines more constants than the step alone.
         if let Ok(model) = Components::of(&reading.run, &[0.0; MULTIPLIERS]) {
             for (kind, micro) in [
-                (
-                    Multiplier::Gemm,
-                    class(Class::Gemm) + class(Class::Attention),
-                ),
-                (
-                    Multiplier::Elementwise,
-                    class(Class::Optimizer) + class(Class::Elementwise),
-                ),
+                (Multiplier::Gemm, class(Class::Gemm) + class(Class::Attention)),
+                (Multiplier::Elementwise, class(Class::Optimizer) + class(Class::Elementwise)),
             ] {
                 let ratio = micro * 1e-6 / model.seconds_of(kind);
                 if (0.25..4.0).contains(&ratio) {
@@ -286,17 +236,11 @@ impl Events {
 
     /// The times of one step, microseconds.
     fn times(&self, (begin, end): (f64, f64)) -> Times {
-        let mut times = Times {
-            whole: end - begin,
-            ..Times::default()
-        };
+        let mut times = Times { whole: end - begin, ..Times::default() };
         let (mut compute, mut communication) = (Union::default(), Union::default());
         let mut both = Union::default();
         let first = self.kernels.partition_point(|kernel| kernel.start < begin);
-        for kernel in self.kernels[first..]
-            .iter()
-            .take_while(|kernel| kernel.start < end)
-        {
+        for kernel in self.kernels[first..].iter().take_while(|kernel| kernel.start < end) {
             let length = f64::from(kernel.length);
             let stop = (kernel.start + length).min(end);
             let class = CLASSES[usize::from(kernel.class)];

@@ -68,10 +68,7 @@ impl Drawing {
     /// Nothing yet, `height` pixels high.
     #[must_use]
     pub fn new(height: f64) -> Self {
-        Self {
-            height,
-            ..Self::default()
-        }
+        Self { height, ..Self::default() }
     }
     /// A filled rectangle; `said` is its tooltip, if anything.
     pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, label: impl Into<Message>) {
@@ -124,23 +121,14 @@ impl Drawing {
             ("style", style),
         ];
         let label = label.into();
-        let title = if label.is_empty() {
-            Node::none()
-        } else {
-            el("title", &[], &[text(label)])
-        };
+        let title = if label.is_empty() { Node::none() } else { el("title", &[], &[text(label)]) };
         self.pieces.push(el("rect", &attributes, &[title]));
     }
     /// A line `width` pixels thick.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
         let style = format!("stroke:var({});stroke-width:{width}", ink.token());
-        let attributes = [
-            ("x1", &*share(from.0)),
-            ("y1", &px(from.1)),
-            ("x2", &share(to.0)),
-            ("y2", &px(to.1)),
-            ("style", &style),
-        ];
+        let attributes =
+            [("x1", &*share(from.0)), ("y1", &px(from.1)), ("x2", &share(to.0)), ("y2", &px(to.1)), ("style", &style)];
         self.pieces.push(el("line", &attributes, &[]));
     }
     /// Words of 11 pixels whose middle is at `y`.
@@ -184,16 +172,8 @@ impl Drawing {
     fn content(self) -> Vec<Node> {
         let mut pieces = self.pieces;
         if self.hatched {
-            let lines = [
-                ("d", "M-1 1l2-2M0 6l6-6M5 7l2-2"),
-                ("style", "stroke:var(--line)"),
-            ];
-            let pattern = [
-                ("id", "hatched"),
-                ("width", "6"),
-                ("height", "6"),
-                ("patternUnits", "userSpaceOnUse"),
-            ];
+            let lines = [("d", "M-1 1l2-2M0 6l6-6M5 7l2-2"), ("style", "stroke:var(--line)")];
+            let pattern = [("id", "hatched"), ("width", "6"), ("height", "6"), ("patternUnits", "userSpaceOnUse")];
             let pattern = el("pattern", &pattern, &[el("path", &lines, &[])]);
             pieces.insert(0, el("defs", &[], &[pattern]));
         }
@@ -225,24 +205,9 @@ impl Drawing {
             ],
             &self.content(),
         );
-        let paper = el(
-            "rect",
-            &[
-                ("width", "100%"),
-                ("height", "100%"),
-                ("style", "fill:var(--bg)"),
-            ],
-            &[],
-        );
-        let title = el(
-            "text",
-            &[
-                ("x", "8"),
-                ("y", "18"),
-                ("style", "fill:var(--text);font-size:13px"),
-            ],
-            &[text(title)],
-        );
+        let paper = el("rect", &[("width", "100%"), ("height", "100%"), ("style", "fill:var(--bg)")], &[]);
+        let title =
+            el("text", &[("x", "8"), ("y", "18"), ("style", "fill:var(--text);font-size:13px")], &[text(title)]);
         let whole = el(
             "svg",
             &[
@@ -264,10 +229,7 @@ fn themed(svg: &Node, theme: Theme) -> String {
     let palette = theme.palette();
     for ink in Ink::ALL {
         let (r, g, b) = ink.rgb(&palette);
-        out = out.replace(
-            &format!("var({})", ink.token()),
-            &format!("#{r:02x}{g:02x}{b:02x}"),
-        );
+        out = out.replace(&format!("var({})", ink.token()), &format!("#{r:02x}{g:02x}{b:02x}"));
     }
     out
 }
@@ -280,12 +242,7 @@ mod tests {
     fn a_file_names_its_colours_and_the_page_its_tokens() {
         let mut drawing = Drawing::new(40.0);
         for (at, ink) in Ink::ALL.into_iter().enumerate() {
-            let at = Box {
-                x: at as f64 / 16.0,
-                width: 0.05,
-                y: 0.0,
-                height: 20.0,
-            };
+            let at = Box { x: at as f64 / 16.0, width: 0.05, y: 0.0, height: 20.0 };
             drawing.fill(at, ink, 0.5, "<said>");
         }
         drawing.name(10.0, "rank 0");

@@ -16,34 +16,16 @@ pub(crate) fn save(name: &'static str) -> Node {
 
 /// The buttons that save `run`'s picture called `drawn`, which the page shows otherwise, as `name`.
 #[must_use]
-pub(crate) fn save_drawn(
-    name: &'static str,
-    drawn: &'static str,
-    unit: MemoryUnit,
-    run: &Run,
-) -> Node {
+pub(crate) fn save_drawn(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: &Run) -> Node {
     buttons(name, drawn, unit, Some(&Arc::new(run.clone())))
 }
 
-fn buttons(
-    name: &'static str,
-    drawn: &'static str,
-    unit: MemoryUnit,
-    run: Option<&Arc<Run>>,
-) -> Node {
+fn buttons(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: Option<&Arc<Run>>) -> Node {
     let button = |png: bool, label: &'static str| {
         let title = t!("Save this picture as {label}", label);
         let run = run.cloned();
-        let save = Save::Picture {
-            name,
-            drawn,
-            unit,
-            png,
-            run,
-        };
-        el("button", &[], &[text(label)])
-            .title(title)
-            .on(Action::Save(save))
+        let save = Save::Picture { name, drawn, unit, png, run };
+        el("button", &[], &[text(label)]).title(title).on(Action::Save(save))
     };
     let kinds = el("div", &[], &[button(false, "SVG"), button(true, "PNG")]);
     let menu = [leaf("summary", "", "Save"), kinds];
@@ -64,14 +46,6 @@ pub fn key(kinds: &[(&str, &'static str)]) -> Node {
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
 #[must_use]
 pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> Node {
-    let head = [
-        leaf("small", "", words),
-        leaf("span", "spring", ""),
-        save(name),
-    ];
-    el(
-        "figure",
-        &[],
-        &[el("div", &[("class", "panel-head")], &head), picture],
-    )
+    let head = [leaf("small", "", words), leaf("span", "spring", ""), save(name)];
+    el("figure", &[], &[el("div", &[("class", "panel-head")], &head), picture])
 }

@@ -29,14 +29,8 @@ pub enum Ink {
 }
 
 /// Tokens of the memory components.
-const MEMORY: [&str; 6] = [
-    "--m-weights",
-    "--m-gradients",
-    "--m-optimizer",
-    "--m-activations",
-    "--m-buffers",
-    "--m-overhead",
-];
+const MEMORY: [&str; 6] =
+    ["--m-weights", "--m-gradients", "--m-optimizer", "--m-activations", "--m-buffers", "--m-overhead"];
 
 impl Ink {
     /// What an op is drawn with.

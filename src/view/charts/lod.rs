@@ -51,18 +51,14 @@ impl Sums {
             }
             sums
         };
-        Self {
-            ranks: timeline.ranks.iter().map(sums).collect(),
-        }
+        Self { ranks: timeline.ranks.iter().map(sums).collect() }
     }
 
     /// Every `stride`-th rank of the timeline that these are of.
     #[must_use]
     pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<Row<'a>> {
         let both = timeline.ranks.iter().zip(&self.ranks);
-        both.step_by(stride.max(1))
-            .map(|(ops, sums)| Row { ops, sums })
-            .collect()
+        both.step_by(stride.max(1)).map(|(ops, sums)| Row { ops, sums }).collect()
     }
 }
 

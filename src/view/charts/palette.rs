@@ -56,14 +56,7 @@ impl Palette {
     /// The memory components in the order of the bars.
     #[must_use]
     pub const fn components(&self) -> [Rgb; 6] {
-        [
-            self.weights,
-            self.gradients,
-            self.optimizer,
-            self.activations,
-            self.buffers,
-            self.overhead,
-        ]
+        [self.weights, self.gradients, self.optimizer, self.activations, self.buffers, self.overhead]
     }
 }
 
@@ -142,18 +135,8 @@ impl Theme {
 
 /// Colours of pipeline stages, from the first to the last: one ramp, dark to light.
 const STAGES: [[Rgb; 4]; 2] = [
-    [
-        hex(0x16_40_7F),
-        hex(0x2A_7F_A6),
-        hex(0x46_AE_9E),
-        hex(0xC3_DB_86),
-    ],
-    [
-        hex(0x3C_6C_C4),
-        hex(0x3A_9C_C4),
-        hex(0x4D_BD_AE),
-        hex(0xDC_EB_A4),
-    ],
+    [hex(0x16_40_7F), hex(0x2A_7F_A6), hex(0x46_AE_9E), hex(0xC3_DB_86)],
+    [hex(0x3C_6C_C4), hex(0x3A_9C_C4), hex(0x4D_BD_AE), hex(0xDC_EB_A4)],
 ];
 
 /// The colour of pipeline stage `stage` of `count`.
@@ -171,11 +154,7 @@ pub(crate) fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
 pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // stays between two bytes
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
-    (
-        mix(colour.0, other.0),
-        mix(colour.1, other.1),
-        mix(colour.2, other.2),
-    )
+    (mix(colour.0, other.0), mix(colour.1, other.1), mix(colour.2, other.2))
 }
 
 /// Black or white ink, whichever reads better on `colour` (WCAG relative luminance).
@@ -183,19 +162,10 @@ pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
 pub fn ink_on(colour: Rgb) -> Rgb {
     let channel = |byte: u8| {
         let c = f64::from(byte) / 255.0;
-        if c <= 0.04045 {
-            c / 12.92
-        } else {
-            ((c + 0.055) / 1.055).powf(2.4)
-        }
+        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
     };
-    let luminance =
-        0.2126 * channel(colour.0) + 0.7152 * channel(colour.1) + 0.0722 * channel(colour.2);
-    if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) {
-        LIGHT.text
-    } else {
-        LIGHT.paper
-    }
+    let luminance = 0.2126 * channel(colour.0) + 0.7152 * channel(colour.1) + 0.0722 * channel(colour.2);
+    if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) { LIGHT.text } else { LIGHT.paper }
 }
 
 #[cfg(test)]

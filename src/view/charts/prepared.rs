@@ -27,13 +27,7 @@ impl Prepared {
     #[must_use]
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
-        Self {
-            versions: versions(&evaluation),
-            evaluation,
-            sums,
-            places: OnceLock::new(),
-            path: OnceLock::new(),
-        }
+        Self { versions: versions(&evaluation), evaluation, sums, places: OnceLock::new(), path: OnceLock::new() }
     }
     /// The op at `place`.
     #[must_use]
@@ -59,8 +53,7 @@ impl Prepared {
     pub fn critical_path(&self) -> &[(Place, TimedOp)] {
         self.path.get_or_init(|| {
             let path = self.trace().critical_path().into_iter();
-            path.filter_map(|place| Some((place, self.op(place)?)))
-                .collect()
+            path.filter_map(|place| Some((place, self.op(place)?))).collect()
         })
     }
     /// What `rank` holds over time, MiB.
@@ -105,9 +98,7 @@ pub fn version(versions: &[Vec<i32>], rank: usize, microbatch: u32) -> Option<i3
 pub fn memory_curve(evaluation: &Evaluation, rank: usize) -> Vec<(f64, u32)> {
     let instants = over_time(evaluation, rank).map(|curve| curve.instants);
     let instants = instants.unwrap_or_default().into_iter();
-    instants
-        .map(|instant| (instant.time.0, mebibytes(instant.total())))
-        .collect()
+    instants.map(|instant| (instant.time.0, mebibytes(instant.total()))).collect()
 }
 
 /// Whole MiB: finer than a pixel of any GPU's memory.
@@ -130,10 +121,7 @@ mod tests {
         let path = prepared.critical_path();
         let work: f64 = path.iter().map(|(_, op)| op.end - op.start).sum();
         let p2p = prepared.evaluation.durations.p2p;
-        let hops = path
-            .windows(2)
-            .filter(|two| two[0].0.rank != two[1].0.rank)
-            .count();
+        let hops = path.windows(2).filter(|two| two[0].0.rank != two[1].0.rank).count();
         let whole = work + p2p * hops as f64;
         assert!((whole - prepared.makespan()).abs() < 1e-9 * whole);
         let most = prepared.curve(0).iter().map(|step| step.1).max();

@@ -32,23 +32,13 @@ pub fn svg(picture: &Scatter, unit: &str) -> Node {
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let line = |class: &str, ends: [&str; 4]| {
         let [x1, y1, x2, y2] = ends;
-        let attributes = [
-            ("class", class),
-            ("x1", x1),
-            ("y1", y1),
-            ("x2", x2),
-            ("y2", y2),
-        ];
+        let attributes = [("class", class), ("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2)];
         el("line", &attributes, &[])
     };
     let mut pieces = Vec::new();
     for (ratio, share) in &picture.up {
         let y = at(*share);
-        let class = if (ratio - 1.0).abs() < 1e-9 {
-            "one"
-        } else {
-            ""
-        };
+        let class = if (ratio - 1.0).abs() < 1e-9 { "one" } else { "" };
         pieces.push(line(class, ["0%", &y, "100%", &y]));
         let attributes = [("x", "-6"), ("y", &*y), ("dy", "4"), ("text-anchor", "end")];
         pieces.push(el("text", &attributes, &[text(ratio.to_string())]));
@@ -61,12 +51,7 @@ pub fn svg(picture: &Scatter, unit: &str) -> Node {
         free = *share;
         let x = at(*share);
         pieces.push(line("", [&x, "99%", &x, "100%"]));
-        let attributes = [
-            ("x", &*x),
-            ("y", "100%"),
-            ("dy", "15"),
-            ("text-anchor", "middle"),
-        ];
+        let attributes = [("x", &*x), ("y", "100%"), ("dy", "15"), ("text-anchor", "middle")];
         let words = format!("{} {unit}", significant(*value, 1));
         pieces.push(el("text", &attributes, &[text(&words)]));
     }
@@ -74,11 +59,7 @@ pub fn svg(picture: &Scatter, unit: &str) -> Node {
         let (x, y) = (at(*across), at(*up));
         pieces.push(if *series == 1 {
             let place = [("class", "s1"), ("x", &*x), ("y", &*y)];
-            let size = [
-                ("width", "5"),
-                ("height", "5"),
-                ("transform", "translate(-2.5 -2.5)"),
-            ];
+            let size = [("width", "5"), ("height", "5"), ("transform", "translate(-2.5 -2.5)")];
             el("rect", &[&place[..], &size[..]].concat(), &[])
         } else {
             let class = format!("s{series}");
@@ -120,10 +101,7 @@ pub fn scatter(points: &[Point]) -> Option<Scatter> {
         decade *= 10.0;
     }
     Some(Scatter {
-        points: points
-            .iter()
-            .map(|point| (x(point.measured), y(point.ratio), point.series))
-            .collect(),
+        points: points.iter().map(|point| (x(point.measured), y(point.ratio), point.series)).collect(),
         across,
         up: LINES.map(|ratio| (ratio, y(ratio))).to_vec(),
     })
@@ -135,27 +113,15 @@ mod tests {
 
     #[test]
     fn agreement_lies_on_the_middle_line_and_all_points_on_the_picture() {
-        let point = |measured, ratio| Point {
-            measured,
-            ratio,
-            series: 0,
-        };
+        let point = |measured, ratio| Point { measured, ratio, series: 0 };
         let picture = scatter(&[point(2.0, 1.0), point(80.0, 9.0), point(0.3, 0.1)]).unwrap();
-        let middle = picture
-            .up
-            .iter()
-            .find(|(ratio, _)| (*ratio - 1.0).abs() < 1e-12);
+        let middle = picture.up.iter().find(|(ratio, _)| (*ratio - 1.0).abs() < 1e-12);
         assert!((middle.unwrap().1 - 0.5).abs() < 1e-12);
         assert!((picture.points[0].1 - 0.5).abs() < 1e-12);
         for (x, y, _) in &picture.points {
             assert!((0.0..=1.0).contains(x) && (0.0..=1.0).contains(y));
         }
-        assert!(
-            picture
-                .across
-                .iter()
-                .any(|(value, _)| (*value - 10.0).abs() < 1e-9)
-        );
+        assert!(picture.across.iter().any(|(value, _)| (*value - 10.0).abs() < 1e-9));
         assert!(scatter(&[]).is_none());
         assert_eq!(svg(&picture, "s").to_html().matches("<circle").count(), 3);
     }

@@ -21,10 +21,7 @@ impl Rows {
     pub fn fitting(count: usize) -> Self {
         let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
         let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
-        Self {
-            pitch,
-            height: pitch - gap,
-        }
+        Self { pitch, height: pitch - gap }
     }
     /// The row at `y`, and whether in its upper half.
     #[must_use]
@@ -58,23 +55,14 @@ impl Shape {
     pub fn of(ranks: usize) -> Self {
         let stride = ranks.div_ceil(MAX_ROWS).max(1);
         let count = ranks.div_ceil(stride);
-        Self {
-            count,
-            stride,
-            rows: Rows::fitting(count),
-            axis: AXIS,
-            curve: CURVE,
-        }
+        Self { count, stride, rows: Rows::fitting(count), axis: AXIS, curve: CURVE }
     }
     /// The shape of one of several pictures that share an axis.
     #[must_use]
     pub fn low(ranks: usize) -> Self {
         let mut shape = Self::of(ranks);
         let pitch = (LOW / shape.count.max(1) as f64).clamp(2.0, 17.0);
-        shape.rows = Rows {
-            pitch,
-            height: pitch - (pitch * 0.15).min(2.0),
-        };
+        shape.rows = Rows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
         (shape.axis, shape.curve) = (6.0, 40.0);
         shape
     }

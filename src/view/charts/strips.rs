@@ -30,18 +30,13 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let stride = most.div_ceil(MAX_RANKS);
     let rows = most.div_ceil(stride);
     let row = (ROWS / rows as f64).clamp(MIN_ROW, MAX_ROW);
-    let height =
-        |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
+    let height = |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
     let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();
     let mut drawing = Drawing::new(foot + AXIS);
     let mut top = 0.0;
     for (words, timeline) in drawn {
         drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
-        let place = Place {
-            top: top + WORDS,
-            row,
-            stride,
-        };
+        let place = Place { top: top + WORDS, row, stride };
         strip(&mut drawing, timeline, longest, place);
         top += height(timeline);
     }
@@ -63,21 +58,12 @@ struct Place {
 }
 
 fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place) {
-    let Place {
-        top,
-        row: tall,
-        stride,
-    } = place;
+    let Place { top, row: tall, stride } = place;
     let end = timeline.makespan() / longest;
     for row in 0..timeline.ranks.len().div_ceil(stride) {
         let y = top + row as f64 * tall;
         drawing.name(y + tall / 2.0, t!("rank {stride}", stride = row * stride));
-        let idle = Box {
-            x: 0.0,
-            width: end,
-            y,
-            height: tall - 1.0,
-        };
+        let idle = Box { x: 0.0, width: end, y, height: tall - 1.0 };
         drawing.hatch(idle);
     }
     drawing.ops(
@@ -98,20 +84,13 @@ mod tests {
     #[test]
     fn two_pipelines_share_an_axis_and_small_pictures_stay_small() {
         let of = |schedule| {
-            let run = Run {
-                schedule,
-                ..Run::default()
-            };
+            let run = Run { schedule, ..Run::default() };
             evaluate(&run).unwrap().timeline().clone()
         };
         let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
         let drawn = [("GPipe".into(), &one), ("ZB-H1".into(), &other)];
         let html = strips(&drawn).inline("Two").to_html();
         assert_eq!(html.matches("rank 3").count(), 2);
-        assert!(
-            html.contains("GPipe") && html.len() < 300_000,
-            "{}",
-            html.len()
-        );
+        assert!(html.contains("GPipe") && html.len() < 300_000, "{}", html.len());
     }
 }

@@ -33,26 +33,17 @@ pub fn steps(curve: &[(f64, u32)], view: Viewport, width: f64) -> Vec<(f64, u32)
 
 /// A chain of ops as an SVG path through the middles of their rows; steps within a pixel and a row are left out.
 #[must_use]
-pub fn chain(
-    path: &[(Place, TimedOp)],
-    view: Viewport,
-    width: f64,
-    middle: impl Fn(usize) -> f64,
-) -> String {
+pub fn chain(path: &[(Place, TimedOp)], view: Viewport, width: f64, middle: impl Fn(usize) -> f64) -> String {
     let mut out = String::new();
     let mut last: Option<(f64, f64)> = None;
     let from = path.partition_point(|(_, op)| op.end < view.start);
     let to = path.partition_point(|(_, op)| op.start <= view.end);
-    for (place, op) in path
-        .get(from.saturating_sub(1)..to.max(from))
-        .unwrap_or_default()
-    {
+    for (place, op) in path.get(from.saturating_sub(1)..to.max(from)).unwrap_or_default() {
         let y = middle(place.rank);
         for time in [op.start, op.end] {
             let x = view.x(time, width).clamp(-4.0, width + 4.0);
-            let near = last.is_some_and(|(before_x, before_y)| {
-                (x - before_x).abs() < 1.0 && (y - before_y).abs() < 0.5
-            });
+            let near =
+                last.is_some_and(|(before_x, before_y)| (x - before_x).abs() < 1.0 && (y - before_y).abs() < 0.5);
             if near {
                 continue;
             }
@@ -86,23 +77,9 @@ mod tests {
 
     #[test]
     fn a_curve_begins_with_what_is_held_at_the_left_edge() {
-        let view = Viewport {
-            start: 2.5,
-            end: 5.0,
-            full: 10.0,
-        };
+        let view = Viewport { start: 2.5, end: 5.0, full: 10.0 };
         let points = steps(&[(1.0, 1), (2.0, 2), (3.0, 3), (6.0, 0)], view, 100.0);
-        assert_eq!(
-            points,
-            [
-                (0.0, 2),
-                (20.0, 2),
-                (20.0, 2),
-                (20.0, 3),
-                (20.0, 3),
-                (100.0, 3)
-            ]
-        );
+        assert_eq!(points, [(0.0, 2), (20.0, 2), (20.0, 2), (20.0, 3), (20.0, 3), (100.0, 3)]);
     }
 
     #[test]
@@ -112,19 +89,10 @@ mod tests {
         let order = build(&spec, &durations).unwrap().order;
         let timeline = measure(&order, &durations).unwrap().0;
         let trace = Trace::new(&order, &timeline, 0.0);
-        let path: Vec<_> = trace
-            .critical_path()
-            .into_iter()
-            .map(|place| (place, trace.get(place).unwrap()))
-            .collect();
-        let drawn = chain(&path, Viewport::all(timeline.makespan()), 700.0, |rank| {
-            rank as f64 * 10.0
-        });
+        let path: Vec<_> = trace.critical_path().into_iter().map(|place| (place, trace.get(place).unwrap())).collect();
+        let drawn = chain(&path, Viewport::all(timeline.makespan()), 700.0, |rank| rank as f64 * 10.0);
         assert!(drawn.starts_with("M0.0 0.0"), "{drawn}");
         assert!(drawn.ends_with("L700.0 0.0"), "{drawn}");
-        assert!(
-            drawn.contains(" 30.0L"),
-            "it reaches the last rank: {drawn}"
-        );
+        assert!(drawn.contains(" 30.0L"), "it reaches the last rank: {drawn}");
     }
 }

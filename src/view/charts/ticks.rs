@@ -17,10 +17,7 @@ pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
         .find(|step| *step >= raw * (1.0 - 1e-9))
         .unwrap_or(10.0 * decade);
     let first = (start / step - 1e-9).ceil();
-    (0..=most)
-        .map(|index| (first + index as f64) * step)
-        .take_while(|tick| *tick <= end + step * 1e-9)
-        .collect()
+    (0..=most).map(|index| (first + index as f64) * step).take_while(|tick| *tick <= end + step * 1e-9).collect()
 }
 
 /// A time of [`ticks`] as it stands at an axis: `0`, `2.5 s`, without zeros that say nothing.
@@ -55,11 +52,7 @@ mod tests {
         for (start, end) in [(0.3, 17.2), (1e-6, 3e-6), (99.0, 12_345.0)] {
             let found = ticks(start, end, 6);
             assert!(found.len() >= 2 && found.len() <= 7, "{found:?}");
-            assert!(
-                found
-                    .iter()
-                    .all(|tick| *tick >= start - 1e-12 && *tick <= end * 1.000_001)
-            );
+            assert!(found.iter().all(|tick| *tick >= start - 1e-12 && *tick <= end * 1.000_001));
         }
     }
 }

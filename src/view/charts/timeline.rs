@@ -37,10 +37,7 @@ pub struct Cell {
 /// The visible part of some rows of ops.
 #[must_use]
 pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
-    let seen: Vec<&[TimedOp]> = rows
-        .iter()
-        .map(|row| row.visible(view.start, view.end))
-        .collect();
+    let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MAX_CELLS;
     // Columns of a power of two of the axis: they stay where they are while the window moves.
     let least = (rows.len() as f64 * width / (2.0 * MAX_CELLS as f64)).max(NARROWEST);
@@ -91,15 +88,7 @@ struct Stretch {
     eighths: [u8; 3],
 }
 
-fn columns(
-    row: usize,
-    of: Row,
-    ops: &[TimedOp],
-    view: Viewport,
-    width: f64,
-    column: f64,
-    out: &mut Vec<Cell>,
-) {
+fn columns(row: usize, of: Row, ops: &[TimedOp], view: Viewport, width: f64, column: f64, out: &mut Vec<Cell>) {
     let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
         return;
     };
@@ -151,15 +140,7 @@ fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut
     for (kind, eighths) in [Kind::F, Kind::BW, Kind::W].into_iter().zip(run.eighths) {
         let bottom = top + f64::from(eighths) / SHARES;
         if eighths > 0 {
-            out.push(Cell {
-                row,
-                x,
-                width: view.x(run.to, width) - x,
-                band: (top, bottom),
-                kind,
-                busy,
-                op: None,
-            });
+            out.push(Cell { row, x, width: view.x(run.to, width) - x, band: (top, bottom), kind, busy, op: None });
         }
         top = bottom;
     }
@@ -169,10 +150,7 @@ fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut
 #[must_use]
 pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
     let from = ops.partition_point(|op| op.end < time);
-    let found = |index: &usize| {
-        ops.get(*index)
-            .is_some_and(|op| op.start <= time && time <= op.end)
-    };
+    let found = |index: &usize| ops.get(*index).is_some_and(|op| op.start <= time && time <= op.end);
     let index = Some(from).filter(found)?;
     let second = ops.get(index + 1).filter(|next| next.half == Half::Second);
     match second {
@@ -222,14 +200,8 @@ mod tests {
                     assert!(!mine.is_empty(), "rank {row} is empty at {zoom}");
                 }
                 if zoom <= 1.0 {
-                    let end = mine
-                        .iter()
-                        .map(|cell| cell.x + cell.width)
-                        .fold(0.0, f64::max);
-                    assert!(
-                        (end - all.x(last, 760.0)).abs() < 1.0,
-                        "rank {row} is cut off"
-                    );
+                    let end = mine.iter().map(|cell| cell.x + cell.width).fold(0.0, f64::max);
+                    assert!((end - all.x(last, 760.0)).abs() < 1.0, "rank {row} is cut off");
                 }
             }
         }
@@ -238,30 +210,15 @@ mod tests {
     /// Inked area over the row's area is busy over total time, whatever the level of detail.
     #[test]
     fn idle_time_stays_open_at_any_level_of_detail() {
-        for (id, m) in [
-            ("1f1b", 8),
-            ("1f1b", 256),
-            ("zb-h1", 64),
-            ("dualpipev", 128),
-        ] {
+        for (id, m) in [("1f1b", 8), ("1f1b", 256), ("zb-h1", 64), ("dualpipev", 128)] {
             let timeline = timeline(id, 8, m);
             let full = timeline.makespan();
             let drawn = drawn(&timeline, Viewport::all(full), 700.0);
-            let inked: f64 = drawn
-                .iter()
-                .map(|cell| cell.width * (cell.band.1 - cell.band.0))
-                .sum();
-            let whole = timeline
-                .ranks
-                .iter()
-                .flatten()
-                .filter(|op| op.half != Half::Second);
+            let inked: f64 = drawn.iter().map(|cell| cell.width * (cell.band.1 - cell.band.0)).sum();
+            let whole = timeline.ranks.iter().flatten().filter(|op| op.half != Half::Second);
             let busy: f64 = whole.map(|op| op.end - op.start).sum();
             let (inked, busy) = (inked / (700.0 * 8.0), busy / (full * 8.0));
-            assert!(
-                (inked - busy).abs() < 0.02,
-                "{id} m={m}: {inked} drawn of {busy}"
-            );
+            assert!((inked - busy).abs() < 0.02, "{id} m={m}: {inked} drawn of {busy}");
         }
     }
 
@@ -276,19 +233,11 @@ mod tests {
         let edges = |view: Viewport| -> Vec<i64> {
             #[allow(clippy::cast_possible_truncation)] // milliseconds of a small pipeline
             let time = |cell: &Cell| (view.time(cell.x, 700.0) * 1e3).round() as i64;
-            drawn(&timeline, view, 700.0)
-                .iter()
-                .filter(|cell| cell.row == 9)
-                .map(time)
-                .collect()
+            drawn(&timeline, view, 700.0).iter().filter(|cell| cell.row == 9).map(time).collect()
         };
         let (here, there) = (edges(view), edges(view.panned(70.0)));
         let common = there.iter().filter(|edge| here.contains(edge)).count();
-        assert!(
-            common * 10 >= there.len() * 8,
-            "{common} of {}",
-            there.len()
-        );
+        assert!(common * 10 >= there.len() * 8, "{common} of {}", there.len());
     }
 
     #[test]

@@ -19,11 +19,7 @@ impl Viewport {
     #[must_use]
     pub fn all(full: f64) -> Self {
         let full = if full > 0.0 { full } else { 1.0 };
-        Self {
-            start: 0.0,
-            end: full,
-            full,
-        }
+        Self { start: 0.0, end: full, full }
     }
     /// Visible length.
     #[must_use]
@@ -60,11 +56,7 @@ impl Viewport {
     }
     fn placed(self, start: f64, span: f64) -> Self {
         let start = start.clamp(0.0, (self.full - span).max(0.0));
-        Self {
-            start,
-            end: start + span,
-            full: self.full,
-        }
+        Self { start, end: start + span, full: self.full }
     }
     /// Whether the whole axis is visible.
     #[must_use]

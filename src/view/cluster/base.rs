@@ -34,23 +34,13 @@ pub(super) fn tone_of(scene: &Scene, stage: u64) -> usize {
 
 pub(super) fn words(x: f64, y: f64, class: &str, label: impl Into<Message>) -> Node {
     let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-    el(
-        "text",
-        &[("class", class), ("x", &x), ("y", &y)],
-        &[text(label)],
-    )
+    el("text", &[("class", class), ("x", &x), ("y", &y)], &[text(label)])
 }
 
 pub(super) fn rect(at: Rect, class: &str, style: &str) -> Node {
     let [x, y, width, height] = [at.x, at.y, at.width, at.height].map(|side| format!("{side:.1}"));
-    let attributes = [
-        ("class", class),
-        ("x", &*x),
-        ("y", &y),
-        ("width", &width),
-        ("height", &height),
-        ("style", style),
-    ];
+    let attributes =
+        [("class", class), ("x", &*x), ("y", &y), ("width", &width), ("height", &height), ("style", style)];
     el("rect", &attributes, &[])
 }
 
@@ -59,12 +49,7 @@ pub(super) fn rect(at: Rect, class: &str, style: &str) -> Node {
 pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
     let mut paths = vec![String::new(); tones(scene)];
     for cell in &scene.cells {
-        let Rect {
-            x,
-            y,
-            width,
-            height,
-        } = cell.at;
+        let Rect { x, y, width, height } = cell.at;
         if let Some(path) = paths.get_mut(tone_of(scene, cell.stage)) {
             // Writing to a String cannot fail.
             let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
@@ -80,19 +65,11 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
             let rank = usize::try_from(row.stages.0).unwrap_or(0);
             let layers = layers(evaluation, rank);
             let short = layers.chars().count() <= 12;
-            if short {
-                words(0.0, row.y + 11.0, "", t!("layers {layers}", layers))
-            } else {
-                Node::none()
-            }
+            if short { words(0.0, row.y + 11.0, "", t!("layers {layers}", layers)) } else { Node::none() }
         } else {
             Node::none()
         };
-        let lift = if scene.level == Level::Gpus && wide {
-            4.0
-        } else {
-            -4.0
-        };
+        let lift = if scene.level == Level::Gpus && wide { 4.0 } else { -4.0 };
         Node::from_iter([words(0.0, row.y - lift, "", stage_name(*row)), layers])
     });
     let columns = scene.columns.iter().map(|(replica, x)| {
@@ -106,23 +83,14 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
             (true, true) => t!("domain {node}", node),
             (false, _) => verbatim(node.to_string()),
         };
-        Node::from_iter([
-            rect(*at, "node", ""),
-            words(at.x + 8.0, at.y + 14.0, "", label),
-        ])
+        Node::from_iter([rect(*at, "node", ""), words(at.x + 8.0, at.y + 14.0, "", label)])
     });
     let names: Node = columns.chain(rows).chain(nodes).collect();
     let cells = el("g", &[("class", "cells")], &[cells.collect()]);
     let single = scene.level == Level::Gpus && scene.cells.len() <= MAX_NUMBERED;
-    let numbers = scene
-        .cells
-        .iter()
-        .filter(|cell| single && cell.at.width >= 26.0);
+    let numbers = scene.cells.iter().filter(|cell| single && cell.at.width >= 26.0);
     let numbers = numbers.map(|cell| {
-        let (x, y) = (
-            cell.at.x + cell.at.width / 2.0,
-            cell.at.y + cell.at.height / 2.0 + 4.0,
-        );
+        let (x, y) = (cell.at.x + cell.at.width / 2.0, cell.at.y + cell.at.height / 2.0 + 4.0);
         words(x, y, "mid", verbatim(cell.rank.to_string()))
     });
     el("g", &[], &[names, cells, numbers.collect()])

@@ -58,9 +58,7 @@ impl Question {
 
 /// Of an evaluation and the traffic of its ranks.
 fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
-    let own = traffic
-        .get(evaluation.busiest)
-        .map_or(&[][..], Vec::as_slice);
+    let own = traffic.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
     let [node, network] = [Link::Intra, Link::Inter].map(|link| load(own, link));
     (evaluation.report.step.time_s, node, network)
 }
@@ -84,10 +82,7 @@ fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
         return Crossing::Stays;
     }
     let inside = orders.iter().find(|order| {
-        let other = Mesh {
-            order: **order,
-            ..mesh
-        };
+        let other = Mesh { order: **order, ..mesh };
         !other.leaves_node(kind)
     });
     match inside {
@@ -104,15 +99,7 @@ fn orders(scenario: &Scenario) -> Vec<RankOrder> {
     let all = RankOrder::ALL.iter().map(|(order, _)| *order);
     // Without experts the last two are one.
     let all = all.filter(|order| experts || *order != RankOrder::EpAfterPp);
-    all.filter(|order| {
-        !experts
-            || Mesh {
-                order: *order,
-                ..mesh
-            }
-            .pipelines_agree()
-    })
-    .collect()
+    all.filter(|order| !experts || Mesh { order: *order, ..mesh }.pipelines_agree()).collect()
 }
 
 /// The groups of the Run: how they lie on nodes and rails, what they send, whether they must leave the node.
@@ -136,31 +123,15 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
         let wire = wires.iter().find(|wire| wire.kind == kind);
         let sent = wire.map_or_else(|| verbatim("–"), |wire| verbatim(unit.fitting(wire.bytes)));
         let busy = wire.map_or_else(|| verbatim("–"), |wire| verbatim(show_percent(wire.busy)));
-        let cells = [
-            kind.name().into(),
-            verbatim(members.size().to_string()),
-            place,
-            sent,
-            busy,
-            words(mesh, crossing),
-        ];
-        (
-            matches!(crossing, Crossing::Needless(_)),
-            cells.map(text).into(),
-        )
+        let cells =
+            [kind.name().into(), verbatim(members.size().to_string()), place, sent, busy, words(mesh, crossing)];
+        (matches!(crossing, Crossing::Needless(_)), cells.map(text).into())
     };
     let rows: Vec<_> = kinds.map(row).collect();
     if rows.is_empty() {
         return leaf("p", "", "One GPU: no groups.");
     }
-    let head = [
-        "group",
-        "GPUs",
-        "lies on",
-        "sent per GPU",
-        "link busy",
-        "must it leave the node?",
-    ];
+    let head = ["group", "GPUs", "lies on", "sent per GPU", "link busy", "must it leave the node?"];
     table("Groups and the links that they cross", &head, &rows)
 }
 
@@ -187,17 +158,10 @@ struct Reordered {
 /// The Run in every order that it allows.
 fn reordered(scenario: &Scenario, own: Figures) -> Vec<Reordered> {
     let of = |order: RankOrder| {
-        let mesh = Mesh {
-            order,
-            ..scenario.layout.mesh()
-        };
+        let mesh = Mesh { order, ..scenario.layout.mesh() };
         let kinds = GroupKind::ALL.into_iter();
-        let leaving =
-            kinds.filter(|kind| mesh.members(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
-        let run = Run {
-            rank_order: order,
-            ..scenario.run.clone()
-        };
+        let leaving = kinds.filter(|kind| mesh.members(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
+        let run = Run { rank_order: order, ..scenario.run.clone() };
         let figures = if order == scenario.run.rank_order {
             Some(own)
         } else if needs_worker(&run) {
@@ -206,11 +170,7 @@ fn reordered(scenario: &Scenario, own: Figures) -> Vec<Reordered> {
             let evaluation = evaluate(&run).ok();
             evaluation.map(|evaluation| figures(&evaluation, &wires(&evaluation)))
         };
-        Reordered {
-            order,
-            leaving: leaving.collect(),
-            figures,
-        }
+        Reordered { order, leaving: leaving.collect(), figures }
     };
     orders(scenario).into_iter().map(of).collect()
 }
@@ -220,30 +180,15 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     let experts = scenario.model.moe.is_some();
     let row = |of: Reordered| {
         let own = of.order == scenario.run.rank_order;
-        let shown = of
-            .leaving
-            .iter()
-            .filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
+        let shown = of.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
         let leaving = Message::joined(", ", shown.map(|kind| kind.name().into()));
-        let leaving = if leaving.is_empty() {
-            t!("none")
-        } else {
-            leaving
-        };
+        let leaving = if leaving.is_empty() { t!("none") } else { leaving };
         let [step, node, network] = match of.figures {
-            Some((step, node, network)) => [
-                show_seconds(step),
-                show_percent(node),
-                show_percent(network),
-            ],
+            Some((step, node, network)) => [show_seconds(step), show_percent(node), show_percent(network)],
             None => ["–"; 3].map(str::to_owned),
         };
         let set = vec![("rank_order", of.order.id().to_owned())];
-        let last = if own {
-            leaf("span", "muted", "your run")
-        } else {
-            apply("fix", set, "", "Use")
-        };
+        let last = if own { leaf("span", "muted", "your run") } else { apply("fix", set, "", "Use") };
         let cells = vec![
             text(verbatim(of.order.id())),
             text(leaving),
@@ -255,14 +200,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
         (own, cells)
     };
     let rows: Vec<_> = reordered(scenario, figures).into_iter().map(row).collect();
-    let head = [
-        "rank order",
-        "groups that leave their node",
-        "network busy",
-        "node link busy",
-        "step",
-        "",
-    ];
+    let head = ["rank order", "groups that leave their node", "network busy", "node link busy", "step", ""];
     table("Rank orders", &head, &rows)
 }
 
@@ -284,17 +222,11 @@ mod tests {
         assert_eq!(orders, [RankOrder::PpLast, RankOrder::DpLast]);
         let crossing = |kind| crossing(mesh, kind, &orders);
         assert_eq!(crossing(GroupKind::Tp), Crossing::Stays);
-        assert_eq!(
-            crossing(GroupKind::Pp),
-            Crossing::Needless(RankOrder::DpLast)
-        );
+        assert_eq!(crossing(GroupKind::Pp), Crossing::Needless(RankOrder::DpLast));
         assert_eq!(crossing(GroupKind::Dp), Crossing::Outgrown);
         let traffic = wires(&of);
         let all = reordered(&of.scenario, figures(&of, &traffic));
-        assert_eq!(
-            all[0].leaving,
-            [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]
-        );
+        assert_eq!(all[0].leaving, [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]);
         assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
         let question = Question::new(&of, 21, &traffic, MemoryUnit::Gib);
         let html = question.tables().to_html();
@@ -308,28 +240,12 @@ mod tests {
 
     #[test]
     fn groups_larger_than_a_node_must_leave_it() {
-        let of = evaluation(&Run {
-            tp: 16,
-            gpus: 128,
-            model: Based::preset("llama-3.1-70b"),
-            ..Run::default()
-        });
+        let of = evaluation(&Run { tp: 16, gpus: 128, model: Based::preset("llama-3.1-70b"), ..Run::default() });
         let mesh = of.scenario.layout.mesh();
-        assert_eq!(
-            crossing(mesh, GroupKind::Tp, &orders(&of.scenario)),
-            Crossing::TooLarge
-        );
+        assert_eq!(crossing(mesh, GroupKind::Tp, &orders(&of.scenario)), Crossing::TooLarge);
         // TP 3 does not divide nodes of eight: the third group has GPUs 6, 7 and 8.
-        let uneven = Mesh {
-            tp: 3,
-            dp: 4,
-            pp: 1,
-            ..mesh
-        };
-        assert_eq!(
-            crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]),
-            Crossing::Outgrown
-        );
+        let uneven = Mesh { tp: 3, dp: 4, pp: 1, ..mesh };
+        assert_eq!(crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]), Crossing::Outgrown);
     }
 
     /// Changing the order by the table gives the step that the table shows.
@@ -339,10 +255,7 @@ mod tests {
         let own = figures(&of, &wires(&of));
         for other in reordered(&of.scenario, own) {
             let (step, ..) = other.figures.unwrap();
-            let run = Run {
-                rank_order: other.order,
-                ..Run::default()
-            };
+            let run = Run { rank_order: other.order, ..Run::default() };
             assert_eq!(evaluation(&run).report.step.time_s, step);
         }
     }
@@ -350,14 +263,7 @@ mod tests {
     /// Experts of DeepSeek-V3 in 8 GPUs cannot have the pipeline before them unless their groups agree.
     #[test]
     fn orders_that_the_experts_refuse_are_not_offered() {
-        let run = Run {
-            model: Based::preset("mixtral-8x7b"),
-            tp: 2,
-            pp: 4,
-            ep: 8,
-            etp: 1,
-            ..Run::default()
-        };
+        let run = Run { model: Based::preset("mixtral-8x7b"), tp: 2, pp: 4, ep: 8, etp: 1, ..Run::default() };
         assert_eq!(orders(&evaluation(&run).scenario), [RankOrder::PpLast]);
     }
 }

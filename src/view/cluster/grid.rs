@@ -29,12 +29,7 @@ impl Grid {
         } else {
             (1, blocks)
         };
-        Self {
-            block,
-            rows,
-            columns: blocks.div_ceil(rows),
-            run,
-        }
+        Self { block, rows, columns: blocks.div_ceil(rows), run }
     }
     /// The block at `row` and `column`.
     #[must_use]
@@ -44,10 +39,7 @@ impl Grid {
     /// Row and column of a block.
     #[must_use]
     pub fn place(self, block: u64) -> (u64, u64) {
-        let (turn, within) = (
-            block / (self.run * self.rows),
-            block % (self.run * self.rows),
-        );
+        let (turn, within) = (block / (self.run * self.rows), block % (self.run * self.rows));
         (within / self.run, turn * self.run + within % self.run)
     }
 }
@@ -59,11 +51,7 @@ pub(crate) fn largest_block(mesh: Mesh) -> u64 {
     const MAX_BLOCK: u64 = 144;
     const PART: u64 = 64;
     let block = gcd(mesh.stage_stride(), mesh.per_node);
-    if block > MAX_BLOCK {
-        gcd(block, PART)
-    } else {
-        block
-    }
+    if block > MAX_BLOCK { gcd(block, PART) } else { block }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

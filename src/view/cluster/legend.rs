@@ -27,37 +27,17 @@ pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
         let width = format!("border-top-width:{:.0}px", wire.thickness().max(1.0));
         let class = format!("line {}", class(wire.kind));
         let line = el("i", &[("class", &*class), ("style", &width)], &[]);
-        let traffic = t!(
-            "{bytes} over {medium}",
-            bytes = unit.fitting(wire.bytes),
-            medium = wire.medium()
-        );
+        let traffic = t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
         let kind = leaf("b", "", wire.kind.name());
-        el(
-            "span",
-            &[],
-            &[
-                line,
-                kind,
-                text(" "),
-                wire.meter(),
-                leaf("small", "muted", traffic),
-            ],
-        )
+        el("span", &[], &[line, kind, text(" "), wire.meter(), leaf("small", "muted", traffic)])
     };
     let items = wires.iter().map(item);
-    let note = leaf(
-        "span",
-        "muted",
-        "line width: share of the step that the link is busy",
-    );
+    let note = leaf("span", "muted", "line width: share of the step that the link is busy");
     let scale = most.map(|most| {
         let ramp = leaf("i", "ramp", "");
         let ends = t!("0 to {most} busy", most = show_percent(most));
         el("span", &[], &[ramp, text(ends)])
     });
-    let all = items
-        .chain((!wires.is_empty()).then_some(note))
-        .chain(scale);
+    let all = items.chain((!wires.is_empty()).then_some(note)).chain(scale);
     el("div", &[("class", "legend links")], &[all.collect()])
 }

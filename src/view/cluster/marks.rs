@@ -37,10 +37,7 @@ pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
         if members.size() == 1 {
             continue;
         }
-        let mut cells: Vec<usize> = members
-            .sample(MAX_MEMBERS)
-            .map(|rank| scene.cell_of(rank))
-            .collect();
+        let mut cells: Vec<usize> = members.sample(MAX_MEMBERS).map(|rank| scene.cell_of(rank)).collect();
         if scene.level == Level::Gpus && members.size() <= MAX_JOINED {
             marks.extend(cells.iter().map(|cell| Mark::Member(*kind, *cell)));
             let per_node = scene.mesh.per_node;
@@ -74,10 +71,8 @@ fn node_of(scene: &Scene, cell: usize) -> Option<Rect> {
 /// a chain from stage to stage.
 fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &mut Vec<Mark>) {
     let below = |node: Rect| node.bottom() + 5.0 + (lane as f64 * LANE).min(LINKS - 9.0);
-    let ends: Vec<(Rect, Rect)> = cells
-        .iter()
-        .filter_map(|cell| Some((scene.cells.get(*cell)?.at, node_of(scene, *cell)?)))
-        .collect();
+    let ends: Vec<(Rect, Rect)> =
+        cells.iter().filter_map(|cell| Some((scene.cells.get(*cell)?.at, node_of(scene, *cell)?))).collect();
     // Past GPUs further down in the node.
     let beside = |cell: Rect, node: Rect| {
         if cell.bottom() + cell.height < node.bottom() {
@@ -93,11 +88,7 @@ fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &m
             };
             let (x, y) = (beside(*from, *node), below(*node));
             let lower = other.y > node.y;
-            let end = if lower {
-                to.x + (x - from.x)
-            } else {
-                beside(*to, *other)
-            };
+            let end = if lower { to.x + (x - from.x) } else { beside(*to, *other) };
             let stop = if lower { to.y } else { to.bottom() };
             let points = vec![(x, from.bottom()), (x, y), (end, y), (end, stop)];
             marks.push(Mark::Link(kind, stage, points));
@@ -213,11 +204,7 @@ mod tests {
             });
             own.collect()
         };
-        for (kind, across, down) in [
-            (GroupKind::Tp, 1, 1),
-            (GroupKind::Dp, 128, 1),
-            (GroupKind::Pp, 1, 16),
-        ] {
+        for (kind, across, down) in [(GroupKind::Tp, 1, 1), (GroupKind::Dp, 128, 1), (GroupKind::Pp, 1, 16)] {
             let [outline] = outlines(kind)[..] else {
                 panic!("{kind:?}: {:?}", outlines(kind));
             };

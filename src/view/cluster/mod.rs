@@ -60,13 +60,10 @@ pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
         Level::Blocks(1) if scene.block() == mesh.per_node => {
             t!("Colour is the pipeline stage; a cell is a node, a column a replica.")
         }
-        Level::Blocks(1) => t!(
-            "Colour is the pipeline stage; a cell is the part of a node in one stage, a column a replica."
-        ),
-        Level::Blocks(n) => t!(
-            "Colour is the pipeline stage; a cell is {n} replicas side by side.",
-            n
-        ),
+        Level::Blocks(1) => {
+            t!("Colour is the pipeline stage; a cell is the part of a node in one stage, a column a replica.")
+        }
+        Level::Blocks(n) => t!("Colour is the pipeline stage; a cell is {n} replicas side by side.", n),
     };
     Message::joined(" ", [size, drawn])
 }
@@ -108,11 +105,7 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Li
         (choose, label.into(), kind == chosen)
     };
     let options = std::iter::once(None).chain(kinds).map(option);
-    let colours = [
-        (None, "stage"),
-        (Some(Link::Intra), "node link load"),
-        (Some(Link::Inter), "network load"),
-    ];
+    let colours = [(None, "stage"), (Some(Link::Intra), "node link load"), (Some(Link::Inter), "network load")];
     let colours = colours.map(|(link, label)| {
         let choose = Action::Choose(Choice::Load(link));
         (choose, label.into(), link == load)

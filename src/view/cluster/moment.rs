@@ -47,27 +47,18 @@ impl Waits {
             matches!(wire.kind, GroupKind::Tp | GroupKind::Cp | GroupKind::Ep)
                 && pass.is_some_and(|pass| wire.passes[pass])
         };
-        Self {
-            from,
-            kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect(),
-        }
+        Self { from, kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect() }
     }
     /// Of `rank` at `time`: inside the block that runs then, else before the one that runs next.
     #[must_use]
     pub fn at(prepared: &Prepared, rank: usize, time: f64, wires: &[Wire]) -> Self {
         let timeline = prepared.evaluation.timeline();
         if let Some((place, _)) = op_at(timeline, rank, time) {
-            return Self {
-                from: None,
-                ..Self::of(prepared, place, wires)
-            };
+            return Self { from: None, ..Self::of(prepared, place, wires) };
         }
         let ops = timeline.ranks.get(rank).map_or(&[][..], Vec::as_slice);
         let at = ops.partition_point(|op| op.end <= time);
-        Self {
-            kinds: Vec::new(),
-            ..Self::of(prepared, Place { rank, at }, wires)
-        }
+        Self { kinds: Vec::new(), ..Self::of(prepared, Place { rank, at }, wires) }
     }
     /// The pipeline link that `rank` waited over, by its lower stage; none where stages are no neighbours.
     #[must_use]
@@ -80,16 +71,9 @@ impl Waits {
     pub fn words(&self) -> Message {
         let kinds = Message::joined(", ", self.kinds.iter().map(|kind| kind.name().into()));
         match (self.from, self.kinds.is_empty()) {
-            (Some(stage), false) => t!(
-                "Waited for stage {stage} over PP; inside the block: {kinds}.",
-                stage,
-                kinds
-            ),
+            (Some(stage), false) => t!("Waited for stage {stage} over PP; inside the block: {kinds}.", stage, kinds),
             (Some(stage), true) => t!("Waited for stage {stage} over PP.", stage),
-            (None, false) => t!(
-                "Waited for no other stage; inside the block: {kinds}.",
-                kinds
-            ),
+            (None, false) => t!("Waited for no other stage; inside the block: {kinds}.", kinds),
             (None, true) => t!("Waited for no link."),
         }
     }
@@ -116,12 +100,7 @@ mod tests {
             let waits = Waits::of(&prepared, Place { rank: 2, at }, wires);
             assert_eq!(waits.from, Some(from));
             assert_eq!(waits.kinds, [GroupKind::Tp]);
-            assert!(
-                waits
-                    .words()
-                    .to_string()
-                    .contains(&format!("stage {from} over PP"))
-            );
+            assert!(waits.words().to_string().contains(&format!("stage {from} over PP")));
         }
     }
 

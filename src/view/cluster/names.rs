@@ -42,9 +42,5 @@ pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
 
 pub(super) fn stage_name(name: RowName) -> Message {
     let (first, last) = name.stages;
-    if first == last {
-        t!("stage {stage}", stage = first)
-    } else {
-        t!("stages {first}–{last}", first, last)
-    }
+    if first == last { t!("stage {stage}", stage = first) } else { t!("stages {first}–{last}", first, last) }
 }

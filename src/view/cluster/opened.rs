@@ -54,16 +54,7 @@ mod tests {
 
     #[test]
     fn each_of_eight_gpus_can_be_pressed_where_it_is_drawn() {
-        let mesh = evaluate(&Run {
-            gpus: 8,
-            tp: 2,
-            pp: 2,
-            ..Run::default()
-        })
-        .unwrap()
-        .scenario
-        .layout
-        .mesh();
+        let mesh = evaluate(&Run { gpus: 8, tp: 2, pp: 2, ..Run::default() }).unwrap().scenario.layout.mesh();
         let scene = Scene::of(mesh, 800.0);
         for cell in &scene.cells {
             let at = cell.at;
@@ -77,23 +68,14 @@ mod tests {
     /// In the opened node below the cells every GPU of it can be pressed.
     #[test]
     fn the_opened_node_has_its_own_gpus() {
-        let run = Run {
-            gpus: 16_384,
-            tp: 8,
-            pp: 16,
-            global_batch: 4096,
-            ..Run::default()
-        };
+        let run = Run { gpus: 16_384, tp: 8, pp: 16, global_batch: 4096, ..Run::default() };
         let mesh = evaluate(&run).unwrap().scenario.layout.mesh();
         let scene = Scene::of(mesh, 800.0);
         let cells = strip(&scene, 7211);
         let ranks: Vec<u64> = cells.iter().map(|cell| cell.rank).collect();
         assert_eq!(ranks, (7208..7216).collect::<Vec<_>>());
         for cell in cells {
-            assert_eq!(
-                hit(&scene, cell.at.x + 1.0, cell.at.y + 1.0, 7211),
-                Some(cell.rank)
-            );
+            assert_eq!(hit(&scene, cell.at.x + 1.0, cell.at.y + 1.0, 7211), Some(cell.rank));
         }
     }
 }

@@ -72,32 +72,16 @@ impl Look<'_> {
         let (r, g, b) = colour;
         let fill = format!("fill:rgb({r},{g},{b})");
         let number = cell.rank.to_string();
-        let fits =
-            single && number.len() as f64 * 6.3 + 1.0 <= cell.at.width && cell.at.height >= 12.0;
+        let fits = single && number.len() as f64 * 6.3 + 1.0 <= cell.at.width && cell.at.height >= 12.0;
         let number = if fits {
             let (r, g, b) = ink_on(colour);
-            let (x, y) = (
-                cell.at.x + cell.at.width / 2.0,
-                cell.at.y + cell.at.height / 2.0 + 4.0,
-            );
-            let (x, y, style) = (
-                format!("{x:.1}"),
-                format!("{y:.1}"),
-                format!("fill:rgb({r},{g},{b})"),
-            );
-            el(
-                "text",
-                &[("class", "mid"), ("x", &*x), ("y", &y), ("style", &style)],
-                &[text(verbatim(number))],
-            )
+            let (x, y) = (cell.at.x + cell.at.width / 2.0, cell.at.y + cell.at.height / 2.0 + 4.0);
+            let (x, y, style) = (format!("{x:.1}"), format!("{y:.1}"), format!("fill:rgb({r},{g},{b})"));
+            el("text", &[("class", "mid"), ("x", &*x), ("y", &y), ("style", &style)], &[text(verbatim(number))])
         } else {
             Node::none()
         };
-        let ring = if ring.is_empty() {
-            Node::none()
-        } else {
-            rect(cell.at, ring, "")
-        };
+        let ring = if ring.is_empty() { Node::none() } else { rect(cell.at, ring, "") };
         Node::from_iter([rect(cell.at, "", &fill), ring, number])
     }
     fn mark(&self, mark: &Mark) -> Node {
@@ -115,18 +99,12 @@ impl Look<'_> {
                 let Some(cell) = self.scene.cells.get(*cell) else {
                     return Node::none();
                 };
-                let ring = if single {
-                    format!("ring {}", class(*kind))
-                } else {
-                    String::new()
-                };
+                let ring = if single { format!("ring {}", class(*kind)) } else { String::new() };
                 self.cell(*cell, single, &ring)
             }
-            Mark::Outline(kind, at) | Mark::Node(kind, at) => rect(
-                *at,
-                &format!("ring {}", lit(*kind, usize::MAX)),
-                &width(*kind),
-            ),
+            Mark::Outline(kind, at) | Mark::Node(kind, at) => {
+                rect(*at, &format!("ring {}", lit(*kind, usize::MAX)), &width(*kind))
+            }
             Mark::Link(kind, stage, points) => {
                 let mut path = String::new();
                 for (at, (x, y)) in points.iter().enumerate() {
@@ -134,11 +112,7 @@ impl Look<'_> {
                     let _ = write!(path, "{letter}{x:.1} {y:.1}");
                 }
                 let class = format!("link {}", lit(*kind, *stage));
-                el(
-                    "path",
-                    &[("d", &*path), ("class", &class), ("style", &width(*kind))],
-                    &[],
-                )
+                el("path", &[("d", &*path), ("class", &class), ("style", &width(*kind))], &[])
             }
         }
     }
@@ -149,14 +123,12 @@ impl Look<'_> {
                 Mark::Link(kind, _, points) if *kind == wire.kind => Some(points),
                 _ => None,
             });
-            let across = links
-                .flat_map(|points| points.windows(2))
-                .filter_map(|ends| {
-                    let [(from, y), (to, end)] = ends else {
-                        return None;
-                    };
-                    (y == end).then_some((to - from, *to, *y))
-                });
+            let across = links.flat_map(|points| points.windows(2)).filter_map(|ends| {
+                let [(from, y), (to, end)] = ends else {
+                    return None;
+                };
+                (y == end).then_some((to - from, *to, *y))
+            });
             across.max_by(|one, other| one.0.total_cmp(&other.0))
         };
         // The busiest first: labels of links that are too close to its own are left out.
@@ -187,11 +159,7 @@ impl Look<'_> {
                 let own = mesh.members(**kind, self.gpu);
                 own.size() > 1 && mesh.members(**kind, cell.rank) == own
             };
-            let ring = self
-                .kinds
-                .iter()
-                .find(of)
-                .map_or_else(String::new, |kind| format!("ring {}", class(*kind)));
+            let ring = self.kinds.iter().find(of).map_or_else(String::new, |kind| format!("ring {}", class(*kind)));
             self.cell(*cell, true, &ring)
         });
         let node = self.selected / mesh.per_node;
@@ -211,42 +179,19 @@ impl Look<'_> {
         let marks = marks(scene, self.gpu, self.kinds);
         // Members lie below links.
         let is_member = |mark: &&Mark| matches!(mark, Mark::Member(..));
-        let below: Node = marks
-            .iter()
-            .filter(is_member)
-            .map(|mark| self.mark(mark))
-            .collect();
-        let above: Node = marks
-            .iter()
-            .filter(|mark| !is_member(mark))
-            .map(|mark| self.mark(mark))
-            .collect();
+        let below: Node = marks.iter().filter(is_member).map(|mark| self.mark(mark)).collect();
+        let above: Node = marks.iter().filter(|mark| !is_member(mark)).map(|mark| self.mark(mark)).collect();
         let own = |gpu: u64, class: &str| {
             let cell = scene.cells.get(scene.cell_of(gpu)).copied();
-            let inside = strip(scene, self.selected)
-                .into_iter()
-                .find(|cell| cell.rank == gpu);
+            let inside = strip(scene, self.selected).into_iter().find(|cell| cell.rank == gpu);
             let drawn = cell.map_or_else(Node::none, |cell| {
-                let cell = if scene.level == Level::Gpus {
-                    Cell { rank: gpu, ..cell }
-                } else {
-                    cell
-                };
+                let cell = if scene.level == Level::Gpus { Cell { rank: gpu, ..cell } } else { cell };
                 self.cell(cell, scene.level == Level::Gpus, class)
             });
-            Node::from_iter([
-                drawn,
-                inside.map_or_else(Node::none, |cell| self.cell(cell, true, class)),
-            ])
+            Node::from_iter([drawn, inside.map_or_else(Node::none, |cell| self.cell(cell, true, class))])
         };
-        let hovered = if self.gpu == self.selected {
-            Node::none()
-        } else {
-            own(self.gpu, "ring hover")
-        };
-        let end = strip(scene, self.selected)
-            .last()
-            .map_or(scene.height, |cell| cell.at.bottom() + 4.0);
+        let hovered = if self.gpu == self.selected { Node::none() } else { own(self.gpu, "ring hover") };
+        let end = strip(scene, self.selected).last().map_or(scene.height, |cell| cell.at.bottom() + 4.0);
         let (rails, high) = rails::strip(scene, self.gpu, self.kinds, end);
         let over = [
             rails::neighbours(scene, self.gpu),
@@ -271,13 +216,8 @@ impl Look<'_> {
         } else {
             "cluster-map"
         };
-        let attributes = [
-            ("class", class),
-            ("role", "img"),
-            ("width", &*width),
-            ("height", &height),
-            ("style", &style),
-        ];
+        let attributes =
+            [("class", class), ("role", "img"), ("width", &*width), ("height", &height), ("style", &style)];
         let children = [self.base.clone(), el("g", &[], &over)];
         el("svg", &attributes, &children).label(label)
     }
@@ -293,13 +233,7 @@ mod tests {
     use crate::core::run::Run;
 
     fn drawn(gpus: u64, gpu: u64) -> String {
-        let run = Run {
-            gpus,
-            tp: 2,
-            pp: 2,
-            global_batch: gpus,
-            ..Run::default()
-        };
+        let run = Run { gpus, tp: 2, pp: 2, global_batch: gpus, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
         let base = base(&scene, &evaluation);

@@ -49,9 +49,7 @@ impl Scene {
 
 /// GPUs side by side in a node: about twice as many as lines of them, a divisor where there is one.
 fn across(gpus: u64) -> u64 {
-    let least = (1..=gpus)
-        .find(|side| side * side >= 2 * gpus)
-        .unwrap_or(gpus);
+    let least = (1..=gpus).find(|side| side * side >= 2 * gpus).unwrap_or(gpus);
     let divisors = (least..=gpus.min(3 * least)).find(|side| gpus.is_multiple_of(*side));
     divisors.unwrap_or(least)
 }
@@ -66,20 +64,12 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let own = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
-    let side = if mesh.nodes() == 1 && own as f64 * USUAL_PITCH <= room {
-        own
-    } else {
-        across(own)
-    };
+    let side = if mesh.nodes() == 1 && own as f64 * USUAL_PITCH <= room { own } else { across(own) };
     let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
     let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
     let lines = grid.columns.div_ceil(fit.min(grid.columns));
     let per_line = grid.columns.div_ceil(lines);
-    let widest = inside(if mesh.nodes() == 1 {
-        MAX_PITCH
-    } else {
-        USUAL_PITCH
-    });
+    let widest = inside(if mesh.nodes() == 1 { MAX_PITCH } else { USUAL_PITCH });
     let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
     let pitch = (node_width - 2.0 * PAD) / side as f64;
     let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
@@ -113,25 +103,15 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let stage_of = |rank: u64| mesh.place(rank.min(mesh.ranks() - 1)).pp;
     let rows = (0..grid.rows).map(|row| {
         let first = grid.at(row, 0) * mesh.per_node;
-        let last = if grid.rows == 1 {
-            mesh.pp - 1
-        } else {
-            stage_of(first + mesh.per_node - 1)
-        };
-        RowName {
-            stages: (stage_of(first), last),
-            y: HEAD + (row * lines) as f64 * line_height + node_height / 2.0,
-        }
+        let last = if grid.rows == 1 { mesh.pp - 1 } else { stage_of(first + mesh.per_node - 1) };
+        RowName { stages: (stage_of(first), last), y: HEAD + (row * lines) as f64 * line_height + node_height / 2.0 }
     });
     // A name above a column where it is one replica in every row.
     let named = lines == 1 && node_width >= 44.0 && grid.columns == mesh.dp && mesh.dp > 1;
     let columns = if named { 0..grid.columns } else { 0..0 };
     let columns = columns.map(|column| {
         let node = grid.at(0, column);
-        (
-            mesh.place(node * mesh.per_node).dp,
-            place(node).x + node_width / 2.0,
-        )
+        (mesh.place(node * mesh.per_node).dp, place(node).x + node_width / 2.0)
     });
     Scene {
         mesh,
@@ -158,9 +138,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let rows = grid.rows.div_ceil(merged_rows);
     let wanted = grid.columns.div_ceil(floor(room / FULL_CELL).max(1));
     let lines = wanted.clamp(1, (LINES / rows).max(1));
-    let most = (floor(room / MIN_CELL) * lines)
-        .min(MAX_CELLS / rows)
-        .max(1);
+    let most = (floor(room / MIN_CELL) * lines).min(MAX_CELLS / rows).max(1);
     let merged = grid.columns.div_ceil(most);
     let row_cells = grid.columns.div_ceil(merged);
     let per_line = row_cells.div_ceil(lines);
@@ -191,8 +169,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let names = each.map(|row| RowName {
         stages: (
             mesh.place(grid.at(row * merged_rows, 0) * grid.block).pp,
-            mesh.place(grid.at(((row + 1) * merged_rows).min(grid.rows) - 1, 0) * grid.block)
-                .pp,
+            mesh.place(grid.at(((row + 1) * merged_rows).min(grid.rows) - 1, 0) * grid.block).pp,
         ),
         y: HEAD + row as f64 * row_height + height / 2.0,
     });

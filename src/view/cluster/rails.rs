@@ -20,8 +20,7 @@ const LINE: f64 = 12.0;
 /// The groups of `gpu` that leave their node.
 fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members)> {
     let all = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
-    all.filter(|(_, members)| !members.share_node(mesh.per_node))
-        .collect()
+    all.filter(|(_, members)| !members.share_node(mesh.per_node)).collect()
 }
 
 /// Which groups of `gpu` stay on its rail, and on how many rails the others are; empty where none leaves its node.
@@ -29,17 +28,8 @@ fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
     let rails = mesh.per_node;
     let said = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {
-        1 => t!(
-            "{kind} stays on rail {rail}.",
-            kind = kind.name(),
-            rail = gpu % rails
-        ),
-        n => t!(
-            "{kind} is on {n} of {rails} rails.",
-            kind = kind.name(),
-            n,
-            rails
-        ),
+        1 => t!("{kind} stays on rail {rail}.", kind = kind.name(), rail = gpu % rails),
+        n => t!("{kind} is on {n} of {rails} rails.", kind = kind.name(), n, rails),
     };
     Message::joined(" ", leaving(mesh, gpu, kinds).iter().map(said))
 }
@@ -69,12 +59,7 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
     let mut all = vec![words(0.0, top + 16.0, "", title)];
     for rail in (0..mesh.per_node).step_by(if pitch < 16.0 { 4 } else { 1 }) {
         let number = verbatim(rail.to_string());
-        all.push(words(
-            x(rail) + length / 2.0,
-            top + HEAD - 10.0,
-            "mid",
-            number,
-        ));
+        all.push(words(x(rail) + length / 2.0, top + HEAD - 10.0, "mid", number));
     }
     for (at, (kind, members)) in groups.iter().enumerate() {
         let y = top + HEAD + at as f64 * LINE;
@@ -95,9 +80,8 @@ pub(super) fn neighbours(scene: &Scene, gpu: u64) -> Node {
     let mesh = scene.mesh;
     let place = gpu % mesh.per_node;
     let cells = scene.cells.iter();
-    let mut cells = cells
-        .filter(|cell| cell.rank % mesh.per_node == place)
-        .map(|cell| (cell.at.x, cell.at.bottom() + 1.5));
+    let mut cells =
+        cells.filter(|cell| cell.rank % mesh.per_node == place).map(|cell| (cell.at.x, cell.at.bottom() + 1.5));
     if scene.level != Level::Gpus || mesh.nodes() == 1 {
         return Node::none();
     }
@@ -117,14 +101,8 @@ mod tests {
     #[test]
     fn groups_say_whether_they_stay_on_a_rail() {
         let said = |sizes| sentence(mesh(sizes, 8), 83, &KINDS).to_string();
-        assert_eq!(
-            said([8, 1, 8, 4]),
-            "DP stays on rail 3. PP stays on rail 3."
-        );
-        assert_eq!(
-            said([2, 1, 32, 4]),
-            "DP is on 4 of 8 rails. PP stays on rail 3."
-        );
+        assert_eq!(said([8, 1, 8, 4]), "DP stays on rail 3. PP stays on rail 3.");
+        assert_eq!(said([2, 1, 32, 4]), "DP is on 4 of 8 rails. PP stays on rail 3.");
         assert_eq!(said([8, 1, 1, 1]), "");
     }
 

@@ -39,10 +39,7 @@ pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let rows: Vec<_> = rows.collect();
     let node = gpu / mesh.per_node;
     let label = t!("Ranks of node {node}", node);
-    Node::from_iter([
-        leaf("p", "muted", &label),
-        table(label, &RANK_COLUMNS, &rows),
-    ])
+    Node::from_iter([leaf("p", "muted", &label), table(label, &RANK_COLUMNS, &rows)])
 }
 
 #[cfg(test)]

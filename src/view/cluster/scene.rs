@@ -103,9 +103,7 @@ impl Scene {
                 row / self.merged_rows * self.row_cells + column / merged
             }
         };
-        usize::try_from(cell)
-            .unwrap_or(usize::MAX)
-            .min(self.cells.len().saturating_sub(1))
+        usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.len().saturating_sub(1))
     }
     /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its own.
     #[must_use]
@@ -158,16 +156,7 @@ pub(super) mod tests {
     use crate::core::cluster::RankOrder;
 
     pub fn mesh([tp, cp, dp, pp]: [u64; 4], per_node: u64) -> Mesh {
-        Mesh {
-            tp,
-            cp,
-            dp,
-            pp,
-            ep: 1,
-            etp: 1,
-            per_node,
-            order: RankOrder::PpLast,
-        }
+        Mesh { tp, cp, dp, pp, ep: 1, etp: 1, per_node, order: RankOrder::PpLast }
     }
 
     /// From one GPU to as many as a Run may have, with nodes of every kind.
@@ -187,12 +176,7 @@ pub(super) mod tests {
             ([4, 1, 2, 1000], 4),
         ];
         let orders = [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp];
-        let each = |(sizes, per_node)| {
-            orders.map(|order| Mesh {
-                order,
-                ..mesh(sizes, per_node)
-            })
-        };
+        let each = |(sizes, per_node)| orders.map(|order| Mesh { order, ..mesh(sizes, per_node) });
         sizes.into_iter().flat_map(each).collect()
     }
 
@@ -204,16 +188,8 @@ pub(super) mod tests {
                 assert!(scene.items() < MAX_ITEMS, "{mesh:?}: {}", scene.items());
                 let every = 1 + scene.cells.len() / 200;
                 for (at, cell) in scene.cells.iter().enumerate().step_by(every) {
-                    let Rect {
-                        x,
-                        y,
-                        width,
-                        height,
-                    } = cell.at;
-                    assert!(
-                        x >= scene.gutter && cell.at.right() <= scene.width + 0.1,
-                        "{mesh:?}"
-                    );
+                    let Rect { x, y, width, height } = cell.at;
+                    assert!(x >= scene.gutter && cell.at.right() <= scene.width + 0.1, "{mesh:?}");
                     assert!(y >= 0.0 && cell.at.bottom() <= scene.height, "{mesh:?}");
                     assert!(width > 1.5 && height > 1.5, "{mesh:?} {scene:?}");
                     let middle = (x + width / 2.0, y + height / 2.0);
@@ -246,16 +222,10 @@ pub(super) mod tests {
         let eight = scene([2, 1, 2, 2]);
         assert_eq!((eight.cells.len(), eight.nodes.len()), (8, 1));
         let node = scene([8, 1, 8, 4]);
-        assert_eq!(
-            (node.cells.len(), node.nodes.len(), node.rows.len()),
-            (256, 32, 4)
-        );
+        assert_eq!((node.cells.len(), node.nodes.len(), node.rows.len()), (256, 32, 4));
         assert_eq!(node.columns.len(), 8);
         let large = scene([8, 1, 128, 16]);
-        assert_eq!(
-            (large.level, large.cells.len()),
-            (Level::Blocks(1), 16 * 128)
-        );
+        assert_eq!((large.level, large.cells.len()), (Level::Blocks(1), 16 * 128));
         let million = scene([8, 1, 7813, 16]);
         assert_eq!((million.mesh.ranks(), million.rows.len()), (1_000_064, 16));
         assert!(million.cells.len() > 1500);

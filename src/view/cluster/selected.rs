@@ -24,14 +24,7 @@ pub fn selected(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryU
     Node::from_iter([groups, facts(evaluation, rank, wires, unit)])
 }
 
-fn group(
-    evaluation: &Evaluation,
-    mesh: Mesh,
-    kind: GroupKind,
-    gpu: u64,
-    wires: &[Wire],
-    unit: MemoryUnit,
-) -> Node {
+fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
     let own = mesh.members(kind, gpu);
     let name = leaf("b", "", kind.name());
     let experts = evaluation.scenario.model.moe.is_some();
@@ -43,43 +36,23 @@ fn group(
     if let Some(why) = unused {
         return el("li", &[("class", "off")], &[name, leaf("span", "", why)]);
     }
-    let listed: Vec<_> = (0..own.size().min(LISTED))
-        .map(|at| own.rank(at).to_string())
-        .collect();
+    let listed: Vec<_> = (0..own.size().min(LISTED)).map(|at| own.rank(at).to_string()).collect();
     let listed = listed.join(", ") + if own.size() > LISTED { ", …" } else { "" };
     let node = gpu / mesh.per_node;
     let members = if own.share_node(mesh.per_node) {
-        t!(
-            "{n} GPUs of node {node}: {listed}",
-            n = own.size(),
-            node,
-            listed
-        )
+        t!("{n} GPUs of node {node}: {listed}", n = own.size(), node, listed)
     } else {
         let lies = own.group(mesh.per_node);
-        t!(
-            "{n} GPUs on {nodes} nodes: {listed}",
-            n = own.size(),
-            nodes = lies.nodes(),
-            listed
-        )
+        t!("{n} GPUs on {nodes} nodes: {listed}", n = own.size(), nodes = lies.nodes(), listed)
     };
     let wire = wires.iter().find(|wire| wire.kind == kind);
     let sent = wire.map_or_else(Node::none, |wire| {
-        let line = t!(
-            "{bytes} over {medium}",
-            bytes = unit.fitting(wire.bytes),
-            medium = wire.medium()
-        );
+        let line = t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
         Node::from_iter([leaf("small", "", line), wire.meter()])
     });
     let with_cp = if kind == GroupKind::Dp && mesh.cp > 1 {
         let n = mesh.dp * mesh.cp;
-        leaf(
-            "small",
-            "",
-            t!("gradients are shared by the {n} GPUs of DP × CP", n),
-        )
+        leaf("small", "", t!("gradients are shared by the {n} GPUs of DP × CP", n))
     } else {
         Node::none()
     };
@@ -89,16 +62,9 @@ fn group(
 
 fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
-    let held = memory
-        .per_stage
-        .get(rank)
-        .map_or_else(Message::default, |stage| {
-            t!(
-                "{held} of {capacity}",
-                held = unit.number(stage.total),
-                capacity = unit.show(memory.capacity_bytes)
-            )
-        });
+    let held = memory.per_stage.get(rank).map_or_else(Message::default, |stage| {
+        t!("{held} of {capacity}", held = unit.number(stage.total), capacity = unit.show(memory.capacity_bytes))
+    });
     let layers = layers(evaluation, rank);
     let holds = match evaluation.scenario.layout.tp {
         1 => t!("layers {layers}", layers),
@@ -107,29 +73,17 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
     let works = show_percent(works(&evaluation.spans, rank));
     let waits = waits_for(evaluation, rank);
     let links = [(Link::Intra, "Node link"), (Link::Inter, "Network")];
-    let links = links.into_iter().map(|(link, name)| {
-        (
-            name,
-            t!(
-                "busy {share} of the step",
-                share = show_percent(load(wires, link))
-            ),
-        )
-    });
+    let links = links
+        .into_iter()
+        .map(|(link, name)| (name, t!("busy {share} of the step", share = show_percent(load(wires, link)))));
     let rows = [
         ("Holds", holds),
         ("Memory", held),
         ("Works", t!("{works} of the pipeline time", works)),
         ("Waits for", waits),
     ];
-    let row = |(name, value): (&'static str, Message)| {
-        el("div", &[], &[leaf("dt", "", name), leaf("dd", "", value)])
-    };
-    el(
-        "dl",
-        &[("class", "cluster-facts")],
-        &[rows.into_iter().chain(links).map(row).collect()],
-    )
+    let row = |(name, value): (&'static str, Message)| el("div", &[], &[leaf("dt", "", name), leaf("dd", "", value)]);
+    el("dl", &[("class", "cluster-facts")], &[rows.into_iter().chain(links).map(row).collect()])
 }
 
 /// The share of the simulated step that a rank works.
@@ -145,13 +99,8 @@ pub(crate) fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2
     let own = loads.get(rank).map_or(&[][..], |load| &load.stages);
     let mut found = [Vec::new(), Vec::new()];
     for stage in own {
-        for (ranks, other) in found
-            .iter_mut()
-            .zip([stage.checked_sub(1), stage.checked_add(1)])
-        {
-            let holder = |load: &crate::core::memory::RankLoad| {
-                other.is_some_and(|other| load.stages.contains(&other))
-            };
+        for (ranks, other) in found.iter_mut().zip([stage.checked_sub(1), stage.checked_add(1)]) {
+            let holder = |load: &crate::core::memory::RankLoad| other.is_some_and(|other| load.stages.contains(&other));
             let holders = (0..loads.len()).filter(|at| *at != rank && holder(&loads[*at]));
             for holder in holders {
                 if !ranks.contains(&holder) {
@@ -172,11 +121,7 @@ fn waits_for(evaluation: &Evaluation, rank: usize) -> Message {
         (true, true) => verbatim("–"),
         (false, true) => t!("stage {forward} forward", forward),
         (true, false) => t!("stage {backward} backward", backward),
-        (false, false) => t!(
-            "stage {forward} forward, stage {backward} backward",
-            forward,
-            backward
-        ),
+        (false, false) => t!("stage {forward} forward, stage {backward} backward", forward, backward),
     }
 }
 
@@ -192,11 +137,7 @@ mod tests {
     #[test]
     fn a_rank_waits_for_its_neighbours() {
         let of = |schedule, chunks, rank| {
-            let run = Run {
-                schedule,
-                virtual_stages: chunks,
-                ..Run::default()
-            };
+            let run = Run { schedule, virtual_stages: chunks, ..Run::default() };
             neighbours(&evaluate(&run).unwrap(), rank)
         };
         assert_eq!(of(Schedule::OneFOneB, 1, 1), [vec![0], vec![2]]);
@@ -209,15 +150,9 @@ mod tests {
     #[test]
     fn ranks_work_what_the_bubble_leaves() {
         for schedule in [Schedule::OneFOneB, Schedule::DualPipe] {
-            let run = Run {
-                schedule,
-                ..Run::default()
-            };
+            let run = Run { schedule, ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
-            let mean: f64 = (0..4)
-                .map(|rank| works(&evaluation.spans, rank))
-                .sum::<f64>()
-                / 4.0;
+            let mean: f64 = (0..4).map(|rank| works(&evaluation.spans, rank)).sum::<f64>() / 4.0;
             let bubble = evaluation.report.pipeline.bubble_fraction;
             assert!((mean + bubble - 1.0).abs() < 1e-9, "{mean} {bubble}");
         }

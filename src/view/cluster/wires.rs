@@ -50,10 +50,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             GroupKind::Ep => &["ep"],
             GroupKind::Pp => &["pp"],
         };
-        let mut own = rows
-            .iter()
-            .filter(|row| names.contains(&row.name))
-            .peekable();
+        let mut own = rows.iter().filter(|row| names.contains(&row.name)).peekable();
         let link = match kind {
             GroupKind::ExpertDp => mesh.members(kind, 0).group(mesh.per_node).link(),
             _ => own.peek()?.link,
@@ -71,10 +68,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             let (all, experts) = ((row.bytes_per_gpu, row.comm_s), row.experts);
             let (bytes, time) = match kind {
                 GroupKind::ExpertDp => (experts.bytes, experts.comm),
-                _ => (
-                    Bytes(all.0.0 - experts.bytes.0),
-                    Seconds(all.1.0 - experts.comm.0),
-                ),
+                _ => (Bytes(all.0.0 - experts.bytes.0), Seconds(all.1.0 - experts.comm.0)),
             };
             wire.bytes += bytes;
             wire.time += time;
@@ -93,9 +87,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
 #[must_use]
 pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wire)> {
     let loads = ranks.iter().map(|wires| load(wires, link));
-    let (rank, busy) = loads
-        .enumerate()
-        .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let (rank, busy) = loads.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
     let own = ranks[rank].iter().filter(|wire| wire.link == link);
     let most = own.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
     (busy > 0.0).then_some((rank, busy, *most))
@@ -124,11 +116,7 @@ impl Wire {
         let share = percent("width", self.busy.min(1.0));
         let bar = el("i", &[("style", &*share)], &[]);
         let busy = show_percent(self.busy);
-        el(
-            "span",
-            &[("class", "meter")],
-            &[el("u", &[], &[bar]), text(t!("{busy} busy", busy))],
-        )
+        el("span", &[("class", "meter")], &[el("u", &[], &[bar]), text(t!("{busy} busy", busy))])
     }
     /// "TP, node link, 18.8 % busy".
     #[must_use]
@@ -156,14 +144,7 @@ mod tests {
     #[test]
     fn a_link_is_busy_at_least_as_long_as_its_bytes_take_at_full_rate() {
         for gpus in [64, 256, 1024] {
-            let run = Run {
-                gpus,
-                tp: 8,
-                cp: 2,
-                zero: 3,
-                global_batch: gpus,
-                ..Run::default()
-            };
+            let run = Run { gpus, tp: 8, cp: 2, zero: 3, global_batch: gpus, ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
             let step = evaluation.report.step.time_s;
             for wires in wires(&evaluation) {
@@ -172,17 +153,8 @@ mod tests {
                     // A ring leaves the node over the card of each member.
                     let axis = wire.kind;
                     let members = evaluation.scenario.layout.mesh().members(axis, 0);
-                    let in_node = members
-                        .sample(8)
-                        .filter(|member| *member < 8)
-                        .count()
-                        .max(1);
-                    let rate = wire.rate.0
-                        * if wire.link == Link::Inter {
-                            in_node as f64
-                        } else {
-                            1.0
-                        };
+                    let in_node = members.sample(8).filter(|member| *member < 8).count().max(1);
+                    let rate = wire.rate.0 * if wire.link == Link::Inter { in_node as f64 } else { 1.0 };
                     assert!(wire.busy > 0.0);
                     if axis != GroupKind::Dp {
                         assert!(wire.bytes.0 / rate <= wire.time.0 * 1.000_001, "{wire:?}");
@@ -199,11 +171,7 @@ mod tests {
     /// The report's rows are the busiest rank's.
     #[test]
     fn the_busiest_rank_has_the_rows_of_the_report() {
-        let run = Run {
-            zero: 3,
-            measured_step_s: Some(30.0),
-            ..Run::default()
-        };
+        let run = Run { zero: 3, measured_step_s: Some(30.0), ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let rows = rank_overlaps(&evaluation);
         assert_eq!(rows.len(), 4);
@@ -237,12 +205,9 @@ mod tests {
             assert!((own.bytes.0 / (sent * expert) - 1.0).abs() < 1e-9, "{zero}");
             assert!(own.busy > 0.0 && dense.busy > 0.0);
             let rows = &evaluation.report.overlap;
-            let rows = rows
-                .iter()
-                .filter(|row| ["dp", "zero3"].contains(&row.name));
-            let (bytes, time) = rows.fold((0.0, 0.0), |(bytes, time), row| {
-                (bytes + row.bytes_per_gpu.0, time + row.comm_s.0)
-            });
+            let rows = rows.iter().filter(|row| ["dp", "zero3"].contains(&row.name));
+            let (bytes, time) =
+                rows.fold((0.0, 0.0), |(bytes, time), row| (bytes + row.bytes_per_gpu.0, time + row.comm_s.0));
             assert!(((own.bytes + dense.bytes).0 / bytes - 1.0).abs() < 1e-9);
             assert!(((own.time + dense.time).0 / time - 1.0).abs() < 1e-9);
         }

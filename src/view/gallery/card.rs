@@ -26,18 +26,10 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
         return Node::none();
     };
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
-    let class = if ticked.contains(&variant) {
-        "card on"
-    } else {
-        "card"
-    };
+    let class = if ticked.contains(&variant) { "card on" } else { "card" };
     let brief = idea(variant.id).map_or("", |idea| idea.idea);
     let parts = [
-        tick(
-            gallery,
-            variant,
-            &[difference(gallery, variant == own, figures)],
-        ),
+        tick(gallery, variant, &[difference(gallery, variant == own, figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
         numbers(gallery, variant, figures),
@@ -53,11 +45,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
     }
     let ratio = figures.step_s / gallery.own.report.step.time_s - 1.0;
     let sign = if ratio < 0.0 { "−" } else { "+" };
-    let class = if ratio < -DIFFERS {
-        "change better"
-    } else {
-        "change"
-    };
+    let class = if ratio < -DIFFERS { "change better" } else { "change" };
     let share = verbatim(format!("{sign}{}", show_percent(ratio.abs())));
     leaf("span", class, share)
 }
@@ -91,25 +79,14 @@ fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     let marks: Node = marks
         .map(|tick| {
             let at = percent("left", axis.x(tick));
-            el(
-                "span",
-                &[("style", &at)],
-                &[text(verbatim(tick_label(tick)))],
-            )
+            el("span", &[("style", &at)], &[text(verbatim(tick_label(tick)))])
         })
         .collect();
     let drawn = (gallery.sketch)(row.variant);
     let inside = drawn.map_or_else(Node::none, |sketch| drawing(sketch, axis));
-    let image = el("div", &[("class", "sketch"), ("role", "img")], &[inside]).label(described(
-        gallery,
-        row.variant,
-        figures,
-    ));
-    let marks = el(
-        "div",
-        &[("class", "marks"), ("aria-hidden", "true")],
-        &[marks],
-    );
+    let image =
+        el("div", &[("class", "sketch"), ("role", "img")], &[inside]).label(described(gallery, row.variant, figures));
+    let marks = el("div", &[("class", "marks"), ("aria-hidden", "true")], &[marks]);
     Node::from_iter([image, marks])
 }
 
@@ -122,11 +99,7 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
     } else {
         Node::none()
     };
-    Node::from_iter([
-        el("i", &[("class", "hatch"), ("style", &idle)], &[]),
-        raw(&sketch.svg),
-        behind,
-    ])
+    Node::from_iter([el("i", &[("class", "hatch"), ("style", &idle)], &[]), raw(&sketch.svg), behind])
 }
 
 /// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
@@ -151,16 +124,9 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
         Verdict::Fits => Node::none(),
         other => leaf("span", "tight", verdict(other)),
     };
-    let time = [
-        pair(show_seconds(figures.step_s), "step"),
-        pair(show_percent(figures.bubble_fraction), "bubble"),
-        span,
-    ];
-    let memory = [
-        leaf("b", "", verbatim(peak)),
-        el("span", &[("class", "fill")], &[el("i", &fill, &[])]),
-        tight,
-    ];
+    let time =
+        [pair(show_seconds(figures.step_s), "step"), pair(show_percent(figures.bubble_fraction), "bubble"), span];
+    let memory = [leaf("b", "", verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), tight];
     let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
     lines.into_iter().collect()
 }
@@ -199,14 +165,8 @@ pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node
     ];
     let mark = leaf("i", "", verbatim(at.map_or("", letter)));
     let name = leaf("b", "", verbatim(variant.name()));
-    let title = if full {
-        t!("Four are compared already")
-    } else {
-        t!("Compare whole steps")
-    };
+    let title = if full { t!("Four are compared already") } else { t!("Compare whole steps") };
     let mut parts = vec![mark, name];
     parts.extend_from_slice(inside);
-    el("button", &attributes, &parts)
-        .title(title)
-        .on(Action::Gallery(GalleryAction::Tick(variant)))
+    el("button", &attributes, &parts).title(title).on(Action::Gallery(GalleryAction::Tick(variant)))
 }

@@ -47,11 +47,7 @@ pub fn cards(gallery: &Gallery) -> Node {
             cards,
         ]),
     };
-    let without: Vec<Node> = rows
-        .iter()
-        .filter(|row| !fits(row))
-        .map(|row| without(gallery, row))
-        .collect();
+    let without: Vec<Node> = rows.iter().filter(|row| !fits(row)).map(|row| without(gallery, row)).collect();
     let without = if without.is_empty() {
         Node::none()
     } else {
@@ -86,19 +82,10 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
                 held = number(figures.in_flight, 3),
                 copies = figures.weight_copies
             );
-            [
-                verbatim(gallery.unit.show(figures.peak_bytes)),
-                verbatim(show_percent(figures.bubble_fraction)),
-                why,
-            ]
+            [verbatim(gallery.unit.show(figures.peak_bytes)), verbatim(show_percent(figures.bubble_fraction)), why]
         }
     };
-    let cells = [
-        name,
-        leaf("td", "", peak),
-        leaf("td", "", bubble),
-        leaf("td", "note", why),
-    ];
+    let cells = [name, leaf("td", "", peak), leaf("td", "", bubble), leaf("td", "note", why)];
     el("tr", &[], &cells).keyed(&row.variant.to_string())
 }
 
@@ -117,10 +104,7 @@ mod tests {
         let own = evaluate(run).unwrap();
         let limit = look.limit(run);
         let all = Variant::all(run);
-        let rows: Vec<ScheduleRow> = all
-            .iter()
-            .map(|variant| ScheduleRow::of(run, *variant, limit, None))
-            .collect();
+        let rows: Vec<ScheduleRow> = all.iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
         let axis = Axis::of(&own, look.whole);
         let sketches: Vec<(Variant, Sketch)> = all
             .iter()
@@ -148,10 +132,7 @@ mod tests {
     fn every_schedule_stands_once_with_its_picture_or_why_it_has_none() {
         let run = Run::default();
         for whole in [false, true] {
-            let look = Look {
-                whole,
-                ..Look::default()
-            };
+            let look = Look { whole, ..Look::default() };
             let (html, count) = shown(&run, &look);
             let cards = html.matches("data-variant=").count();
             let drawn = html.matches("<svg").count();
@@ -178,17 +159,11 @@ mod tests {
     /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and its card names the reason.
     #[test]
     fn what_does_not_fit_says_how_much_is_too_much() {
-        let run = Run {
-            seq_len: 16384,
-            ..Run::default()
-        };
+        let run = Run { seq_len: 16384, ..Run::default() };
         let (html, _) = shown(&run, &Look::default());
         let (_, without) = html.split_once("Do not fit or cannot run").unwrap();
         let (_, gpipe) = without.split_once(">GPipe<").unwrap();
-        assert!(
-            gpipe.contains("too much: 32 stage-micro-batches"),
-            "{gpipe}"
-        );
+        assert!(gpipe.contains("too much: 32 stage-micro-batches"), "{gpipe}");
     }
 
     #[test]

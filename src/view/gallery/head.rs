@@ -64,24 +64,14 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
     let tools = [
         leaf("small", "muted", "Sort by"),
         group(sorts.collect(), "Sort by"),
-        group(
-            Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]),
-            "Time axis",
-        ),
+        group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
     let said = [
         leaf("h2", "", "Schedules for this run"),
-        el(
-            "p",
-            &[("class", "muted"), ("role", "status")],
-            &[text(words)],
-        ),
+        el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
         legend(),
     ];
-    Node::from_iter([
-        el("div", &[], &said),
-        el("div", &[("class", "tools")], &tools),
-    ])
+    Node::from_iter([el("div", &[], &said), el("div", &[("class", "tools")], &tools)])
 }
 
 fn legend() -> Node {

@@ -112,16 +112,10 @@ mod tests {
         let link = look.link();
         let said = link.each_ref().map(|text| text.as_deref().unwrap());
         // A fifth is refused; a second press lets go.
-        assert_eq!(
-            said,
-            ["1f1b,dualpipe,interleaved-1f1b.4", "-bubble", "whole", "6"]
-        );
+        assert_eq!(said, ["1f1b,dualpipe,interleaved-1f1b.4", "-bubble", "whole", "6"]);
         assert_eq!(Look::linked(said.map(Some)), look);
         let bad = Look::linked([Some("zb-v,oven"), Some("taste"), Some("x"), Some("-1")]);
         assert_eq!(bad.ticked(&run).len(), 1);
-        assert_eq!(
-            (bad.sort, bad.whole, bad.limit(&run)),
-            (Sort::default(), false, 4)
-        );
+        assert_eq!((bad.sort, bad.whole, bad.limit(&run)), (Sort::default(), false, 4));
     }
 }

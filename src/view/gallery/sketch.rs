@@ -50,10 +50,7 @@ impl Axis {
         let end = (work + BEHIND * fill).max(report.pipeline.makespan_s.0);
         let cut = (SHOWN * fill, work - SHOWN * fill);
         let cuts = !whole && cut.1 - cut.0 > LEAST * end;
-        Self {
-            end,
-            cut: cuts.then_some(cut),
-        }
+        Self { end, cut: cuts.then_some(cut) }
     }
 
     /// What is seen of it in one piece each: from, to, and its left edge as a share of the width.
@@ -74,11 +71,7 @@ impl Axis {
             return time / self.end;
         };
         let scale = (1.0 - CUT) / (from + self.end - to);
-        if time < to {
-            time.min(from) * scale
-        } else {
-            (from + time - to) * scale + CUT
-        }
+        if time < to { time.min(from) * scale } else { (from + time - to) * scale + CUT }
     }
 }
 
@@ -102,11 +95,7 @@ impl Sketch {
         let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
         for (start, end, left) in axis.pieces() {
             let width = (axis.x(end) - left) * WIDTH;
-            let view = Viewport {
-                start,
-                end,
-                full: axis.end,
-            };
+            let view = Viewport { start, end, full: axis.end };
             for cell in cells(&rows, view, width) {
                 let chunk = cell.op.map_or(0, |timed| {
                     let chunk = evaluation.chunk_of(cell.row * stride, timed.op.stage);
@@ -124,16 +113,10 @@ impl Sketch {
                 let (from, to) = (x.round(), (x + cell.width).round().max(x.round() + 1.0));
                 let (width, height) = (to - from, lower - upper);
                 // Writing to a String cannot fail.
-                let _ = write!(
-                    paths[kind * CHUNKS + chunk],
-                    "M{from} {upper}h{width}v{height}h-{width}z"
-                );
+                let _ = write!(paths[kind * CHUNKS + chunk], "M{from} {upper}h{width}v{height}h-{width}z");
             }
         }
-        Self {
-            svg: drawing(rows.len(), &paths, axis),
-            end: timeline.makespan(),
-        }
+        Self { svg: drawing(rows.len(), &paths, axis), end: timeline.makespan() }
     }
 }
 
@@ -141,9 +124,8 @@ impl Sketch {
 fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
     let rows = u32::try_from(rows).unwrap_or(u32::MAX);
     let height = rows * PITCH;
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
-    );
+    let mut svg =
+        format!("<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">");
     let mut path = |class: &str, d: &str| {
         let _ = write!(svg, "<path class=\"{class}\" d=\"{d}\"/>");
     };
@@ -155,15 +137,9 @@ fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
     if let Some((from, to)) = axis.cut {
         let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
         let (middle, half) = (f64::midpoint(left, right), height / 2);
-        path(
-            "paper",
-            &format!("M{left:.0} 0H{right:.0}V{height}H{left:.0}z"),
-        );
+        path("paper", &format!("M{left:.0} 0H{right:.0}V{height}H{left:.0}z"));
         for (x, tip) in [(left, middle), (middle, right)] {
-            path(
-                "break",
-                &format!("M{x:.0} 0L{tip:.0} {half}L{x:.0} {height}"),
-            );
+            path("break", &format!("M{x:.0} 0L{tip:.0} {half}L{x:.0} {height}"));
         }
     }
     svg + "</svg>"
@@ -176,11 +152,7 @@ mod tests {
     use crate::core::run::{Run, Schedule};
 
     fn of(schedule: Schedule) -> Evaluation {
-        evaluate(&Run {
-            schedule,
-            ..Run::default()
-        })
-        .unwrap()
+        evaluate(&Run { schedule, ..Run::default() }).unwrap()
     }
 
     /// Times in order stay in order, the cut takes its share, fill and drain have one scale.
@@ -190,30 +162,18 @@ mod tests {
         for whole in [true, false] {
             let axis = Axis::of(&own, whole);
             assert_eq!(axis.cut.is_none(), whole);
-            let xs: Vec<f64> = (0..=100)
-                .map(|at| axis.x(axis.end * f64::from(at) / 100.0))
-                .collect();
+            let xs: Vec<f64> = (0..=100).map(|at| axis.x(axis.end * f64::from(at) / 100.0)).collect();
             assert!(xs.is_sorted() && xs[0].abs() < 1e-12 && (xs[100] - 1.0).abs() < 1e-12);
-            let scales: Vec<f64> = axis
-                .pieces()
-                .iter()
-                .map(|(from, to, left)| (axis.x(*to - 1e-9) - left) / (to - from))
-                .collect();
-            assert!(
-                scales
-                    .iter()
-                    .all(|scale| (scale / scales[0] - 1.0).abs() < 1e-6)
-            );
+            let scales: Vec<f64> =
+                axis.pieces().iter().map(|(from, to, left)| (axis.x(*to - 1e-9) - left) / (to - from)).collect();
+            assert!(scales.iter().all(|scale| (scale / scales[0] - 1.0).abs() < 1e-6));
         }
     }
 
     /// A pipeline with few micro-batches has no part that repeats.
     #[test]
     fn what_does_not_repeat_is_not_cut() {
-        let few = evaluate(&Run {
-            global_batch: 64,
-            ..Run::default()
-        });
+        let few = evaluate(&Run { global_batch: 64, ..Run::default() });
         assert_eq!(Axis::of(&few.unwrap(), false).cut, None);
     }
 
@@ -232,13 +192,8 @@ mod tests {
 
     #[test]
     fn a_sketch_of_many_ranks_stays_small() {
-        let large = evaluate(&Run {
-            gpus: 512,
-            pp: 16,
-            global_batch: 1024,
-            schedule: Schedule::ZbH1,
-            ..Run::default()
-        });
+        let large =
+            evaluate(&Run { gpus: 512, pp: 16, global_batch: 1024, schedule: Schedule::ZbH1, ..Run::default() });
         let evaluation = large.unwrap();
         let sketch = Sketch::of(&evaluation, Axis::of(&evaluation, false));
         assert!(sketch.svg.contains(&format!("0 0 {WIDTH} {}", 8 * PITCH)));

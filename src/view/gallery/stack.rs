@@ -39,28 +39,14 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
 
 /// Step and bubble of a timeline, and the memory of the chosen rank: at `cursor`, and at most.
 #[must_use]
-pub fn beside(
-    prepared: &Prepared,
-    curve: &[(f64, u32)],
-    cursor: Option<f64>,
-    unit: MemoryUnit,
-) -> Node {
+pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, unit: MemoryUnit) -> Node {
     let figures = ScheduleFigures::of(&prepared.evaluation);
     let peak = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
     let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
-    let now = cursor.map_or(Message::default(), |time| {
-        verbatim(unit.show(held(curve, time)))
-    });
+    let now = cursor.map_or(Message::default(), |time| verbatim(unit.show(held(curve, time))));
     Node::from_iter([
         leaf("b", "", verbatim(show_seconds(figures.step_s))),
-        leaf(
-            "small",
-            "",
-            t!(
-                "bubble {share}",
-                share = show_percent(figures.bubble_fraction)
-            ),
-        ),
+        leaf("small", "", t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
         leaf("b", "now", now),
         leaf("small", "", t!("peak {peak}", peak = unit.show(peak))),
     ])
@@ -70,9 +56,9 @@ pub fn beside(
 #[must_use]
 pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
-    let marks = ticks(view.start, view.end, 6).into_iter().map(|tick| {
-        leaf("span", "", verbatim(tick_label(tick))).say("style", verbatim(place(tick)))
-    });
+    let marks = ticks(view.start, view.end, 6)
+        .into_iter()
+        .map(|tick| leaf("span", "", verbatim(tick_label(tick))).say("style", verbatim(place(tick))));
     let now = cursor.map_or_else(Node::none, |time| {
         let label = verbatim(show_seconds(Seconds(time)));
         leaf("b", "", label).say("style", verbatim(place(time)))
@@ -87,11 +73,7 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
-            let said = against(
-                (&name(first), &figures(first)),
-                (&name(other), &figures(other)),
-                unit,
-            );
+            let said = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
             leaf("p", "", said)
         })
     });
@@ -118,10 +100,7 @@ mod tests {
     use std::sync::Arc;
 
     fn prepared(schedule: Schedule) -> Prepared {
-        let run = Run {
-            schedule,
-            ..Run::default()
-        };
+        let run = Run { schedule, ..Run::default() };
         Prepared::of(Arc::new(evaluate(&run).unwrap()))
     }
 
@@ -141,26 +120,14 @@ mod tests {
     /// Every timeline against the first, each with its table; weight versions only of `PipeDream`.
     #[test]
     fn every_timeline_has_its_table() {
-        let all = [
-            Schedule::OneFOneB,
-            Schedule::Gpipe,
-            Schedule::Pipedream,
-            Schedule::Pipedream2bw,
-        ]
-        .map(prepared);
-        let lanes: Vec<(Variant, &Prepared)> = all
-            .iter()
-            .map(|one| (Variant::of(&one.evaluation.scenario.run), one))
-            .collect();
+        let all = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream, Schedule::Pipedream2bw].map(prepared);
+        let lanes: Vec<(Variant, &Prepared)> =
+            all.iter().map(|one| (Variant::of(&one.evaluation.scenario.run), one)).collect();
         let html = below(&lanes, MemoryUnit::Gib).to_html();
         assert_eq!(html.matches("<table").count(), 4);
         assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));
         assert!(html.contains("behind 2 updates") && html.contains("one update before"));
-        assert!(
-            !below(&lanes[..2], MemoryUnit::Gib)
-                .to_html()
-                .contains("updates")
-        );
+        assert!(!below(&lanes[..2], MemoryUnit::Gib).to_html().contains("updates"));
         assert_eq!(all[2].version(0, 4), Some(1));
         assert_eq!(all[0].version(0, 4), None);
         // W(t + 1) = W(t) - ν ∇f(W(t - 1)): the weights that a step starts from are those of one update before.
@@ -171,9 +138,6 @@ mod tests {
     fn the_axis_marks_the_cursor_where_it_is() {
         let view = Viewport::all(4.0).zoomed(2.0, 2.0);
         let html = axis(view, Some(2.0)).to_html();
-        assert!(
-            html.contains("<b style=\"left:50.000%\">2.00 s</b>"),
-            "{html}"
-        );
+        assert!(html.contains("<b style=\"left:50.000%\">2.00 s</b>"), "{html}");
     }
 }

@@ -59,11 +59,7 @@ pub(super) const MEMORY: Scale = Scale {
 
 /// Seconds of a step.
 pub(super) const TIME: Scale = Scale {
-    parts: &[
-        ("compute", Ink::Forward),
-        ("exposed communication", Ink::Exposed),
-        ("optimizer", Ink::Optimizer),
-    ],
+    parts: &[("compute", Ink::Forward), ("exposed communication", Ink::Exposed), ("optimizer", Ink::Optimizer)],
     unit: ("s", 1.0),
 };
 
@@ -75,23 +71,13 @@ pub(super) struct Bar {
 
 impl Bar {
     pub fn new(name: impl Into<Message>, values: impl Into<Vec<f64>>) -> Self {
-        Self {
-            name: name.into(),
-            values: values.into(),
-        }
+        Self { name: name.into(), values: values.into() }
     }
     /// Memory of the fullest rank of the Run with `settings`.
     pub fn memory(name: impl Into<Message>, settings: &str) -> Option<Self> {
         let evaluation = run(settings)?;
         let stage = fullest(&evaluation)?;
-        let bytes = [
-            stage.weights,
-            stage.gradients,
-            stage.optimizer,
-            stage.activations,
-            stage.buffers,
-            stage.overhead,
-        ];
+        let bytes = [stage.weights, stage.gradients, stage.optimizer, stage.activations, stage.buffers, stage.overhead];
         Some(Self::new(name, bytes.map(|bytes| bytes.0)))
     }
     /// The step of the Run with `settings`, `times` over.
@@ -125,12 +111,7 @@ const NAMES: f64 = 0.24;
 impl Live {
     /// With bars for a picture, a line across them with its name, and the same as a table.
     pub(super) fn bars(self, scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Self {
-        Self {
-            legend: legend(scale, bars),
-            picture: draw(scale, bars, line),
-            table: numbers(scale, bars),
-            ..self
-        }
+        Self { legend: legend(scale, bars), picture: draw(scale, bars, line), table: numbers(scale, bars), ..self }
     }
     /// With bars of memory, and a GPU of 80 GiB across them.
     pub(super) fn memory(self, bars: &[Bar]) -> Self {
@@ -155,12 +136,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         drawing.name(middle, &bar.name);
         let mut from = 0.0;
         for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
-            let at = Box {
-                x: x(from),
-                width: (1.0 - NAMES) * value / most,
-                y,
-                height: ROW - 6.0,
-            };
+            let at = Box { x: x(from), width: (1.0 - NAMES) * value / most, y, height: ROW - 6.0 };
             let title = t!("{part} {value}", part = *name, value = said(*value));
             drawing.fill(at, *ink, 1.0, title);
             from += value;

@@ -20,36 +20,17 @@ pub struct Slider {
 impl Slider {
     /// The same over other values.
     pub(super) const fn over(self, values: &'static [u64], start: usize) -> Self {
-        Self {
-            values,
-            start,
-            ..self
-        }
+        Self { values, start, ..self }
     }
 }
 
 /// A slider that is called `name` and written `symbol`.
-pub(super) const fn slider(
-    symbol: &'static str,
-    name: &'static str,
-    values: &'static [u64],
-    start: usize,
-) -> Slider {
-    Slider {
-        symbol,
-        name,
-        values,
-        start,
-    }
+pub(super) const fn slider(symbol: &'static str, name: &'static str, values: &'static [u64], start: usize) -> Slider {
+    Slider { symbol, name, values, start }
 }
 
 /// Tokens of a sequence.
-pub(super) const SEQUENCE: Slider = slider(
-    "s",
-    "tokens of a sequence",
-    &[2048, 4096, 8192, 16_384, 32_768],
-    2,
-);
+pub(super) const SEQUENCE: Slider = slider("s", "tokens of a sequence", &[2048, 4096, 8192, 16_384, 32_768], 2);
 /// Tensor-parallel ranks.
 pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1);
 
@@ -89,10 +70,7 @@ impl Dials {
             let position = positions.get(at).copied().unwrap_or(slider.start);
             position.min(slider.values.len().saturating_sub(1))
         });
-        Self {
-            sliders,
-            positions: positions.collect(),
-        }
+        Self { sliders, positions: positions.collect() }
     }
     /// `sliders` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
     /// is moved to its nearest value, or left out, with a notice.
@@ -106,10 +84,7 @@ impl Dials {
             let found = each.find(|(slider, _)| slider.symbol == symbol);
             let (Some((slider, position)), Ok(value)) = (found, value.parse::<u64>()) else {
                 let pair = verbatim(pair);
-                notices.push(t!(
-                    "{pair} in the link is not a slider of this step with a value.",
-                    pair
-                ));
+                notices.push(t!("{pair} in the link is not a slider of this step with a value.", pair));
                 continue;
             };
             let values = slider.values.iter().enumerate();
@@ -135,11 +110,7 @@ impl Dials {
             values: slider.values.to_vec(),
             position: *position,
         };
-        self.sliders
-            .iter()
-            .zip(&self.positions)
-            .map(scale)
-            .collect()
+        self.sliders.iter().zip(&self.positions).map(scale).collect()
     }
     /// The value of the slider `symbol`; 1 where there is none.
     #[must_use]

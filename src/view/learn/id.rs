@@ -4,15 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// Ids of the lessons, in their order, and how many steps each has. Links hold ids: they never change.
-pub(super) const COUNTS: [(&str, usize); 7] = [
-    ("memory", 7),
-    ("zero", 7),
-    ("tensor", 7),
-    ("sequence", 7),
-    ("pipelines", 12),
-    ("overlap", 7),
-    ("layout", 7),
-];
+pub(super) const COUNTS: [(&str, usize); 7] =
+    [("memory", 7), ("zero", 7), ("tensor", 7), ("sequence", 7), ("pipelines", 12), ("overlap", 7), ("layout", 7)];
 
 /// A step by its lesson and its number, both from 0; shown and linked as `pipelines.4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +36,7 @@ impl StepId {
     /// Every step of every lesson, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         let steps = |lesson: usize| 0..COUNTS[lesson].1;
-        (0..COUNTS.len())
-            .flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
+        (0..COUNTS.len()).flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
     }
     /// The one before and the one behind, over all lessons.
     #[must_use]
@@ -77,17 +69,8 @@ mod tests {
         for id in StepId::all() {
             assert_eq!(StepId::named(&id.to_string()), Some(id));
         }
-        assert_eq!(
-            StepId::named("pipelines").unwrap().to_string(),
-            "pipelines.1"
-        );
-        for text in [
-            "",
-            "pipelines.0",
-            "pipelines.99",
-            "pipelines.x",
-            "cooking.1",
-        ] {
+        assert_eq!(StepId::named("pipelines").unwrap().to_string(), "pipelines.1");
+        for text in ["", "pipelines.0", "pipelines.99", "pipelines.x", "cooking.1"] {
             assert_eq!(StepId::named(text), None, "{text}");
         }
         let [before, after] = StepId::first().neighbours();

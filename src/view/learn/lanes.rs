@@ -35,22 +35,13 @@ fn busy(lane: &[Block]) -> f64 {
 fn push(lane: &mut Vec<Block>, ready: f64, seconds: f64, ink: Ink, name: Message) -> f64 {
     let from = ready.max(end(lane));
     let to = from + seconds;
-    lane.push(Block {
-        from,
-        to,
-        ink,
-        name,
-    });
+    lane.push(Block { from, to, ink, name });
     to
 }
 
 impl Lanes {
     pub fn new(name: impl Into<Message>) -> Self {
-        Self {
-            name: name.into(),
-            compute: Vec::new(),
-            wire: Vec::new(),
-        }
+        Self { name: name.into(), compute: Vec::new(), wire: Vec::new() }
     }
     /// Computes for `seconds`, from `ready` on at the earliest; returns the end.
     pub fn compute(&mut self, ready: f64, seconds: f64, ink: Ink, name: impl Into<Message>) -> f64 {
@@ -93,12 +84,7 @@ impl Live {
             [vec![one.name.clone()], times.to_vec()].concat()
         });
         let head = ["", "compute", "on the wire", "exposed", "in all"];
-        Self {
-            legend: legend(drawn),
-            picture: draw(drawn),
-            table: data(&head, rows.collect()),
-            ..self
-        }
+        Self { legend: legend(drawn), picture: draw(drawn), table: data(&head, rows.collect()), ..self }
     }
 }
 
@@ -108,11 +94,8 @@ fn legend(drawn: &[Lanes]) -> crate::view::node::Node {
         blocks.any(|block| block.ink == ink)
     };
     let names = [("forward", Ink::Forward), ("backward", Ink::Backward)];
-    let mut entries: Vec<(Message, Ink)> = names
-        .into_iter()
-        .filter(|(_, ink)| has(*ink))
-        .map(|(name, ink)| (name.into(), ink))
-        .collect();
+    let mut entries: Vec<(Message, Ink)> =
+        names.into_iter().filter(|(_, ink)| has(*ink)).map(|(name, ink)| (name.into(), ink)).collect();
     entries.push(("on the wire".into(), Ink::Exposed));
     entries.push(("waits".into(), Ink::Line));
     colours(&entries)
@@ -125,25 +108,14 @@ fn draw(drawn: &[Lanes]) -> crate::view::node::Node {
     let mut drawing = Drawing::new(foot + AXIS);
     for (at, one) in drawn.iter().enumerate() {
         let top = each * at as f64;
-        let shown = t!(
-            "{name}: {exposed} exposed",
-            name = one.name.clone(),
-            exposed = show_seconds(Seconds(one.exposed()))
-        );
+        let shown =
+            t!("{name}: {exposed} exposed", name = one.name.clone(), exposed = show_seconds(Seconds(one.exposed())));
         drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, shown);
-        for (row, (name, blocks)) in [("compute", &one.compute), ("wire", &one.wire)]
-            .into_iter()
-            .enumerate()
-        {
+        for (row, (name, blocks)) in [("compute", &one.compute), ("wire", &one.wire)].into_iter().enumerate() {
             let y = top + WORDS + LANE * row as f64;
             drawing.name(y + LANE / 2.0 - 2.0, name);
             if row == 0 {
-                drawing.hatch(Box {
-                    x: 0.0,
-                    width: one.end() / last,
-                    y,
-                    height: LANE - GAP,
-                });
+                drawing.hatch(Box { x: 0.0, width: one.end() / last, y, height: LANE - GAP });
             }
             for block in blocks {
                 lay(&mut drawing, block, last, y);
@@ -195,9 +167,6 @@ mod tests {
         let first = lanes.compute(0.0, 2.0, Ink::Backward, "");
         lanes.compute(0.0, 3.0, Ink::Backward, "");
         assert_eq!(lanes.send(first, 4.0, ""), 6.0);
-        assert_eq!(
-            (lanes.exposed(), lanes.wire(), lanes.computed()),
-            (1.0, 4.0, 5.0)
-        );
+        assert_eq!((lanes.exposed(), lanes.wire(), lanes.computed()), (1.0, 4.0, 5.0));
     }
 }

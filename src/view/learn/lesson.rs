@@ -48,17 +48,11 @@ pub struct Live {
 
 impl Live {
     pub(super) fn of(text: Vec<Message>) -> Self {
-        Self {
-            text,
-            ..Self::default()
-        }
+        Self { text, ..Self::default() }
     }
     /// With the formula in `symbols`, and the same with `values` and what comes out.
     pub(super) fn formula(self, symbols: &'static str, values: impl Into<Message>) -> Self {
-        Self {
-            formula: Some([verbatim(symbols), values.into()]),
-            ..self
-        }
+        Self { formula: Some([verbatim(symbols), values.into()]), ..self }
     }
     pub(super) fn note(self, note: Message) -> Self {
         Self { note, ..self }

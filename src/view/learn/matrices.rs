@@ -39,20 +39,9 @@ const SUMMED: Ink = Ink::Memory(4);
 
 impl Matrix {
     /// Of `rows` x `columns` blocks; `part` says what the one at a row and a column is.
-    pub fn new(
-        name: &'static str,
-        ink: Ink,
-        (rows, columns): (u64, u64),
-        part: &dyn Fn(u64, u64) -> Part,
-    ) -> Self {
+    pub fn new(name: &'static str, ink: Ink, (rows, columns): (u64, u64), part: &dyn Fn(u64, u64) -> Part) -> Self {
         let row = |row| (0..columns).map(move |column| part(row, column));
-        Self {
-            name,
-            ink,
-            rows,
-            columns,
-            parts: (0..rows).flat_map(row).collect(),
-        }
+        Self { name, ink, rows, columns, parts: (0..rows).flat_map(row).collect() }
     }
     /// The share of its elements that is `wanted`.
     pub fn share(&self, wanted: Part) -> f64 {
@@ -85,12 +74,7 @@ impl Live {
             draw(&mut drawing, product, each * row as f64);
         }
         let label = Message::joined(", ", products.iter().map(|product| product.name.clone()));
-        Self {
-            legend: legend(products),
-            picture: drawing.inline(label),
-            table: numbers(products),
-            ..self
-        }
+        Self { legend: legend(products), picture: drawing.inline(label), table: numbers(products), ..self }
     }
 }
 
@@ -105,12 +89,8 @@ fn draw(drawing: &mut Drawing, product: &Product, top: f64) {
         let y = top + WORDS;
         for (place, part) in (0_u64..).zip(&matrix.parts) {
             let (row, column) = (place / matrix.columns, place % matrix.columns);
-            let block = Box {
-                x: x + wide * column as f64,
-                width: wide - GAP,
-                y: y + tall * row as f64,
-                height: tall - 1.0,
-            };
+            let block =
+                Box { x: x + wide * column as f64, width: wide - GAP, y: y + tall * row as f64, height: tall - 1.0 };
             let (ink, opacity) = match part {
                 Part::Own => (matrix.ink, 1.0),
                 Part::Received => (MOVED, 1.0),

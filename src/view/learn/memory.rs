@@ -40,9 +40,7 @@ fn held(policy: &Policy, parameters: f64) -> Bar {
 
 fn policies(dials: &Dials, ids: &[&str]) -> Vec<Bar> {
     let parameters = dials.get("N") as f64 * 1e9;
-    let named = ids
-        .iter()
-        .filter_map(|id| POLICIES.iter().find(|policy| policy.choice.id == *id));
+    let named = ids.iter().filter_map(|id| POLICIES.iter().find(|policy| policy.choice.id == *id));
     named.map(|policy| held(policy, parameters)).collect()
 }
 
@@ -75,29 +73,14 @@ fn states(dials: &Dials) -> Live {
         numbers = number(optimizer / 4.0, 3),
         printed = 6_u8
     );
-    Live::of(text)
-        .formula("M = bytes · N", product(each, dials))
-        .note(note)
-        .memory(&bars)
+    Live::of(text).formula("M = bytes · N", product(each, dials)).note(note).memory(&bars)
 }
 
 fn precisions(dials: &Dials) -> Live {
-    let bars = policies(
-        dials,
-        &[
-            "playbook-20",
-            "bf16-fp32-grads",
-            "bf16",
-            "deepseek-fp8",
-            "fp8-lm",
-        ],
-    );
+    let bars = policies(dials, &["playbook-20", "bf16-fp32-grads", "bf16", "deepseek-fp8", "fp8-lm"]);
     let totals: Vec<f64> = bars.iter().map(Bar::total).collect();
     let parameters = dials.get("N") as f64 * 1e9;
-    let (most, least) = (
-        totals[0] / parameters,
-        totals[totals.len() - 1] / parameters,
-    );
+    let (most, least) = (totals[0] / parameters, totals[totals.len() - 1] / parameters);
     let text = vec![
         t!(
             "Each of these numbers can be kept in fewer bytes: gradients in half precision, moments in half precision or in eight bits."
@@ -111,9 +94,7 @@ fn precisions(dials: &Dials) -> Live {
             "The cost is accuracy of the update, so large runs keep full-precision master weights. Sharding over data-parallel ranks, which a later lesson shows, saves more and changes no number."
         ),
     ];
-    Live::of(text)
-        .formula("M = bytes · N", product(least, dials))
-        .memory(&bars)
+    Live::of(text).formula("M = bytes · N", product(least, dials)).memory(&bars)
 }
 
 const MODEL: &str = "llama-3.1-8b";
@@ -149,13 +130,7 @@ fn activations(dials: &Dials) -> Live {
     let bars: Vec<Bar> = [1, 2, 4]
         .into_iter()
         .filter(|each| *each <= b)
-        .filter_map(|each| {
-            of(
-                t!("micro-batch {each}", each),
-                s,
-                &format!("&micro_batch={each}"),
-            )
-        })
+        .filter_map(|each| of(t!("micro-batch {each}", each), s, &format!("&micro_batch={each}")))
         .collect();
     let kept = bars.last().map_or(0.0, |bar| bar.part(3));
     let text = vec![
@@ -170,37 +145,25 @@ fn activations(dials: &Dials) -> Live {
             kept = gib(kept)
         ),
     ];
-    let (hidden, share) = model(MODEL).map_or((0, 0.0), |model| {
-        (model.hidden, model.kv_heads as f64 / model.heads as f64)
-    });
+    let (hidden, share) =
+        model(MODEL).map_or((0, 0.0), |model| (model.hidden, model.kv_heads as f64 / model.heads as f64));
     let note = t!(
         "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have. Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
         bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
     );
     Live::of(text)
-        .formula(
-            "A = 34 s b h",
-            format!(
-                "34 · {s} · {b} · {hidden} = {}",
-                gib(KORTHIKANTI * (s * b * hidden) as f64)
-            ),
-        )
+        .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
         .note(note)
         .memory(&bars)
 }
 
 fn scores(dials: &Dials) -> Live {
     let s = dials.get("s");
-    let bars: Vec<Bar> = [
-        ("FlashAttention", "&flash_attention=true"),
-        ("scores stored", "&flash_attention=false"),
-    ]
-    .into_iter()
-    .filter_map(|(name, more)| of(name, s, more))
-    .collect();
-    let share = model(MODEL).map_or(0.0, |model| {
-        SCORES * model.heads as f64 * s as f64 / model.hidden as f64
-    });
+    let bars: Vec<Bar> = [("FlashAttention", "&flash_attention=true"), ("scores stored", "&flash_attention=false")]
+        .into_iter()
+        .filter_map(|(name, more)| of(name, s, more))
+        .collect();
+    let share = model(MODEL).map_or(0.0, |model| SCORES * model.heads as f64 * s as f64 / model.hidden as f64);
     let [flash, square, printed] = blog().map(|tb| significant(tb, 4));
     let note = t!(
         "Pengfei He's blog prints {printed} TB for all activations of Llama 3 405B, sequences of {s} tokens: that has s where its formula has s², which gives {square} TB. Without stored scores it is {flash} TB.",
@@ -216,18 +179,12 @@ fn scores(dials: &Dials) -> Live {
         t!(
             "Written to memory they soon are most of a layer. FlashAttention never writes them: it computes them in tiles and again in the backward pass."
         ),
-        t!(
-            "The cost is one more matrix product per tile, which is less than reading the scores back would take."
-        ),
+        t!("The cost is one more matrix product per tile, which is less than reading the scores back would take."),
     ];
     Live::of(text)
         .formula(
             "scores / rest = 5 a s / (34 h)",
-            format!(
-                "{} / 34 = {}",
-                number(share, 3),
-                number(share / KORTHIKANTI, 3)
-            ),
+            format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
         )
         .note(note)
         .memory(&bars)
@@ -235,18 +192,10 @@ fn scores(dials: &Dials) -> Live {
 
 fn recompute(dials: &Dials) -> Live {
     let s = dials.get("s");
-    let kinds = [
-        ("none", ""),
-        ("selective", "&recompute=selective&flash_attention=false"),
-        ("full", "&recompute=full"),
-    ];
-    let bars: Vec<Bar> = kinds
-        .into_iter()
-        .filter_map(|(name, more)| of(name, s, more))
-        .collect();
-    let step = |more: &str| {
-        run(&settings(s, more)).map_or(0.0, |evaluation| evaluation.report.step.time_s.0)
-    };
+    let kinds =
+        [("none", ""), ("selective", "&recompute=selective&flash_attention=false"), ("full", "&recompute=full")];
+    let bars: Vec<Bar> = kinds.into_iter().filter_map(|(name, more)| of(name, s, more)).collect();
+    let step = |more: &str| run(&settings(s, more)).map_or(0.0, |evaluation| evaluation.report.step.time_s.0);
     let (none, full) = (step(""), step("&recompute=full"));
     let text = vec![
         t!(
@@ -263,26 +212,16 @@ fn recompute(dials: &Dials) -> Live {
     Live::of(text)
         .formula(
             "A = 2 s b h per layer",
-            t!(
-                "{kept} instead of {all}",
-                kept = gib(part(&bars, 2, 3)),
-                all = gib(part(&bars, 0, 3))
-            ),
+            t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
         )
         .memory(&bars)
 }
 
 fn logits(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));
-    let kinds = [
-        ("megatron", "unfused"),
-        ("megatron-fused", "fused"),
-        ("te-fused", "Transformer Engine"),
-    ];
+    let kinds = [("megatron", "unfused"), ("megatron-fused", "fused"), ("te-fused", "Transformer Engine")];
     let of = |(id, name): (&str, &'static str)| {
-        let link = format!(
-            "model={MODEL}&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}"
-        );
+        let link = format!("model={MODEL}&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}");
         Bar::memory(name, &link)
     };
     let bars: Vec<Bar> = kinds.into_iter().filter_map(of).collect();
@@ -297,42 +236,27 @@ fn logits(dials: &Dials) -> Live {
         t!(
             "The loss needs them in full precision, and its gradient has the same size. Fused kernels write the gradient over the logits and skip copies."
         ),
-        t!(
-            "Tensor parallelism divides the vocabulary over {t} ranks.",
-            t
-        ),
+        t!("Tensor parallelism divides the vocabulary over {t} ranks.", t),
     ];
-    let note = t!(
-        "At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose."
-    );
+    let note = t!("At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose.");
     Live::of(text)
-        .formula(
-            "L = 10 s b V / t",
-            format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)),
-        )
+        .formula("L = 10 s b V / t", format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)))
         .note(note)
         .memory(&bars)
 }
 
 fn fits(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));
-    let evaluation = run(&format!(
-        "model={MODEL}&gpus=8&tp={t}&pp=1&zero=1&global_batch=64&seq_len={s}"
-    ));
+    let evaluation = run(&format!("model={MODEL}&gpus=8&tp={t}&pp=1&zero=1&global_batch=64&seq_len={s}"));
     let bars: Vec<Bar> = [1_u64, 2, 4, 8]
         .into_iter()
         .filter_map(|tp| {
-            let link =
-                format!("model={MODEL}&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}");
+            let link = format!("model={MODEL}&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}");
             Bar::memory(verbatim(format!("TP {tp}")), &link)
         })
         .collect();
-    let memory = evaluation
-        .as_ref()
-        .map(|evaluation| &evaluation.report.memory);
-    let (low, high) = memory.map_or((0.0, 0.0), |memory| {
-        (memory.need_low_bytes.0, memory.need_high_bytes.0)
-    });
+    let memory = evaluation.as_ref().map(|evaluation| &evaluation.report.memory);
+    let (low, high) = memory.map_or((0.0, 0.0), |memory| (memory.need_low_bytes.0, memory.need_high_bytes.0));
     let text = vec![
         t!(
             "All of it must fit at the worst moment of the step, with fragmentation and CUDA overhead: the CUDA context, communicators, fragments of freed memory."
@@ -343,17 +267,10 @@ fn fits(dials: &Dials) -> Live {
             low = gib(low),
             high = gib(high)
         ),
-        t!(
-            "Leave a margin: a run that is out of memory at step ten thousand costs more than a GPU."
-        ),
+        t!("Leave a margin: a run that is out of memory at step ten thousand costs more than a GPU."),
     ];
     let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
-    Live::of(text)
-        .formula(
-            "need = states + activations + buffers + overhead",
-            gib(memory_words),
-        )
-        .memory(&bars)
+    Live::of(text).formula("need = states + activations + buffers + overhead", gib(memory_words)).memory(&bars)
 }
 
 #[cfg(test)]
@@ -373,20 +290,13 @@ mod tests {
     /// 147 197 119 168 512 without stored scores.
     #[test]
     fn the_blogs_example_is_corrected() {
-        let known = [
-            147.197_119_168_512,
-            22_313.351_535_132_6,
-            147.366_233_505_792,
-        ];
+        let known = [147.197_119_168_512, 22_313.351_535_132_6, 147.366_233_505_792];
         for (ours, known) in blog().into_iter().zip(known) {
             assert!((ours / known - 1.0).abs() < 1e-12, "{ours} {known}");
         }
         let step = &LESSON.steps[3];
         let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
-        assert!(
-            note.contains("prints 147.4 TB") && note.contains("147.2 TB"),
-            "{note}"
-        );
+        assert!(note.contains("prints 147.4 TB") && note.contains("147.2 TB"), "{note}");
     }
 
     /// Grouped queries, per layer: Q `k b s h`, K and V `k b s h kv/a` each; the blog's line has no k in its third term. With k
@@ -403,9 +313,7 @@ mod tests {
         let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
         assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
         let step = &LESSON.steps[2];
-        let note = (step.live)(&Dials::new(step.sliders, &[2, 0]))
-            .note
-            .to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 0])).note.to_string();
         let keys = show_bytes(Bytes(2.0 * (s * 4096) as f64 * 8.0 / 32.0));
         assert!(note.contains(&format!("Keys keep {keys} here")), "{note}");
     }
@@ -415,26 +323,13 @@ mod tests {
     fn adam_keeps_three_numbers_per_weight() {
         let step = &LESSON.steps[0];
         let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
-        assert!(
-            note.starts_with("Of them 12 are the optimizer's, 3 numbers"),
-            "{note}"
-        );
+        assert!(note.starts_with("Of them 12 are the optimizer's, 3 numbers"), "{note}");
     }
 
     /// Fujii 2024, section 3: 18 bytes a parameter; the playbook counts 20 with its fp32 accumulation; FP8-LM 9.
     #[test]
     fn bytes_per_parameter_are_those_of_the_sources() {
-        let each = |id: &str| {
-            POLICIES
-                .iter()
-                .find(|policy| policy.choice.id == id)
-                .unwrap()
-                .bytes
-                .total()
-        };
-        assert_eq!(
-            [each("bf16-fp32-grads"), each("playbook-20"), each("fp8-lm")],
-            [18.0, 20.0, 9.0]
-        );
+        let each = |id: &str| POLICIES.iter().find(|policy| policy.choice.id == id).unwrap().bytes.total();
+        assert_eq!([each("bf16-fp32-grads"), each("playbook-20"), each("fp8-lm")], [18.0, 20.0, 9.0]);
     }
 }

@@ -95,10 +95,7 @@ mod tests {
             ] {
                 let live = (step.live)(&Dials::new(step.sliders, &at));
                 let text: Vec<String> = live.text.iter().map(Message::to_string).collect();
-                let count = text
-                    .iter()
-                    .map(|text| text.split_whitespace().count())
-                    .sum::<usize>();
+                let count = text.iter().map(|text| text.split_whitespace().count()).sum::<usize>();
                 assert!((20..=90).contains(&count), "{id}: {count} words");
                 for message in &live.text {
                     message.templates(&mut |template| {
@@ -106,28 +103,14 @@ mod tests {
                         for name in NAMES {
                             bare = bare.replace(name, "");
                         }
-                        assert!(
-                            !bare.contains(|c: char| c.is_ascii_digit()),
-                            "{id}: {template}"
-                        );
+                        assert!(!bare.contains(|c: char| c.is_ascii_digit()), "{id}: {template}");
                     });
                 }
                 let html: Node = [live.picture, live.table].into_iter().collect();
                 let html = html.to_html();
-                assert!(
-                    html.contains("aria-label") && html.contains("<table"),
-                    "{id}"
-                );
-                for text in [
-                    &html,
-                    &text.join(" "),
-                    &format!("{:?}", live.formula),
-                    &live.note.to_string(),
-                ] {
-                    assert!(
-                        !text.contains("NaN") && !text.contains("inf"),
-                        "{id}: {text}"
-                    );
+                assert!(html.contains("aria-label") && html.contains("<table"), "{id}");
+                for text in [&html, &text.join(" "), &format!("{:?}", live.formula), &live.note.to_string()] {
+                    assert!(!text.contains("NaN") && !text.contains("inf"), "{id}: {text}");
                 }
             }
         }

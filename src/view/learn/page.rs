@@ -24,17 +24,8 @@ fn item(first: StepId, current: StepId) -> Node {
     let open = first.lesson == current.lesson;
     let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
     let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
-    let steps = if open {
-        steps(first, current)
-    } else {
-        Node::none()
-    };
-    el(
-        "li",
-        &[("class", if open { "open" } else { "" })],
-        &[head, steps],
-    )
-    .keyed(first.lesson_id())
+    let steps = if open { steps(first, current) } else { Node::none() };
+    el("li", &[("class", if open { "open" } else { "" })], &[head, steps]).keyed(first.lesson_id())
 }
 
 /// Where one is, the title, and the ways to the steps beside.
@@ -52,25 +43,15 @@ pub fn head(current: StepId) -> Node {
     let back = before.map_or_else(Node::none, |id| {
         let title = t!("‹ {step}", step = id.step().title);
         let back = leaf("button", "back", title).keyed("back");
-        back.say("aria-keyshortcuts", verbatim("ArrowLeft"))
-            .on(Action::Show(View::Learn(id)))
+        back.say("aria-keyshortcuts", verbatim("ArrowLeft")).on(Action::Show(View::Learn(id)))
     });
     let next = after.map_or_else(Node::none, |id| {
         let title = t!("Next: {step} ›", step = id.step().title);
         let next = leaf("button", "main next", title).keyed("next");
-        next.say("aria-keyshortcuts", verbatim("ArrowRight"))
-            .on(Action::Show(View::Learn(id)))
+        next.say("aria-keyshortcuts", verbatim("ArrowRight")).on(Action::Show(View::Learn(id)))
     });
-    let title = el(
-        "div",
-        &[],
-        &[leaf("small", "muted", place), leaf("h1", "", lesson.title)],
-    );
-    el(
-        "div",
-        &[("class", "lesson-head")],
-        &[title, leaf("span", "spring", ""), back, next],
-    )
+    let title = el("div", &[], &[leaf("small", "muted", place), leaf("h1", "", lesson.title)]);
+    el("div", &[("class", "lesson-head")], &[title, leaf("span", "spring", ""), back, next])
 }
 
 /// Title of a step.
@@ -82,26 +63,18 @@ pub(super) fn title(current: StepId) -> Node {
 #[must_use]
 pub fn words(live: &Live) -> Node {
     let paragraphs = live.text.iter();
-    paragraphs
-        .map(|text| el("p", &[], &[prose(text)]))
-        .collect()
+    paragraphs.map(|text| el("p", &[], &[prose(text)])).collect()
 }
 
 /// The formula of a step with its values.
 #[must_use]
 pub fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values]| {
-        [
-            leaf("p", "formula", symbols),
-            leaf("p", "values", t!("= {values}", values)),
-        ]
-    });
+    let lines = live
+        .formula
+        .iter()
+        .flat_map(|[symbols, values]| [leaf("p", "formula", symbols), leaf("p", "values", t!("= {values}", values))]);
     let note = leaf("p", "muted", &live.note);
-    el(
-        "div",
-        &[("class", "lesson-formula")],
-        &[lines.chain([note]).collect()],
-    )
+    el("div", &[("class", "lesson-formula")], &[lines.chain([note]).collect()])
 }
 
 /// The picture of a step and what its colours stand for.
@@ -140,22 +113,11 @@ pub(super) fn on_run(
     unit: MemoryUnit,
     evaluate: impl Fn(&Run) -> Option<Evaluation>,
 ) -> Node {
-    let set: Vec<(&'static str, String)> = current
-        .step()
-        .on_run
-        .iter()
-        .map(|(key, value)| (*key, (*value).to_owned()))
-        .collect();
-    let settings: Vec<(String, String)> = set
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), value.clone()))
-        .collect();
+    let set: Vec<(&'static str, String)> =
+        current.step().on_run.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    let settings: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let (changed, issues) = run.with_differences(&settings);
-    let figures = if issues.is_empty() {
-        evaluate(&changed)
-    } else {
-        None
-    };
+    let figures = if issues.is_empty() { evaluate(&changed) } else { None };
     let said = figures.map_or_else(
         || t!("Your run does not work with these settings; the page says what would."),
         |evaluation| {

@@ -3,9 +3,7 @@
 use super::caption::data;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use crate::core::pipeline::{
-    Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule,
-};
+use crate::core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
@@ -30,18 +28,12 @@ impl Pipeline {
     pub fn of(id: &str, change: impl Fn(&mut Spec)) -> Option<Self> {
         let mut spec = Spec::new(schedule(id)?, 4, 8);
         change(&mut spec);
-        let of =
-            |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
+        let of = |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
         let built = build(&spec, &of(spec.stages().max(1), spec.chunks())).ok()?;
         // A stage is so much of what a rank's layers would be without copies.
         let parts = built.order.stages / spec.pp.max(1);
         let (timeline, stats) = measure(&built.order, &of(built.order.stages, parts)).ok()?;
-        Some(Self {
-            order: built.order,
-            timeline,
-            stats,
-            updated_every: None,
-        })
+        Some(Self { order: built.order, timeline, stats, updated_every: None })
     }
     /// Micro-batch after micro-batch: the next enters when the one before has left.
     pub fn naive(pp: u32, microbatches: u32) -> Option<Self> {
@@ -77,15 +69,9 @@ const MAX_NUMBERED: usize = 40;
 
 /// Pipelines below each other on one axis, and below them the micro-batches that rank 0 of each holds.
 pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
-    let end = drawn
-        .iter()
-        .map(|(_, one)| one.stats.makespan_s)
-        .fold(0.0, f64::max);
+    let end = drawn.iter().map(|(_, one)| one.stats.makespan_s).fold(0.0, f64::max);
     let rows = |one: &Pipeline| one.timeline.ranks.len().min(MAX_RANKS);
-    let foot: f64 = drawn
-        .iter()
-        .map(|(_, one)| WORDS + ROW * rows(one) as f64 + 8.0)
-        .sum();
+    let foot: f64 = drawn.iter().map(|(_, one)| WORDS + ROW * rows(one) as f64 + 8.0).sum();
     let mut drawing = Drawing::new(foot + AXIS + WORDS + CURVE);
     let mut top = 0.0;
     for (words, one) in drawn {
@@ -95,12 +81,7 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     }
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
     for tick in ticks(0.0, end, 6) {
-        drawing.words(
-            (tick / end, foot + 11.0),
-            Anchor::Middle,
-            Ink::Muted,
-            verbatim(number(tick, 3)),
-        );
+        drawing.words((tick / end, foot + 11.0), Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));
     }
     let words = t!("micro-batches held by rank {rank}", rank = 0_u8);
     drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
@@ -117,20 +98,13 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     let y = |row: usize| top + row as f64 * ROW;
     for row in 0..ranks.len().div_ceil(stride) {
         drawing.name(y(row) + tall / 2.0, t!("rank {rank}", rank = row * stride));
-        drawing.hatch(Box {
-            x: 0.0,
-            width: one.stats.makespan_s / end,
-            y: y(row),
-            height: tall,
-        });
+        drawing.hatch(Box { x: 0.0, width: one.stats.makespan_s / end, y: y(row), height: tall });
     }
     for (row, (rank, ops)) in ranks.iter().enumerate().step_by(stride).enumerate() {
         let stages = one.order.stages_of(rank);
         let versions = one.updated_every.map(|every| match every {
             1 => weight_versions(ops),
-            _ => (0..one.order.microbatches)
-                .map(|k| buffered_version(k, every))
-                .collect(),
+            _ => (0..one.order.microbatches).map(|k| buffered_version(k, every)).collect(),
         });
         for op in ops {
             let (upper, lower) = match op.half {
@@ -145,18 +119,9 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 height: tall * (lower - upper) - GAP,
             };
             let chunk = stages.iter().position(|stage| *stage == op.op.stage);
-            let token = format!(
-                "{}{}{}",
-                op.op.stage,
-                op.op.kind.letters(),
-                op.op.microbatch
-            );
-            let version = versions
-                .as_ref()
-                .and_then(|all| all.get(op.op.microbatch as usize));
-            let faint = version.map_or(chunk.unwrap_or(0).min(3), |version| {
-                usize::try_from(*version).unwrap_or(0) % 4
-            });
+            let token = format!("{}{}{}", op.op.stage, op.op.kind.letters(), op.op.microbatch);
+            let version = versions.as_ref().and_then(|all| all.get(op.op.microbatch as usize));
+            let faint = version.map_or(chunk.unwrap_or(0).min(3), |version| usize::try_from(*version).unwrap_or(0) % 4);
             let opacity = FAINTS[faint];
             if opacity < 1.0 {
                 drawing.fill(at, Ink::Paper, 1.0, "");
@@ -188,11 +153,7 @@ fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
             continue;
         };
         let chunks = f64::from(one.order.stages) / one.timeline.ranks.len() as f64;
-        let ink = if at + 1 == all.len() {
-            Ink::Memory(3)
-        } else {
-            Ink::Muted
-        };
+        let ink = if at + 1 == all.len() { Ink::Memory(3) } else { Ink::Muted };
         let mut from = (0.0, 0.0);
         for (time, held) in in_flight_curve(ops) {
             let to = (time / end, f64::from(held) / chunks.max(1.0));
@@ -205,17 +166,12 @@ fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
 
 /// The kinds of op that are drawn.
 pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
-    let ops = drawn
-        .iter()
-        .flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
+    let ops = drawn.iter().flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
     let split = ops.clone().any(|op| op.op.kind == Kind::W);
     let chunks = drawn.iter().any(|(_, one)| one.order.chunks_per_rank() > 1);
     let mut kinds = vec![
         ("c-forward", "F forward"),
-        (
-            "c-backward",
-            if split { "B backward" } else { "BW backward" },
-        ),
+        ("c-backward", if split { "B backward" } else { "BW backward" }),
         ("hatch", "bubble"),
     ];
     if split {
@@ -223,10 +179,7 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     }
     let legend = key(&kinds);
     if chunks {
-        Node::from_iter([
-            legend,
-            leaf("small", "muted", "Fainter: the later stages of a rank."),
-        ])
+        Node::from_iter([legend, leaf("small", "muted", "Fainter: the later stages of a rank.")])
     } else {
         legend
     }
@@ -235,11 +188,7 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
 /// Step, bubble and what is held, of each pipeline.
 pub(super) fn pipeline_table(drawn: &[(Message, Pipeline)]) -> Node {
     let row = |(words, one): &(Message, Pipeline)| {
-        let figures = [
-            number(one.stats.makespan_s, 3),
-            show_percent(one.stats.bubble_fraction),
-            number(one.held(), 3),
-        ];
+        let figures = [number(one.stats.makespan_s, 3), show_percent(one.stats.bubble_fraction), number(one.held(), 3)];
         let mut cells = vec![words.clone()];
         cells.extend(figures.map(verbatim));
         cells

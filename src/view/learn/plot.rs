@@ -60,22 +60,10 @@ pub(super) struct Plot {
 
 impl Live {
     /// With plots below each other over one axis `across` for a picture; `rows` is the same as a table.
-    pub(super) fn plots(
-        self,
-        across: Axis,
-        plots: &[Plot],
-        head: &[&'static str],
-        rows: Vec<Vec<Message>>,
-    ) -> Self {
+    pub(super) fn plots(self, across: Axis, plots: &[Plot], head: &[&'static str], rows: Vec<Vec<Message>>) -> Self {
         let lines = plots.iter().flat_map(|plot| &plot.lines);
-        let entries: Vec<(Message, Ink)> =
-            lines.map(|line| (line.name.clone(), line.ink)).collect();
-        Self {
-            legend: colours(&entries),
-            picture: draw(across, plots),
-            table: data(head, rows),
-            ..self
-        }
+        let entries: Vec<(Message, Ink)> = lines.map(|line| (line.name.clone(), line.ink)).collect();
+        Self { legend: colours(&entries), picture: draw(across, plots), table: data(head, rows), ..self }
     }
 }
 
@@ -94,16 +82,8 @@ impl Scale {
         }
         let high = if high > 0.0 { high } else { 1.0 };
         match spacing {
-            Spacing::Linear => Self {
-                spacing,
-                low: 0.0,
-                high: high * 1.1,
-            },
-            Spacing::Doublings | Spacing::Tens => Self {
-                spacing,
-                low: low.min(high / 2.0),
-                high,
-            },
+            Spacing::Linear => Self { spacing, low: 0.0, high: high * 1.1 },
+            Spacing::Doublings | Spacing::Tens => Self { spacing, low: low.min(high / 2.0), high },
         }
     }
     fn place(&self, value: f64) -> f64 {
@@ -118,15 +98,8 @@ impl Scale {
         if self.spacing == Spacing::Linear {
             return ticks(self.low, self.high, 4);
         }
-        let base: f64 = if self.spacing == Spacing::Tens {
-            10.0
-        } else {
-            2.0
-        };
-        let (first, last) = (
-            (self.low.log(base) - 1e-9).ceil(),
-            (self.high.log(base) + 1e-9).floor(),
-        );
+        let base: f64 = if self.spacing == Spacing::Tens { 10.0 } else { 2.0 };
+        let (first, last) = ((self.low.log(base) - 1e-9).ceil(), (self.high.log(base) + 1e-9).floor());
         let stride = ((last - first) / 8.0).ceil().max(1.0);
         let mut powers = Vec::new();
         let mut power = first;
@@ -170,23 +143,12 @@ fn draw(across: Axis, plots: &[Plot]) -> Node {
         let words = verbatim(number(tick, 3));
         drawing.words((place(tick), foot + 6.0), Anchor::Middle, Ink::Muted, words);
     }
-    drawing.words(
-        (0.5, foot + AXIS + 8.0),
-        Anchor::Middle,
-        Ink::Muted,
-        across.name,
-    );
+    drawing.words((0.5, foot + AXIS + 8.0), Anchor::Middle, Ink::Muted, across.name);
     let label = Message::joined(", ", all().map(|line| line.name.clone()));
     drawing.inline(label)
 }
 
-fn stroke(
-    drawing: &mut Drawing,
-    line: &Line,
-    top: f64,
-    place: &impl Fn(f64) -> f64,
-    down: &impl Fn(f64) -> f64,
-) {
+fn stroke(drawing: &mut Drawing, line: &Line, top: f64, place: &impl Fn(f64) -> f64, down: &impl Fn(f64) -> f64) {
     let at = |(x, y): (f64, f64)| (place(x), down(y));
     if line.marks == Marks::Numbers {
         return numbers(drawing, line, top, &at);
@@ -204,9 +166,7 @@ fn stroke(
 /// Numbers stand in four rows at half the height, so that those of near points do not meet.
 fn numbers(drawing: &mut Drawing, line: &Line, top: f64, at: &impl Fn((f64, f64)) -> (f64, f64)) {
     let mut order: Vec<usize> = (0..line.points.len()).collect();
-    crate::core::sort::sort_by(&mut order, |a, b| {
-        line.points[*a].0.total_cmp(&line.points[*b].0)
-    });
+    crate::core::sort::sort_by(&mut order, |a, b| line.points[*a].0.total_cmp(&line.points[*b].0));
     for (rank, index) in order.into_iter().enumerate() {
         let (x, y) = at(line.points[index]);
         let level = top + HEIGHT / 2.0 + 13.0 * (rank % 4) as f64;

@@ -87,13 +87,7 @@ mod tests {
     use super::*;
 
     fn asked(step: StepId, sliders: &str) -> Page {
-        Question {
-            step,
-            sliders: sliders.to_owned(),
-            run: Run::default(),
-            unit: MemoryUnit::Gib,
-        }
-        .page()
+        Question { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib }.page()
     }
 
     /// What arrives is what was made: every element, text and action of every step.
@@ -102,10 +96,7 @@ mod tests {
         for id in StepId::all() {
             let page = asked(id, "");
             let bytes = postcard::to_allocvec(&page).unwrap();
-            assert!(
-                postcard::from_bytes::<Page>(&bytes).unwrap() == page,
-                "{id}"
-            );
+            assert!(postcard::from_bytes::<Page>(&bytes).unwrap() == page, "{id}");
         }
     }
 
@@ -131,15 +122,7 @@ mod tests {
         assert_eq!(positions(""), ("p.4,m.16,v.2".to_owned(), 0));
         assert_eq!(positions("p.8,v.4"), ("p.8,m.16,v.4".to_owned(), 0));
         assert_eq!(positions("p.7,m.99"), ("p.8,m.32,v.2".to_owned(), 2));
-        for bad in [
-            "q.4",
-            "p",
-            "p.",
-            "p.four",
-            ".",
-            "p.-1",
-            "p.99999999999999999999",
-        ] {
+        for bad in ["q.4", "p", "p.", "p.four", ".", "p.-1", "p.99999999999999999999"] {
             assert_eq!(positions(bad), ("p.4,m.16,v.2".to_owned(), 1), "{bad}");
         }
         assert_eq!(positions(",,"), positions(""));

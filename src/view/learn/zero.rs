@@ -31,24 +31,13 @@ pub(super) const LESSON: Lesson = Lesson {
     ],
 };
 
-const SENT: Scale = Scale {
-    parts: &[("gradients", Ink::Memory(1)), ("weights", Ink::Memory(0))],
-    unit: ("GB", 1e9),
-};
-const SPEED: Scale = Scale {
-    parts: &[("reached", Ink::Forward)],
-    unit: ("GB/s", 1e9),
-};
-const TOKENS: Scale = Scale {
-    parts: &[("tokens per second and GPU", Ink::Forward)],
-    unit: ("", 1.0),
-};
+const SENT: Scale = Scale { parts: &[("gradients", Ink::Memory(1)), ("weights", Ink::Memory(0))], unit: ("GB", 1e9) };
+const SPEED: Scale = Scale { parts: &[("reached", Ink::Forward)], unit: ("GB/s", 1e9) };
+const TOKENS: Scale = Scale { parts: &[("tokens per second and GPU", Ink::Forward)], unit: ("", 1.0) };
 
 /// Llama 3.1 8B, one rank a copy.
 fn settings(ranks: u64, zero: u64, batch: u64) -> String {
-    format!(
-        "model=llama-3.1-8b&tp=1&pp=1&seq_len=4096&recompute=full&gpus={ranks}&zero={zero}&global_batch={batch}"
-    )
+    format!("model=llama-3.1-8b&tp=1&pp=1&seq_len=4096&recompute=full&gpus={ranks}&zero={zero}&global_batch={batch}")
 }
 
 /// Bytes that a GPU sends in a step for gradients and for gathered weights.
@@ -57,11 +46,7 @@ fn sent(ranks: u64, zero: u64) -> [f64; 2] {
         return [0.0; 2];
     };
     let rows = &evaluation.report.overlap;
-    let of = |name: &str| {
-        rows.iter()
-            .find(|row| row.name == name)
-            .map_or(0.0, |row| row.bytes_per_gpu.0)
-    };
+    let of = |name: &str| rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.bytes_per_gpu.0);
     [of("dp"), of("zero3")]
 }
 
@@ -76,13 +61,9 @@ fn copies(dials: &Dials) -> Live {
         t!(
             "This is an all-reduce. Around a ring every rank sends each piece once to be added and once to be spread, whatever the number of ranks: almost twice the gradients."
         ),
-        t!(
-            "Here that is {bytes} per GPU and step.",
-            bytes = format!("{} GB", number(bytes / 1e9, 3))
-        ),
+        t!("Here that is {bytes} per GPU and step.", bytes = format!("{} GB", number(bytes / 1e9, 3))),
     ];
-    let parameters =
-        run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
+    let parameters = run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
     let share = 2.0 * (n as f64 - 1.0) / n as f64;
     let bars: Vec<Bar> = [2, 4, 8, 16, 64, 256]
         .into_iter()
@@ -102,23 +83,12 @@ fn copies(dials: &Dials) -> Live {
 }
 
 fn fabric() -> Option<Fabric> {
-    Some(Fabric::of(
-        &run("gpus=64").map(|evaluation| evaluation.scenario)?,
-    ))
+    Some(Fabric::of(&run("gpus=64").map(|evaluation| evaluation.scenario)?))
 }
 
 /// Bytes a second that an all-reduce of `bytes` reaches over `nodes` nodes of eight, each rank's share counted.
 fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> f64 {
-    let mesh = Mesh {
-        tp: 1,
-        cp: 1,
-        dp: 8 * nodes,
-        pp: 1,
-        ep: 1,
-        etp: 1,
-        per_node: 8,
-        order: RankOrder::default(),
-    };
+    let mesh = Mesh { tp: 1, cp: 1, dp: 8 * nodes, pp: 1, ep: 1, etp: 1, per_node: 8, order: RankOrder::default() };
     let n = (8 * nodes) as f64;
     let Seconds(seconds) = fabric.all_reduce(mesh.group(Axis::Dp), Bytes(bytes));
     2.0 * (n - 1.0) / n * bytes / seconds
@@ -145,18 +115,14 @@ fn collectives(dials: &Dials) -> Live {
         .collect();
     let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
     Live::of(text)
-        .formula(
-            "t = hops · latency + 2 S (n − 1) / (n · B)",
-            format!("{} GB/s", number(many / 1e9, 3)),
-        )
+        .formula("t = hops · latency + 2 S (n − 1) / (n · B)", format!("{} GB/s", number(many / 1e9, 3)))
         .note(note)
         .bars(&SPEED, &bars, None)
 }
 
 fn overlap(dials: &Dials) -> Live {
     let n = dials.get("n");
-    let link =
-        |ranks: u64, share: &str| format!("{}&overlap.dp={share}", settings(ranks, 1, ranks));
+    let link = |ranks: u64, share: &str| format!("{}&overlap.dp={share}", settings(ranks, 1, ranks));
     let bars: Vec<Bar> = [("sent at the end", "0"), ("sent meanwhile", "1")]
         .into_iter()
         .filter_map(|(name, share)| Bar::time(name, &link(n, share), 1.0))
@@ -170,15 +136,10 @@ fn overlap(dials: &Dials) -> Live {
             all = show_seconds(Seconds(part(&bars, 0, 1))),
             shown = show_seconds(Seconds(part(&bars, 1, 1)))
         ),
-        t!(
-            "It works while a rank has enough tokens: with one short sequence per rank and a slow network it does not."
-        ),
+        t!("It works while a rank has enough tokens: with one short sequence per rank and a slow network it does not."),
     ];
     Live::of(text)
-        .formula(
-            "exposed = max(0, wire − overlap · backward)",
-            show_seconds(Seconds(part(&bars, 1, 1))),
-        )
+        .formula("exposed = max(0, wire − overlap · backward)", show_seconds(Seconds(part(&bars, 1, 1))))
         .bars(&TIME, &bars, None)
 }
 
@@ -188,10 +149,7 @@ fn memory(n: u64, zero: u64) -> Option<Bar> {
 
 fn stage_one(dials: &Dials) -> Live {
     let n = dials.get("n");
-    let bars: Vec<Bar> = [0, 1]
-        .into_iter()
-        .filter_map(|zero| memory(n, zero))
-        .collect();
+    let bars: Vec<Bar> = [0, 1].into_iter().filter_map(|zero| memory(n, zero)).collect();
     let text = vec![
         t!(
             "All copies do the same update with the same averages. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part, and sends the new weights to the others.",
@@ -207,14 +165,7 @@ fn stage_one(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula(
-            "optimizer = 12 P / n",
-            format!(
-                "{} / {n} = {}",
-                gib(part(&bars, 0, 2)),
-                gib(part(&bars, 1, 2))
-            ),
-        )
+        .formula("optimizer = 12 P / n", format!("{} / {n} = {}", gib(part(&bars, 0, 2)), gib(part(&bars, 1, 2))))
         .bars(&MEMORY, &bars, None)
 }
 
@@ -235,20 +186,13 @@ fn stages(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula(
-            "states = 18 P / n",
-            gib(bars
-                .last()
-                .map_or(0.0, |bar| bar.values.iter().take(3).sum())),
-        )
+        .formula("states = 18 P / n", gib(bars.last().map_or(0.0, |bar| bar.values.iter().take(3).sum())))
         .memory(&bars)
 }
 
 fn traffic(dials: &Dials) -> Live {
     let n = dials.get("n");
-    let bars: Vec<Bar> = (0..4)
-        .map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero)))
-        .collect();
+    let bars: Vec<Bar> = (0..4).map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero))).collect();
     let text = vec![
         t!(
             "Stage one sends what plain data parallelism sends, where gradients and weights are kept in the same precision; gradients in full precision weigh more."
@@ -257,18 +201,12 @@ fn traffic(dials: &Dials) -> Live {
             "Stage three adds one more gather of the weights, so with one micro-batch per step it sends {more} times as much as stage one.",
             more = number(total(&bars, 3) / total(&bars, 1), 3)
         ),
-        t!(
-            "With more micro-batches the gathers repeat, gradients are added up locally only in stages zero and one."
-        ),
+        t!("With more micro-batches the gathers repeat, gradients are added up locally only in stages zero and one."),
     ];
     Live::of(text)
         .formula(
             "V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n",
-            format!(
-                "{} GB, {} GB",
-                number(total(&bars, 1) / 1e9, 3),
-                number(total(&bars, 3) / 1e9, 3)
-            ),
+            format!("{} GB, {} GB", number(total(&bars, 1) / 1e9, 3), number(total(&bars, 3) / 1e9, 3)),
         )
         .bars(&SENT, &bars, None)
 }
@@ -276,22 +214,12 @@ fn traffic(dials: &Dials) -> Live {
 fn scaling(dials: &Dials) -> Live {
     let batch = dials.get("B");
     let speed = |ranks: u64| {
-        run(&settings(ranks, 1, batch)).map_or(0.0, |evaluation| {
-            evaluation.report.step.tokens_per_s_per_gpu
-        })
+        run(&settings(ranks, 1, batch)).map_or(0.0, |evaluation| evaluation.report.step.tokens_per_s_per_gpu)
     };
-    let ranks: Vec<u64> = [8, 32, 128, 256, 1024]
-        .into_iter()
-        .filter(|ranks| *ranks <= batch)
-        .collect();
-    let bars: Vec<Bar> = ranks
-        .iter()
-        .map(|ranks| Bar::new(t!("{ranks} ranks", ranks = *ranks), [speed(*ranks)]))
-        .collect();
-    let (first, last) = (
-        bars.first().map_or(1.0, Bar::total),
-        bars.last().map_or(0.0, Bar::total),
-    );
+    let ranks: Vec<u64> = [8, 32, 128, 256, 1024].into_iter().filter(|ranks| *ranks <= batch).collect();
+    let bars: Vec<Bar> =
+        ranks.iter().map(|ranks| Bar::new(t!("{ranks} ranks", ranks = *ranks), [speed(*ranks)])).collect();
+    let (first, last) = (bars.first().map_or(1.0, Bar::total), bars.last().map_or(0.0, Bar::total));
     let text = vec![
         t!(
             "A batch of {batch} sequences gives each of many ranks few of them. There must be at least one: data parallelism ends at {batch} ranks.",
@@ -302,13 +230,9 @@ fn scaling(dials: &Dials) -> Live {
             ranks = ranks.last().copied().unwrap_or(1),
             share = show_percent(last / first)
         ),
-        t!(
-            "Larger batches help until the loss no longer falls faster. The rest must come from cutting the model."
-        ),
+        t!("Larger batches help until the loss no longer falls faster. The rest must come from cutting the model."),
     ];
-    Live::of(text)
-        .formula("n ≤ B / b", format!("n ≤ {batch}"))
-        .bars(&TOKENS, &bars, None)
+    Live::of(text).formula("n ≤ B / b", format!("n ≤ {batch}")).bars(&TOKENS, &bars, None)
 }
 
 #[cfg(test)]
@@ -330,10 +254,7 @@ mod tests {
     fn a_collective_reaches_less_than_the_wire() {
         let fabric = fabric().unwrap();
         let speeds = [1, 2, 64].map(|nodes| bus(&fabric, nodes, 4e9));
-        assert!(
-            speeds[0] < 450e9 && speeds[1] < 450e9 && speeds[2] < 400e9,
-            "{speeds:?}"
-        );
+        assert!(speeds[0] < 450e9 && speeds[1] < 450e9 && speeds[2] < 400e9, "{speeds:?}");
         assert!(bus(&fabric, 64, 1e6) < speeds[2]);
     }
 }

@@ -5,8 +5,8 @@ use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::sort::sort_by;
 use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::source::{
-    DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
-    NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
+    DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL, NARAYANAN_2021,
+    PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
 };
 
 /// A word of the field.
@@ -21,17 +21,8 @@ pub struct Word {
     pub place: &'static str,
 }
 
-const fn word(
-    names: &'static [&'static str],
-    source: (&'static Source, &'static str),
-    meaning: &'static str,
-) -> Word {
-    Word {
-        names,
-        meaning,
-        source: source.0,
-        place: source.1,
-    }
+const fn word(names: &'static [&'static str], source: (&'static Source, &'static str), meaning: &'static str) -> Word {
+    Word { names, meaning, source: source.0, place: source.1 }
 }
 
 /// All words, in the order of the panel; longer names before shorter ones that they contain.
@@ -98,10 +89,7 @@ fn at(text: &str) -> Option<(&'static Word, usize)> {
                 Some('-') => behind.next().is_none_or(|c| !c.is_alphabetic()),
                 next => next.is_none_or(|c| !c.is_alphanumeric()),
             };
-            if ends
-                && start.eq_ignore_ascii_case(name)
-                && found.is_none_or(|(_, longest)| name.len() > longest)
-            {
+            if ends && start.eq_ignore_ascii_case(name) && found.is_none_or(|(_, longest)| name.len() > longest) {
                 found = Some((word, name.len()));
             }
         }
@@ -112,9 +100,7 @@ fn at(text: &str) -> Option<(&'static Word, usize)> {
 /// The word that `text` uses first.
 #[must_use]
 pub fn find(text: &str) -> Option<&'static Word> {
-    starts(text)
-        .find_map(|start| at(&text[start..]))
-        .map(|(word, _)| word)
+    starts(text).find_map(|start| at(&text[start..])).map(|(word, _)| word)
 }
 
 /// Where words begin in `text`.
@@ -178,9 +164,7 @@ pub fn meaning(word: &Word) -> Node {
 #[must_use]
 pub fn panel(of: &str) -> Node {
     let one = find(of);
-    let words = WORDS
-        .iter()
-        .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
+    let words = WORDS.iter().filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
     let mut words: Vec<&Word> = words.collect();
     let name = |word: &Word| word.names[0].to_lowercase();
     sort_by(&mut words, |a, b| name(a).cmp(&name(b)));
@@ -196,22 +180,13 @@ pub fn panel(of: &str) -> Node {
                     &[
                         text(word.meaning),
                         text(" "),
-                        el(
-                            "small",
-                            &[("class", "muted")],
-                            &[cited_at(word.source, word.place)],
-                        ),
+                        el("small", &[("class", "muted")], &[cited_at(word.source, word.place)]),
                     ],
                 ),
             ]
         })
         .collect();
-    [
-        leaf("h2", "", "Glossary"),
-        el("dl", &[("class", "glossary")], &[rows]),
-    ]
-    .into_iter()
-    .collect()
+    [leaf("h2", "", "Glossary"), el("dl", &[("class", "glossary")], &[rows])].into_iter().collect()
 }
 
 #[cfg(test)]
@@ -221,24 +196,13 @@ mod tests {
 
     #[test]
     fn every_setting_of_parallelism_is_explained() {
-        for field in FIELDS
-            .iter()
-            .filter(|field| field.group == Group::Parallelism)
-        {
+        for field in FIELDS.iter().filter(|field| field.group == Group::Parallelism) {
             assert!(find(field.label).is_some(), "{}", field.label);
         }
-        for label in [
-            "Micro-batch",
-            "Global batch",
-            "Recompute",
-            "Capacity factor",
-            "Dummy weight gradients",
-            "Master weights",
-        ] {
-            assert!(
-                FIELDS.iter().any(|field| field.label == label),
-                "{label} is no label any more"
-            );
+        for label in
+            ["Micro-batch", "Global batch", "Recompute", "Capacity factor", "Dummy weight gradients", "Master weights"]
+        {
+            assert!(FIELDS.iter().any(|field| field.label == label), "{label} is no label any more");
             assert!(find(label).is_some(), "{label}");
         }
     }
@@ -247,30 +211,19 @@ mod tests {
     fn a_longer_name_wins_over_one_that_it_contains() {
         let label = |key: &str| FIELDS.iter().find(|field| field.key == key).unwrap().label;
         let html = meaning(find(label("etp")).unwrap()).to_html();
-        assert!(
-            html.starts_with("Ranks that share the matrices of one expert."),
-            "{html}"
-        );
+        assert!(html.starts_with("Ranks that share the matrices of one expert."), "{html}");
         assert!(find(label("price_per_gpu_hour")).is_none());
     }
 
     #[test]
     fn words_are_marked_once_whole_and_escaped() {
-        let html = marked(
-            &"micro-batches <in flight>, and micro-batches of a pipelined stage".into(),
-            &Catalogue::default(),
-        )
-        .to_html();
+        let html =
+            marked(&"micro-batches <in flight>, and micro-batches of a pipelined stage".into(), &Catalogue::default())
+                .to_html();
         assert_eq!(html.matches("<abbr").count(), 2, "{html}");
         assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
-        assert_eq!(
-            marked(&"nothing to say".into(), &Catalogue::default()).to_html(),
-            "<span>nothing to say</span>"
-        );
-        assert_eq!(
-            find("ZeRO-1 shards").map(|word| word.names[0]),
-            Some("ZeRO stage")
-        );
+        assert_eq!(marked(&"nothing to say".into(), &Catalogue::default()).to_html(), "<span>nothing to say</span>");
+        assert_eq!(find("ZeRO-1 shards").map(|word| word.names[0]), Some("ZeRO stage"));
     }
 
     #[test]
@@ -278,12 +231,7 @@ mod tests {
         for (index, word) in WORDS.iter().enumerate() {
             assert!(word.meaning.ends_with('.') && !word.place.is_empty());
             for name in word.names {
-                assert!(
-                    WORDS[..index]
-                        .iter()
-                        .all(|other| !other.names.contains(name)),
-                    "{name}"
-                );
+                assert!(WORDS[..index].iter().all(|other| !other.names.contains(name)), "{name}");
             }
         }
         assert!(panel("").to_html().matches("<dt>").count() == WORDS.len());

@@ -75,10 +75,7 @@ mod tests {
     #[test]
     fn text_and_attributes_never_become_markup() {
         let html = el("p", &[], &[text("<b>&")]).title("\"><script>").to_html();
-        assert_eq!(
-            html,
-            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;b&gt;&amp;</p>"
-        );
+        assert_eq!(html, "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;b&gt;&amp;</p>");
     }
 
     #[test]

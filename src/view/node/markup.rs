@@ -25,11 +25,7 @@ pub(crate) fn prose(message: &Message) -> Node {
 /// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
 /// [`Node::label`], [`Node::title`] or [`Node::say`].
 #[must_use]
-pub(crate) fn el(
-    tag: &'static str,
-    attributes: &[(&'static str, &str)],
-    children: &[Node],
-) -> Node {
+pub(crate) fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
     let given = attributes.iter().filter(|(_, value)| !value.is_empty());
     let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
     let mut inside = Vec::with_capacity(children.len());
@@ -76,25 +72,11 @@ where
     let rows: Node = rows
         .iter()
         .map(|(marked, cells)| {
-            let cells: Node = cells
-                .iter()
-                .map(|cell| el("td", &[], std::slice::from_ref(cell)))
-                .collect();
-            el(
-                "tr",
-                &[("class", if *marked { "peak" } else { "" })],
-                &[cells],
-            )
+            let cells: Node = cells.iter().map(|cell| el("td", &[], std::slice::from_ref(cell))).collect();
+            el("tr", &[("class", if *marked { "peak" } else { "" })], &[cells])
         })
         .collect();
-    let table = el(
-        "table",
-        &[],
-        &[
-            el("thead", &[], &[el("tr", &[], &[head])]),
-            el("tbody", &[], &[rows]),
-        ],
-    );
+    let table = el("table", &[], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[rows])]);
     scrolled(label, table)
 }
 
@@ -114,19 +96,12 @@ pub fn choices(
     beside: Node,
 ) -> Node {
     let button = |(action, label, chosen): (Action, Message, bool)| {
-        let attributes = [
-            ("class", "toggle-link"),
-            ("aria-pressed", if chosen { "true" } else { "false" }),
-        ];
+        let attributes = [("class", "toggle-link"), ("aria-pressed", if chosen { "true" } else { "false" })];
         el("button", &attributes, &[text(label)]).on(action)
     };
     let group = [("class", "tools"), ("role", "group")];
     let buttons: Node = options.into_iter().map(button).collect();
-    let head = [
-        leaf("small", "", words),
-        el("span", &group, &[buttons]).label(label),
-        beside,
-    ];
+    let head = [leaf("small", "", words), el("span", &group, &[buttons]).label(label), beside];
     el("div", &[("class", "panel-head")], &head)
 }
 
@@ -141,12 +116,7 @@ pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
 
 /// A fold that `toggle` opens and closes; its content is computed only while it is `open`.
 #[must_use]
-pub(crate) fn toggled_fold(
-    open: bool,
-    toggle: Action,
-    summary: &'static str,
-    content: impl FnOnce() -> Node,
-) -> Node {
+pub(crate) fn toggled_fold(open: bool, toggle: Action, summary: &'static str, content: impl FnOnce() -> Node) -> Node {
     let content = if open { content() } else { Node::none() };
     let parts = [leaf("summary", "", summary).on(toggle), content];
     let state = if open { "open" } else { "" };
@@ -167,17 +137,13 @@ pub(crate) fn apply(
     title: impl Into<Message>,
     label: impl Into<Message>,
 ) -> Node {
-    el("button", &[("class", class)], &[text(label)])
-        .title(title)
-        .on(Action::Apply(set))
+    el("button", &[("class", class)], &[text(label)]).title(title).on(Action::Apply(set))
 }
 
 /// A button that loads `run`.
 #[must_use]
 pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
-    el("button", &[("class", class)], content)
-        .title(title)
-        .on(Action::Load(Arc::new(run.clone())))
+    el("button", &[("class", class)], content).title(title).on(Action::Load(Arc::new(run.clone())))
 }
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.
@@ -185,12 +151,7 @@ pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &
 pub(crate) fn cited(source: &Source, name: &str) -> Node {
     let name = [text(verbatim(name))];
     let node = if source.locator.starts_with("http") {
-        let link = [
-            ("href", source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("translate", "no"),
-        ];
+        let link = [("href", source.locator), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")];
         el("a", &link, &name)
     } else {
         el("span", &[("translate", "no")], &name)

@@ -74,10 +74,7 @@ fn children<D: Document>(
     let places = matches(&old, new);
     let stays = staying(document, &old, &places);
     let mut old: Vec<Option<Mounted<D::Node>>> = old.into_iter().map(Some).collect();
-    let reused: Vec<_> = places
-        .iter()
-        .map(|place| place.and_then(|place| old[place].take()))
-        .collect();
+    let reused: Vec<_> = places.iter().map(|place| place.and_then(|place| old[place].take())).collect();
     for gone in old.into_iter().flatten() {
         document.remove(&gone.node);
     }
@@ -124,28 +121,17 @@ fn alike(old: &Node, new: &Node) -> bool {
 }
 
 /// Which new children stay where they are: of those reused, the ones in their old order that together weigh most.
-fn staying<D: Document>(
-    document: &D,
-    old: &[Mounted<D::Node>],
-    places: &[Option<usize>],
-) -> Vec<bool> {
+fn staying<D: Document>(document: &D, old: &[Mounted<D::Node>], places: &[Option<usize>]) -> Vec<bool> {
     let mut stays: Vec<bool> = places.iter().map(Option::is_some).collect();
-    let reused: Vec<(usize, usize)> = places
-        .iter()
-        .enumerate()
-        .filter_map(|(at, place)| Some((at, (*place)?)))
-        .collect();
+    let reused: Vec<(usize, usize)> =
+        places.iter().enumerate().filter_map(|(at, place)| Some((at, (*place)?))).collect();
     if reused.is_sorted_by_key(|(_, place)| *place) {
         return stays;
     }
     // The heaviest run that ends with each, and the one before it in that run.
     let mut runs: Vec<(usize, Option<usize>)> = Vec::with_capacity(reused.len());
     for (at, (_, place)) in reused.iter().enumerate() {
-        let own = if document.has_focus(&old[*place].node) {
-            usize::MAX / 2
-        } else {
-            size(&old[*place])
-        };
+        let own = if document.has_focus(&old[*place].node) { usize::MAX / 2 } else { size(&old[*place]) };
         let before = (0..at).filter(|before| reused[*before].1 < *place);
         let before = before.max_by_key(|before| runs[*before].0);
         let run = before.map_or(0, |before| runs[before].0);
@@ -189,24 +175,11 @@ fn create<D: Document>(document: &D, view: &Node, svg: bool) -> Mounted<D::Node>
         // Children are flat.
         Node::List(_) => (document.text(""), Vec::new()),
     };
-    Mounted {
-        node,
-        view: view.clone(),
-        children: inside,
-    }
+    Mounted { node, view: view.clone(), children: inside }
 }
 
-fn update<D: Document>(
-    document: &D,
-    mounted: Mounted<D::Node>,
-    view: &Node,
-    svg: bool,
-) -> Mounted<D::Node> {
-    let Mounted {
-        node,
-        view: before,
-        children: inside,
-    } = mounted;
+fn update<D: Document>(document: &D, mounted: Mounted<D::Node>, view: &Node, svg: bool) -> Mounted<D::Node> {
+    let Mounted { node, view: before, children: inside } = mounted;
     let inside = match (&before, view) {
         (Node::Element(old), Node::Element(new)) if !Arc::ptr_eq(old, new) => {
             attributes(document, &node, old, new);
@@ -219,11 +192,7 @@ fn update<D: Document>(
         }
         _ => inside,
     };
-    Mounted {
-        node,
-        view: view.clone(),
-        children: inside,
-    }
+    Mounted { node, view: view.clone(), children: inside }
 }
 
 fn attributes<D: Document>(document: &D, node: &D::Node, old: &Element, new: &Element) {
@@ -268,21 +237,14 @@ mod tests {
         fn add(&self, name: &str) -> usize {
             let mut nodes = self.nodes.borrow_mut();
             let name = name.to_owned();
-            nodes.push(Item {
-                name,
-                ..Item::default()
-            });
+            nodes.push(Item { name, ..Item::default() });
             nodes.len() - 1
         }
         fn write(&self, node: usize) -> String {
             let item = self.nodes.borrow()[node].clone();
             let mut attributes = item.attributes;
             attributes.sort();
-            let inside: Vec<_> = item
-                .children
-                .iter()
-                .map(|child| self.write(*child))
-                .collect();
+            let inside: Vec<_> = item.children.iter().map(|child| self.write(*child)).collect();
             format!("<{} {attributes:?}>{}", item.name, inside.join(""))
         }
         fn detach(&self, node: usize) {

@@ -56,9 +56,7 @@ impl Node {
     #[must_use]
     pub fn on(self, action: Action) -> Self {
         self.with(|element| {
-            element
-                .attributes
-                .push(("data-action", verbatim(action.name())));
+            element.attributes.push(("data-action", verbatim(action.name())));
             element.action = Some(action);
         })
     }
@@ -155,8 +153,7 @@ impl Element {
     #[must_use]
     pub(crate) fn attribute(&self, name: &str) -> Option<&Message> {
         let mut all = self.attributes.iter();
-        all.find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
+        all.find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 }
 

@@ -73,11 +73,7 @@ impl AreaPicture<'_> {
             if y < self.px(20.0) {
                 continue;
             }
-            let label = if tick == 0.0 {
-                "0".to_owned()
-            } else {
-                group(&format!("{}", (tick * 1e3).round() / 1e3))
-            };
+            let label = if tick == 0.0 { "0".to_owned() } else { group(&format!("{}", (tick * 1e3).round() / 1e3)) };
             let y = y.min(self.px(AREA - 5.0));
             backend.draw_text(&label, &text, (self.px(GUTTER - 6.0), y))?;
         }
@@ -89,8 +85,7 @@ impl AreaPicture<'_> {
     fn paint_areas<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         for (component, colour) in self.palette.components().into_iter().enumerate() {
             let top = |tops: &[f64; 6]| tops[component];
-            let bottom =
-                |tops: &[f64; 6]| component.checked_sub(1).map_or(0.0, |under| tops[under]);
+            let bottom = |tops: &[f64; 6]| component.checked_sub(1).map_or(0.0, |under| tops[under]);
             let columns = &self.areas.columns;
             if columns.iter().all(|tops| top(tops) - bottom(tops) <= 0.0) {
                 continue;
@@ -125,24 +120,10 @@ impl AreaPicture<'_> {
     fn paint_capacity<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let y = self.y(self.areas.capacity);
         let right = self.px(GUTTER + self.width());
-        backend.draw_line(
-            (self.px(GUTTER), y),
-            (right, y),
-            &self.stroke(self.palette.text, 2.0),
-        )?;
-        let text = TextStyle {
-            color: ink(self.palette.text),
-            ..self.text(HPos::Right, VPos::Bottom)
-        };
-        let said = t!(
-            "{capacity} usable",
-            capacity = self.unit.show(self.areas.scale * self.areas.capacity)
-        );
-        backend.draw_text(
-            &said.to_string(),
-            &text,
-            (right - self.px(2.0), y - self.px(2.0)),
-        )
+        backend.draw_line((self.px(GUTTER), y), (right, y), &self.stroke(self.palette.text, 2.0))?;
+        let text = TextStyle { color: ink(self.palette.text), ..self.text(HPos::Right, VPos::Bottom) };
+        let said = t!("{capacity} usable", capacity = self.unit.show(self.areas.scale * self.areas.capacity));
+        backend.draw_text(&said.to_string(), &text, (right - self.px(2.0), y - self.px(2.0)))
     }
 
     /// A thin line at the fullest instant, and its height.
@@ -152,11 +133,7 @@ impl AreaPicture<'_> {
         backend.draw_line((x, self.y(self.areas.top)), (x, self.px(AREA + 6.0)), &line)?;
         let corner = self.px(4.0);
         let y = self.y(self.areas.top);
-        let mark = vec![
-            (x - corner, y - self.px(7.0)),
-            (x + corner, y - self.px(7.0)),
-            (x, y),
-        ];
+        let mark = vec![(x - corner, y - self.px(7.0)), (x + corner, y - self.px(7.0)), (x, y)];
         backend.fill_polygon(mark, &fill(self.palette.text))
     }
 
@@ -171,11 +148,7 @@ impl AreaPicture<'_> {
             let x = self.px(GUTTER + at);
             backend.draw_line((x, y), (x, self.px(AREA + 4.0)), &ink(self.palette.line))?;
             let (label, side) = time_label(tick, at, self.width());
-            backend.draw_text(
-                &label,
-                &self.text(side, VPos::Top),
-                (x, self.px(AREA + 7.0)),
-            )?;
+            backend.draw_text(&label, &self.text(side, VPos::Top), (x, self.px(AREA + 7.0)))?;
         }
         Ok(())
     }
@@ -190,26 +163,16 @@ impl AreaPicture<'_> {
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
     fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
-        ShapeStyle {
-            stroke_width: (css * self.scale).round() as u32,
-            ..fill(colour)
-        }
+        ShapeStyle { stroke_width: (css * self.scale).round() as u32, ..fill(colour) }
     }
 }
 
 fn ink(colour: Rgb) -> BackendColor {
-    BackendColor {
-        alpha: 1.0,
-        rgb: colour,
-    }
+    BackendColor { alpha: 1.0, rgb: colour }
 }
 
 fn fill((r, g, b): Rgb) -> ShapeStyle {
-    ShapeStyle {
-        color: RGBColor(r, g, b).to_rgba(),
-        filled: true,
-        stroke_width: 1,
-    }
+    ShapeStyle { color: RGBColor(r, g, b).to_rgba(), filled: true, stroke_width: 1 }
 }
 
 #[cfg(test)]
@@ -229,15 +192,9 @@ mod tests {
         let mut svg = String::new();
         {
             let mut backend = SVGBackend::with_string(&mut svg, (760, 200));
-            AreaPicture {
-                areas: &picture,
-                makespan: curve.makespan,
-                unit: MemoryUnit::Gib,
-                palette,
-                scale: 1.0,
-            }
-            .paint(&mut backend)
-            .unwrap();
+            AreaPicture { areas: &picture, makespan: curve.makespan, unit: MemoryUnit::Gib, palette, scale: 1.0 }
+                .paint(&mut backend)
+                .unwrap();
             backend.present().unwrap();
         }
         for (r, g, b) in palette.components() {

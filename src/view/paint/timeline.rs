@@ -125,12 +125,7 @@ impl TimelinePicture<'_> {
         backend.draw_rect((0, 0), corner, &style(self.palette.paper), true)?;
         let title = text_style(13.0 * self.scale, self.palette.text, HPos::Left, VPos::Top);
         backend.draw_text(frame.title, &title, (self.px(8.0), self.px(7.0)))?;
-        let name = text_style(
-            11.0 * self.scale,
-            self.palette.muted,
-            HPos::Left,
-            VPos::Center,
-        );
+        let name = text_style(11.0 * self.scale, self.palette.muted, HPos::Left, VPos::Center);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let every = (13.0 / self.shape.rows.pitch).ceil().max(1.0) as usize;
         for row in 0..self.shape.count {
@@ -148,12 +143,7 @@ impl TimelinePicture<'_> {
     }
 
     /// The 45 degree lines of a bubble over a row.
-    fn paint_hatch<DB: DrawingBackend>(
-        &self,
-        row: usize,
-        end: f64,
-        backend: &mut DB,
-    ) -> Painted<DB> {
+    fn paint_hatch<DB: DrawingBackend>(&self, row: usize, end: f64, backend: &mut DB) -> Painted<DB> {
         let line = style(self.palette.line);
         let top = row as f64 * self.shape.rows.pitch;
         let height = self.shape.rows.height;
@@ -162,11 +152,7 @@ impl TimelinePicture<'_> {
             // Up to the right, y = top + foot - x, cut off at both sides.
             let (left, right) = ((foot - height).max(0.0), foot.min(end));
             let (low, high) = (top + foot - left, top + foot - right);
-            backend.draw_line(
-                (self.across(left), self.down(low)),
-                (self.across(right), self.down(high)),
-                &line,
-            )?;
+            backend.draw_line((self.across(left), self.down(low)), (self.across(right), self.down(high)), &line)?;
             foot += HATCH;
         }
         Ok(())
@@ -175,15 +161,9 @@ impl TimelinePicture<'_> {
     fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
         let top = cell.row as f64 * self.shape.rows.pitch;
         // A hairline of background separates neighbours where they are wide enough.
-        let gap = if cell.width >= 4.0 && cell.op.is_some() {
-            1.0
-        } else {
-            0.0
-        };
+        let gap = if cell.width >= 4.0 && cell.op.is_some() { 1.0 } else { 0.0 };
         let mut colour = Self::colour(cell.kind, &self.palette);
-        let version = cell
-            .op
-            .and_then(|timed| (self.version_of)(cell.row, timed.op.microbatch));
+        let version = cell.op.and_then(|timed| (self.version_of)(cell.row, timed.op.microbatch));
         if let Some(timed) = cell.op {
             // Neighbouring versions of the weights differ as chunks do: no schedule has both.
             let shade = match version {
@@ -259,10 +239,8 @@ impl TimelinePicture<'_> {
         let line = style(self.palette.line);
         let ends = ((self.across(0.0), y(0)), (self.across(self.width), y(0)));
         backend.draw_line(ends.0, ends.1, &line)?;
-        let points: Vec<_> = steps(self.curve, self.view, self.width)
-            .into_iter()
-            .map(|(x, held)| (self.across(x), y(held)))
-            .collect();
+        let points: Vec<_> =
+            steps(self.curve, self.view, self.width).into_iter().map(|(x, held)| (self.across(x), y(held))).collect();
         if let (Some(first), Some(last)) = (points.first(), points.last()) {
             let foot = [(last.0, y(0)), (first.0, y(0))];
             let area = blend(self.palette.activations, self.palette.paper, 0.85);
@@ -291,11 +269,7 @@ fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
         _ => 1,
     };
     let last = (height - 1).max(0);
-    let upper = if from <= 0.0 {
-        0
-    } else {
-        px(from, f64::from(height)).max(above).min(last)
-    };
+    let upper = if from <= 0.0 { 0 } else { px(from, f64::from(height)).max(above).min(last) };
     (upper, px(to, f64::from(height)).clamp(upper + 1, last + 1))
 }
 
@@ -304,10 +278,7 @@ fn rgb((r, g, b): Rgb) -> RGBColor {
 }
 
 fn style(colour: Rgb) -> BackendColorStyle {
-    BackendColorStyle(BackendColor {
-        alpha: 1.0,
-        rgb: colour,
-    })
+    BackendColorStyle(BackendColor { alpha: 1.0, rgb: colour })
 }
 
 /// A plain colour as a backend style, one device pixel wide.
@@ -321,15 +292,8 @@ impl BackendStyle for BackendColorStyle {
 
 fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
     TextStyle {
-        font: FontDesc::new(
-            FontFamily::Name("system-ui, sans-serif"),
-            size,
-            FontStyle::Normal,
-        ),
-        color: BackendColor {
-            alpha: 1.0,
-            rgb: colour,
-        },
+        font: FontDesc::new(FontFamily::Name("system-ui, sans-serif"), size, FontStyle::Normal),
+        color: BackendColor { alpha: 1.0, rgb: colour },
         pos: Pos::new(h, v),
     }
 }
@@ -411,15 +375,7 @@ mod tests {
     fn idle_time_of_a_column_is_lightness() {
         let forward = Theme::Light.palette().forward;
         let paper = Theme::Light.palette().paper;
-        let cell = |busy| Cell {
-            row: 0,
-            x: 0.0,
-            width: 90.0,
-            band: (0.0, busy),
-            kind: Kind::F,
-            busy,
-            op: None,
-        };
+        let cell = |busy| Cell { row: 0, x: 0.0, width: 90.0, band: (0.0, busy), kind: Kind::F, busy, op: None };
         let colour = |busy| {
             let mut svg = String::new();
             {
@@ -479,9 +435,6 @@ mod tests {
         }
         let forwards = svg.matches("#0C3E81").count();
         assert_eq!(forwards, 4 * 32);
-        assert!(
-            svg.contains(">31<") || svg.contains("\n31\n"),
-            "micro-batch numbers are written"
-        );
+        assert!(svg.contains(">31<") || svg.contains("\n31\n"), "micro-batch numbers are written");
     }
 }

@@ -26,26 +26,14 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
 /// A fold with a text to copy.
 fn form(label: &'static str, content: &str) -> Node {
     let inside = [
-        el(
-            "pre",
-            &[("class", "file"), ("tabindex", "0")],
-            &[text(verbatim(content))],
-        ),
+        el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))]),
         el("button", &[], &[text("Copy")]).on(Action::Save(Save::Copy)),
     ];
     fold(label, el("div", &[], &inside))
 }
 
 fn body(term: &Term, unit: MemoryUnit) -> Node {
-    [
-        formula(term, unit),
-        terms(term, unit),
-        inputs(term, unit),
-        source(term),
-        notes(term),
-    ]
-    .into_iter()
-    .collect()
+    [formula(term, unit), terms(term, unit), inputs(term, unit), source(term), notes(term)].into_iter().collect()
 }
 
 /// Terms that are shown before the smaller ones are folded together.
@@ -64,11 +52,7 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
             el("i", &[("style", &width)], &[])
         });
         let head = [
-            el(
-                "span",
-                &[("class", "symbol"), ("translate", "no")],
-                &[subscripted(part.symbol)],
-            ),
+            el("span", &[("class", "symbol"), ("translate", "no")], &[subscripted(part.symbol)]),
             el("span", &[], &[prose(&part.name)]),
             el("span", &[("class", "share")], &[bar]),
             leaf("span", "amount", part.shown(unit)),
@@ -83,11 +67,7 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
     let shown = if few { parts.len() } else { SHOWN };
     let first = parts.iter().take(shown).enumerate();
     let first = first.map(|(at, part)| fold(part, at == 0));
-    let rest: Node = parts
-        .iter()
-        .skip(shown)
-        .map(|part| fold(part, false))
-        .collect();
+    let rest: Node = parts.iter().skip(shown).map(|part| fold(part, false)).collect();
     let rest = (!few).then(|| smaller(parts.len() - shown, rest));
     first.chain(rest).collect()
 }
@@ -99,12 +79,7 @@ fn has_fold(part: &Term, term: &Term) -> bool {
 
 /// Whether `part` is one of the summands that a formula adds up, which are shown together.
 pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
-    part.symbol.ends_with("_i")
-        || parts
-            .iter()
-            .filter(|other| other.symbol == part.symbol)
-            .count()
-            > 1
+    part.symbol.ends_with("_i") || parts.iter().filter(|other| other.symbol == part.symbol).count() > 1
 }
 
 fn formula(term: &Term, unit: MemoryUnit) -> Node {
@@ -120,9 +95,7 @@ fn formula(term: &Term, unit: MemoryUnit) -> Node {
         numbers if numbers.is_empty() => Node::none(),
         numbers => code("numbers", &format!("= {numbers}")),
     };
-    [code("formula", &equation), numbers, result]
-        .into_iter()
-        .collect()
+    [code("formula", &equation), numbers, result].into_iter().collect()
 }
 
 /// How a value comes about that no formula over the parts gives.
@@ -141,9 +114,7 @@ fn subscripted(formula: &str) -> Node {
     let mut pieces = Vec::new();
     let mut rest = formula;
     while let Some((before, behind)) = rest.split_once('_') {
-        let end = behind
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(behind.len());
+        let end = behind.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(behind.len());
         let (index, after) = behind.split_at(end);
         pieces.push(text(verbatim(before)));
         pieces.push(leaf("sub", "", verbatim(index)));
@@ -167,15 +138,10 @@ pub(super) fn symbol(symbol: &str) -> Node {
 /// What the formula is over and has no fold of its own; of many summands the largest first and the smallest together.
 fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     let parts = term.parts.iter().filter(|part| !has_fold(part, term));
-    let (mut summands, others): (Vec<&Term>, Vec<&Term>) =
-        parts.partition(|part| of_a_family(part, &term.parts));
+    let (mut summands, others): (Vec<&Term>, Vec<&Term>) = parts.partition(|part| of_a_family(part, &term.parts));
     summands.sort_by(|a, b| b.value.total_cmp(&a.value));
     let mut legend: Vec<&Term> = Vec::new();
-    let shown = if summands.len() <= SHOWN + 1 {
-        summands.len()
-    } else {
-        SHOWN
-    };
+    let shown = if summands.len() <= SHOWN + 1 { summands.len() } else { SHOWN };
     let first = [&others[..], &summands[..shown]].concat();
     let first = rows(&first, term, unit, &mut legend);
     let rest = rows(&summands[shown..], term, unit, &mut legend);
@@ -191,19 +157,11 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
         })
         .collect();
     let legend = (!legend.is_empty()).then(|| el("dl", &[], &legend));
-    std::iter::once(el("dl", &[], &first))
-        .chain(rest)
-        .chain(legend)
-        .collect()
+    std::iter::once(el("dl", &[], &first)).chain(rest).chain(legend).collect()
 }
 
 /// A line for each of `parts` of `term`; the symbols of its formulas are added to those to be explained.
-fn rows<'a>(
-    parts: &[&'a Term],
-    term: &Term,
-    unit: MemoryUnit,
-    legend: &mut Vec<&'a Term>,
-) -> Vec<Node> {
+fn rows<'a>(parts: &[&'a Term], term: &Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Vec<Node> {
     let lines = parts.iter().flat_map(|part| {
         let amount = leaf("dd", "amount", part.shown(unit));
         let how = of_a_family(part, &term.parts).then(|| how(part, unit, legend));
@@ -231,21 +189,13 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node
             }
         }
         if let Some(formula) = term.formula() {
-            let left = if std::ptr::eq(term, part) {
-                ""
-            } else {
-                term.symbol
-            };
+            let left = if std::ptr::eq(term, part) { "" } else { term.symbol };
             let mut line = format!("{left} = {}", formula.text());
             let numbers = term.with_values(unit);
             if !numbers.is_empty() {
                 line = format!("{line} = {numbers}");
             }
-            lines.push(el(
-                "div",
-                &[("translate", "no")],
-                &[subscripted(line.trim_start())],
-            ));
+            lines.push(el("div", &[("translate", "no")], &[subscripted(line.trim_start())]));
         } else if let Some((mark, rule)) = term.provenance() {
             lines.push(marked_as(mark.word(), rule));
         }
@@ -259,11 +209,7 @@ pub(super) fn source(term: &Term) -> Node {
     let Some((source, place)) = term.source else {
         return Node::none();
     };
-    el(
-        "p",
-        &[("class", "muted")],
-        &[text("Source: "), cited_at(source, place)],
-    )
+    el("p", &[("class", "muted")], &[text("Source: "), cited_at(source, place)])
 }
 
 fn notes(term: &Term) -> Node {
@@ -292,13 +238,8 @@ mod tests {
     /// Where a term and everything with a formula below it stand.
     fn links(term: &Term) -> Vec<String> {
         let own = term.source.iter();
-        let mut all: Vec<String> = own
-            .map(|(source, place)| cited_at(source, place).to_html())
-            .collect();
-        let deeper = term
-            .parts
-            .iter()
-            .filter(|part| part.opens() && !of_a_family(part, &term.parts));
+        let mut all: Vec<String> = own.map(|(source, place)| cited_at(source, place).to_html()).collect();
+        let deeper = term.parts.iter().filter(|part| part.opens() && !of_a_family(part, &term.parts));
         all.extend(deeper.flat_map(links));
         all
     }

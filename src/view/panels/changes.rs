@@ -94,31 +94,16 @@ pub(crate) fn what_changed(run: &Run) -> Node {
     }
     let line = |change: &Change| {
         let back = t!("Back to {from}", from = &change.from);
-        let values = el(
-            "span",
-            &[],
-            &[
-                leaf("s", "", &change.from),
-                text(" → "),
-                leaf("b", "", &change.to),
-            ],
-        );
+        let values = el("span", &[], &[leaf("s", "", &change.from), text(" → "), leaf("b", "", &change.to)]);
         let button = el("button", &[("class", "choose")], &[text("↶")])
-            .label(t!(
-                "{field}: {back}",
-                field = change.field.label,
-                back = &back
-            ))
+            .label(t!("{field}: {back}", field = change.field.label, back = &back))
             .title(back)
             .on(change.undo());
         el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
     };
     let lines: Node = all.iter().map(line).collect();
     let reset = text("Back to the default run");
-    Node::from_iter([
-        el("ul", &[("class", "changes")], &[lines]),
-        load("choose", &Run::default(), "", &[reset]),
-    ])
+    Node::from_iter([el("ul", &[("class", "changes")], &[lines]), load("choose", &Run::default(), "", &[reset])])
 }
 
 #[cfg(test)]
@@ -143,14 +128,7 @@ mod tests {
         ]);
         let all = changed(&run);
         let keys: Vec<_> = all.iter().map(|change| change.field.key).collect();
-        for key in [
-            "model",
-            "model.layers",
-            "tp",
-            "schedule",
-            "stage_layers",
-            "recompute.layers",
-        ] {
+        for key in ["model", "model.layers", "tp", "schedule", "stage_layers", "recompute.layers"] {
             assert!(keys.contains(&key), "{keys:?}");
         }
         let layers = all.iter().find(|change| change.field.key == "model.layers");
@@ -171,10 +149,6 @@ mod tests {
     #[test]
     fn the_default_run_has_no_changes() {
         assert!(changed(&Run::default()).is_empty());
-        assert!(
-            what_changed(&Run::default())
-                .to_html()
-                .contains("default run")
-        );
+        assert!(what_changed(&Run::default()).to_html().contains("default run"));
     }
 }

@@ -5,8 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::Scenario;
 use crate::core::t;
 use crate::core::traffic::{
-    GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps,
-    sequence_cuts,
+    GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps, sequence_cuts,
 };
 use crate::core::units::{Bytes, MemoryUnit, number, significant};
 use crate::view::node::markup::{Node, el, leaf, table, text};
@@ -54,18 +53,9 @@ pub fn sequences(scenario: &Scenario) -> Node {
         hidden = model.hidden,
         ranks
     );
-    let example = if shared > 1 {
-        Message::default()
-    } else {
-        t!("P is an example: this run does not split sequences.")
-    };
-    let head = [
-        "cut",
-        "as the Fudan lecture counts",
-        "a GPU really sends",
-        "most ranks",
-        "lecture's example",
-    ];
+    let example =
+        if shared > 1 { Message::default() } else { t!("P is an example: this run does not split sequences.") };
+    let head = ["cut", "as the Fudan lecture counts", "a GPU really sends", "most ranks", "lecture's example"];
     [
         leaf("p", "muted", Message::joined(" ", [what, example])),
         table("Ways to cut a sequence", &head, &rows),
@@ -81,23 +71,11 @@ pub fn sequences(scenario: &Scenario) -> Node {
 pub(crate) fn grids(scenario: &Scenario) -> Node {
     let tp = scenario.layout.tp;
     let mut rows = Vec::new();
-    let sizes = if tp == 64 || tp == 1 {
-        vec![64]
-    } else {
-        vec![tp, 64]
-    };
+    let sizes = if tp == 64 || tp == 1 { vec![64] } else { vec![tp, 64] };
     for ranks in sizes {
         rows.extend(grid_cuts(ranks).iter().map(|cut| grid(ranks, cut)));
     }
-    let head = [
-        "ranks",
-        "grid",
-        "compute",
-        "parameters",
-        "activations",
-        "receives",
-        "messages",
-    ];
+    let head = ["ranks", "grid", "compute", "parameters", "activations", "receives", "messages"];
     [
         leaf("p", "muted", "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
         table("Tensor parallelism in one, two and three dimensions", &head, &rows),
@@ -111,11 +89,7 @@ fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
     let side = number(cut.side, 2);
     let shape = vec![side; cut.dimensions as usize].join(" × ");
     let part = |share: f64| {
-        if share < 1.0 {
-            verbatim(format!("1/{}", number((1e9 / share).round() / 1e9, 3)))
-        } else {
-            t!("whole")
-        }
+        if share < 1.0 { verbatim(format!("1/{}", number((1e9 / share).round() / 1e9, 3))) } else { t!("whole") }
     };
     row([
         verbatim(ranks.to_string()),
@@ -147,11 +121,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
             rows.push(row(["…"; 6].map(Message::from)));
         }
         if step < SHOWN || step == last {
-            let sent = if step == last {
-                "nothing"
-            } else {
-                "keys and values on"
-            };
+            let sent = if step == last { "nothing" } else { "keys and values on" };
             row_of_step(&mut rows, step, [*one, sum, *other, balanced], sent);
         }
     }
@@ -175,14 +145,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         bytes = scenario.precision.computes.activation(),
         balanced = significant(sum / balanced, 3)
     );
-    let head = [
-        "step",
-        "plain",
-        "in all",
-        "zig-zag",
-        "in all",
-        "meanwhile sends",
-    ];
+    let head = ["step", "plain", "in all", "zig-zag", "in all", "meanwhile sends"];
     [
         leaf("p", "muted", Message::joined(" ", [what, example])),
         table("Ring attention step by step", &head, &rows),
@@ -204,10 +167,7 @@ mod tests {
     use crate::core::run::Run;
 
     fn scenario(cp: u64) -> Scenario {
-        let run = Run {
-            cp,
-            ..Run::default()
-        };
+        let run = Run { cp, ..Run::default() };
         Scenario::new(&run).unwrap()
     }
 
@@ -215,10 +175,7 @@ mod tests {
     #[test]
     fn the_lectures_numbers_stand_beside_this_runs() {
         let html = sequences(&scenario(2)).to_html();
-        assert!(
-            html.contains("65.54 GB") && html.contains("0.512"),
-            "{html}"
-        );
+        assert!(html.contains("65.54 GB") && html.contains("0.512"), "{html}");
         assert!(html.contains("P = 4 ranks"));
         // P rounds of 4 s d bytes.
         assert!(html.contains("2097 GB"), "{html}");
@@ -248,10 +205,6 @@ mod tests {
     fn plain_ring_attention_takes_nearly_twice_as_long() {
         let html = ring(&scenario(4), MemoryUnit::Gib).to_html();
         assert!(html.contains("1.75 times as long"), "{html}");
-        assert!(
-            ring(&scenario(1), MemoryUnit::Gib)
-                .to_html()
-                .contains("an example")
-        );
+        assert!(ring(&scenario(1), MemoryUnit::Gib).to_html().contains("an example"));
     }
 }

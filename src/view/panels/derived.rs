@@ -8,28 +8,14 @@ use crate::view::node::markup::{Node, el, leaf, text};
 #[must_use]
 pub fn derived(run: &Run) -> Node {
     [
-        (
-            "Data parallel",
-            "DP",
-            "GPUs over TP, PP and CP",
-            run.data_parallel(),
-        ),
-        (
-            "Micro-batches",
-            "m",
-            "of a step and rank: the global batch over DP and the micro-batch",
-            run.microbatches(),
-        ),
+        ("Data parallel", "DP", "GPUs over TP, PP and CP", run.data_parallel()),
+        ("Micro-batches", "m", "of a step and rank: the global batch over DP and the micro-batch", run.microbatches()),
     ]
     .into_iter()
     .map(|(label, symbol, hint, count)| {
         let label = [text(label), text(" "), leaf("small", "", symbol)];
         let count = count.map_or_else(|| "–".to_owned(), thousands);
-        let parts = [
-            el("span", &[], &label),
-            leaf("output", "", &count),
-            leaf("span", "unit", "derived"),
-        ];
+        let parts = [el("span", &[], &label), leaf("output", "", &count), leaf("span", "unit", "derived")];
         el("div", &[("class", "field-row")], &parts).title(hint)
     })
     .collect()
@@ -43,10 +29,7 @@ mod tests {
     fn what_does_not_divide_has_no_size() {
         let html = derived(&Run::default()).to_html();
         assert!(html.contains(">8<") && html.contains(">32<"), "{html}");
-        let odd = Run {
-            global_batch: 100,
-            ..Run::default()
-        };
+        let odd = Run { global_batch: 100, ..Run::default() };
         let html = derived(&odd).to_html();
         assert!(html.contains(">8<") && html.contains(">–<"), "{html}");
     }

@@ -16,11 +16,7 @@ pub fn line(issue: &Issue) -> Node {
     };
     let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label);
     let fix = issue.fixes().map(button).collect();
-    el(
-        "p",
-        &[("class", class)],
-        &[text(mark), text(&issue.message), fix],
-    )
+    el("p", &[("class", class)], &[text(mark), text(&issue.message), fix])
 }
 
 /// All of them, each with a way to its field.
@@ -64,14 +60,8 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched
         None => leaf("span", "", &issue.message),
     };
     if let Some(fault) = fault {
-        let parts = [
-            leaf("span", "mark", "✕ "),
-            go(fault),
-            text(" "),
-            leaf("span", "", instead(stands_in)),
-        ];
-        return el("p", &[("class", "stale-note"), ("role", "status")], &parts)
-            .keyed(&fault.message.to_string());
+        let parts = [leaf("span", "mark", "✕ "), go(fault), text(" "), leaf("span", "", instead(stands_in))];
+        return el("p", &[("class", "stale-note"), ("role", "status")], &parts).keyed(&fault.message.to_string());
     }
     if warnings.is_empty() {
         let words = Message::joined(" ", [t!("No warnings."), searched]);
@@ -95,17 +85,9 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched
         1 => t!(" has a warning."),
         _ => t!(" and others: {count} warnings.", count),
     };
-    let words = if count > 1 && keys.len() <= NAMED {
-        t!(": {count} warnings.", count)
-    } else {
-        words
-    };
+    let words = if count > 1 && keys.len() <= NAMED { t!(": {count} warnings.", count) } else { words };
     parts.push(text(words));
-    parts.push(leaf(
-        "span",
-        "muted",
-        Message::joined("", [t!(" "), searched]),
-    ));
+    parts.push(leaf("span", "muted", Message::joined("", [t!(" "), searched])));
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
@@ -126,11 +108,7 @@ pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {
         return Node::none();
     }
-    let words = if errors.is_empty() {
-        Node::none()
-    } else {
-        leaf("p", "", instead(stands_in))
-    };
+    let words = if errors.is_empty() { Node::none() } else { leaf("p", "", instead(stands_in)) };
     let lines: Node = errors.iter().chain(notices).map(line).collect();
     el("div", &[("role", "status")], &[words, lines])
 }
@@ -143,10 +121,7 @@ mod tests {
     fn the_line_names_each_field_once_and_leads_to_it() {
         let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
         let line = note(None, &warnings, false, Message::default());
-        assert_eq!(
-            line.actions(),
-            [&Action::Focus("tp"), &Action::Focus("zero")]
-        );
+        assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         assert!(line.to_html().contains("3 warnings") && !line.to_html().contains("doubtful"));
         let fault = Issue::error("global_batch", "100 does not divide");
         let line = note(Some(&fault), &warnings, false, Message::default());

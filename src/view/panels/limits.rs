@@ -34,26 +34,14 @@ pub(super) const NOT_MODELLED: &[&str] = &[
 /// What the calculator does not model.
 #[must_use]
 pub fn limits() -> Node {
-    let list = |items: Vec<Node>| {
-        el(
-            "ul",
-            &[],
-            &[items
-                .into_iter()
-                .map(|item| el("li", &[], &[item]))
-                .collect()],
-        )
-    };
+    let list = |items: Vec<Node>| el("ul", &[], &[items.into_iter().map(|item| el("li", &[], &[item])).collect()]);
     let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());
     let methods = METHODS.iter().map(|row| {
         let label = leaf("b", "", row.method.choice().label);
         [
             label,
             text(": "),
-            text(Message::joined(
-                "; ",
-                row.leaves_out.iter().map(Message::from),
-            )),
+            text(Message::joined("; ", row.leaves_out.iter().map(Message::from))),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
@@ -67,10 +55,7 @@ pub fn limits() -> Node {
             "At most {ops} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
             ops = MAX_OPS
         ),
-        t!(
-            "An order of your own may have {letters} letters: as many as a link holds.",
-            letters = LONGEST_TEXT
-        ),
+        t!("An order of your own may have {letters} letters: as many as a link holds.", letters = LONGEST_TEXT),
         t!(
             "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more than {stages} stages are refused.",
             parameters = power(MAX_PARAMETERS),
@@ -102,11 +87,7 @@ mod tests {
 
     #[test]
     fn the_limits_page_names_every_method_and_its_gaps() {
-        let page = document(
-            "What it does not model",
-            limits(),
-            ("en", &Catalogue::default()),
-        );
+        let page = document("What it does not model", limits(), ("en", &Catalogue::default()));
         for row in METHODS {
             assert!(page.contains(&text(row.leaves_out.join("; ")).to_html()));
         }

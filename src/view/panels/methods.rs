@@ -14,18 +14,10 @@ fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
     let mut memory = vec![Figure::Memory(rank)];
     memory.extend(Component::ALL.map(|component| Figure::Component(rank, component)));
     memory.extend([Figure::InFlight(rank), Figure::Capacity]);
-    let step = [
-        Figure::Step,
-        Figure::Compute,
-        Figure::Bubble,
-        Figure::Mfu,
-        Figure::Tokens,
-    ];
+    let step = [Figure::Step, Figure::Compute, Figure::Bubble, Figure::Mfu, Figure::Tokens];
     let mut wires = vec![Figure::Exposed];
     wires.extend((0..report.overlap.len()).map(Figure::Overlap));
-    let methods = Method::ALL
-        .iter()
-        .map(|(method, _)| Figure::Method(*method, rank));
+    let methods = Method::ALL.iter().map(|(method, _)| Figure::Method(*method, rank));
     [
         ("Memory", memory),
         ("The step", step.to_vec()),
@@ -48,10 +40,7 @@ pub fn panel(evaluation: &Evaluation) -> Node {
     for (title, figures) in chapters(evaluation) {
         pieces.push(leaf("h3", "", title));
         let mut names = Vec::new();
-        for term in figures
-            .into_iter()
-            .filter_map(|figure| explain(evaluation, figure))
-        {
+        for term in figures.into_iter().filter_map(|figure| explain(evaluation, figure)) {
             // A figure that is part of another has its words.
             if !names.contains(&term.name) {
                 pieces.push(fold(capitalised(&term.name.to_string()), formula(&term)));
@@ -82,11 +71,7 @@ fn formula(term: &Term) -> Node {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Node = term
-        .notes
-        .iter()
-        .map(|note| leaf("li", "", note.to_string()))
-        .collect();
+    let notes: Node = term.notes.iter().map(|note| leaf("li", "", note.to_string())).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
@@ -123,10 +108,7 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             let html = panel(&evaluation).to_html();
             for (_, figures) in chapters(&evaluation) {
-                for term in figures
-                    .into_iter()
-                    .filter_map(|figure| explain(&evaluation, figure))
-                {
+                for term in figures.into_iter().filter_map(|figure| explain(&evaluation, figure)) {
                     stands_in(&html, &term);
                     takes_along(&term);
                 }
@@ -161,11 +143,7 @@ mod tests {
     /// Braces balance, `$` come in pairs, every backslash begins a command, and nothing but ASCII needs a font.
     fn takes_along(term: &Term) {
         let latex = term.latex(MemoryUnit::Gib);
-        let body: String = latex
-            .lines()
-            .filter(|line| !line.starts_with('%'))
-            .collect::<Vec<_>>()
-            .join("\n");
+        let body: String = latex.lines().filter(|line| !line.starts_with('%')).collect::<Vec<_>>().join("\n");
         let mut depth = 0i32;
         let mut before = ' ';
         for c in body.chars() {
@@ -175,22 +153,13 @@ mod tests {
         }
         assert_eq!(depth, 0, "{latex}");
         assert_eq!(body.matches("$$").count() % 2, 0);
-        assert_eq!(
-            body.matches("\\begin{aligned}").count(),
-            body.matches("\\end{aligned}").count()
-        );
+        assert_eq!(body.matches("\\begin{aligned}").count(), body.matches("\\end{aligned}").count());
         assert!(body.is_ascii(), "{body}");
         for sign in ["%", "#", "_{}"] {
-            assert!(
-                !body.replace("\\%", "").replace("\\#", "").contains(sign),
-                "{sign}: {latex}"
-            );
+            assert!(!body.replace("\\%", "").replace("\\#", "").contains(sign), "{sign}: {latex}");
         }
         let text = term.text(MemoryUnit::Gib);
         let formula = term.formula().map_or("", Formula::text);
-        assert!(
-            text.contains(&term.shown(MemoryUnit::Gib)) && text.contains(formula),
-            "{text}"
-        );
+        assert!(text.contains(&term.shown(MemoryUnit::Gib)) && text.contains(formula), "{text}");
     }
 }

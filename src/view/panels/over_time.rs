@@ -48,13 +48,7 @@ pub(crate) fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
         }
         columns.push(tops(&worst, scale));
     }
-    Areas {
-        columns,
-        scale,
-        capacity: capacity / scale,
-        peak: fullest.time.0 / makespan,
-        top: most / scale,
-    }
+    Areas { columns, scale, capacity: capacity / scale, peak: fullest.time.0 / makespan, top: most / scale }
 }
 
 fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
@@ -72,26 +66,12 @@ fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> Messa
     let count = (one.microbatches * 100.0).round() / 100.0;
     let alive = if count > 1.0 {
         let count = number(count, 3);
-        t!(
-            "{count} micro-batches × {layers} layers, {bytes}",
-            count,
-            layers,
-            bytes
-        )
+        t!("{count} micro-batches × {layers} layers, {bytes}", count, layers, bytes)
     } else {
         let count = number(count, 3);
-        t!(
-            "{count} micro-batch × {layers} layers, {bytes}",
-            count,
-            layers,
-            bytes
-        )
+        t!("{count} micro-batch × {layers} layers, {bytes}", count, layers, bytes)
     };
-    if several {
-        t!("stage {stage}: {alive}", stage = one.stage, alive)
-    } else {
-        alive
-    }
+    if several { t!("stage {stage}: {alive}", stage = one.stage, alive) } else { alive }
 }
 
 /// The fullest instant in words: when it is, what runs, what is alive, what stands on top.
@@ -109,24 +89,13 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
         ),
         None => t!("Fullest at {time} with {total}.", time, total),
     };
-    let mut then: Vec<Message> = curve
-        .alive
-        .iter()
-        .map(|one| alive(one, curve.alive.len() > 1, unit))
-        .collect();
+    let mut then: Vec<Message> = curve.alive.iter().map(|one| alive(one, curve.alive.len() > 1, unit)).collect();
     if curve.head.0 > 0.0 {
-        then.push(t!(
-            "of it logits and inputs of the head, {head}",
-            head = unit.show(curve.head)
-        ));
+        then.push(t!("of it logits and inputs of the head, {head}", head = unit.show(curve.head)));
     }
     if curve.op.is_some_and(|op| op.op.kind != Kind::F) {
         for (name, bytes) in &curve.momentary {
-            then.push(t!(
-                "{part}, {bytes}",
-                part = *name,
-                bytes = unit.show(*bytes)
-            ));
+            then.push(t!("{part}, {bytes}", part = *name, bytes = unit.show(*bytes)));
         }
     }
     if then.is_empty() {
@@ -145,10 +114,7 @@ pub(crate) fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
     chosen.push(curve.peak);
     sort(&mut chosen);
     chosen.dedup();
-    chosen
-        .into_iter()
-        .filter_map(|at| curve.instants.get(at).copied())
-        .collect()
+    chosen.into_iter().filter_map(|at| curve.instants.get(at).copied()).collect()
 }
 
 /// The curve as a table: a few instants, the fullest among them.
@@ -160,11 +126,7 @@ pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
         .map(|instant| {
             let peak = *instant == fullest;
             let time = show_seconds(instant.time);
-            let time = if peak {
-                t!("{time} (fullest)", time)
-            } else {
-                verbatim(time)
-            };
+            let time = if peak { t!("{time} (fullest)", time) } else { verbatim(time) };
             let [.., activations, buffers, overhead] = instant.components;
             let figures = [activations, buffers, overhead, instant.total()];
             let mut cells = vec![text(&time)];
@@ -173,13 +135,7 @@ pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
         })
         .collect();
     let total = t!("total {value}", value = unit.name());
-    let head = [
-        t!("time"),
-        t!("activations"),
-        t!("buffers"),
-        t!("overhead"),
-        total,
-    ];
+    let head = [t!("time"), t!("activations"), t!("buffers"), t!("overhead"), total];
     table("Memory over the step", &head, &rows)
 }
 
@@ -223,10 +179,7 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let curve = over_time(&evaluation, 0).unwrap();
         let words = peak_words(&curve, MemoryUnit::Gib).to_string();
-        assert!(
-            words.contains("backward of micro-batch 0 begins"),
-            "{words}"
-        );
+        assert!(words.contains("backward of micro-batch 0 begins"), "{words}");
         assert!(words.contains("4 micro-batches × 8 layers, "), "{words}");
         assert!(!words.contains("GB"), "{words}");
         let last = over_time(&evaluation, 3).unwrap();

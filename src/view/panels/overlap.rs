@@ -24,18 +24,10 @@ fn names(name: &str) -> (&'static str, &'static str) {
 /// Heads of the table: class, words, explanation.
 const HEADS: [(&str, &str, &str); 7] = [
     ("", "communication", ""),
-    (
-        "phone-hide",
-        "sent per GPU",
-        "By one GPU of the busiest rank, in a step",
-    ),
+    ("phone-hide", "sent per GPU", "By one GPU of the busiest rank, in a step"),
     ("phone-hide", "wire time", ""),
     ("phone-hide", "overlaps with", "Compute that runs beside it"),
-    (
-        "grow",
-        "ratio to available compute",
-        "Below 1 it can be hidden; the line is 1, the bar ends at 2",
-    ),
+    ("grow", "ratio to available compute", "Below 1 it can be hidden; the line is 1, the bar ends at 2"),
     ("", "", ""),
     ("", "exposed", "What the step is longer by"),
 ];
@@ -54,19 +46,9 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             el(tag, &[("class", class)], &[text(*name)]).title(*title)
         })
         .collect();
-    let body: Node = overlap
-        .iter()
-        .enumerate()
-        .map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit))
-        .collect();
-    let table = el(
-        "table",
-        &[],
-        &[
-            el("thead", &[], &[el("tr", &[], &[head])]),
-            el("tbody", &[], &[body]),
-        ],
-    );
+    let body: Node =
+        overlap.iter().enumerate().map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit)).collect();
+    let table = el("table", &[], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[body])]);
     let tensor = overlap.iter().any(|row| row.name == "tp");
     let kernels = if tensor {
         let notes = [
@@ -82,15 +64,8 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     } else {
         Node::none()
     };
-    let notes = [
-        sharing(evaluation),
-        kernels,
-        average(evaluation),
-        not_hidden(evaluation),
-    ];
-    std::iter::once(scrolled("Overlap table", table))
-        .chain(notes)
-        .collect()
+    let notes = [sharing(evaluation), kernels, average(evaluation), not_hidden(evaluation)];
+    std::iter::once(scrolled("Overlap table", table)).chain(notes).collect()
 }
 
 /// Which rows go over one wire, and how they share it.
@@ -98,9 +73,7 @@ fn sharing(evaluation: &Evaluation) -> Node {
     let overlap = &evaluation.report.overlap;
     let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
     let wires = wires.into_iter().filter_map(|(link, name)| {
-        let rows = overlap
-            .iter()
-            .filter(|row| row.link == link && !row.shares_wire_with.is_empty());
+        let rows = overlap.iter().filter(|row| row.link == link && !row.shares_wire_with.is_empty());
         let rows: Vec<Message> = rows.map(|row| names(row.name).0.into()).collect();
         (!rows.is_empty()).then(|| {
             let rows = Message::joined(" · ", rows);
@@ -112,15 +85,10 @@ fn sharing(evaluation: &Evaluation) -> Node {
         return Node::none();
     }
     if overlap.iter().any(|row| row.name == "zero3") {
-        notes.push(t!(
-            "ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."
-        ));
+        notes.push(t!("ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."));
     }
     notes.push(t!("Other rows are counted as if each had its wire alone."));
-    let notes: Node = notes
-        .iter()
-        .flat_map(|sentence| [leaf("span", "", sentence), text(" ")])
-        .collect();
+    let notes: Node = notes.iter().flat_map(|sentence| [leaf("span", "", sentence), text(" ")]).collect();
     el("p", &[("class", "muted")], &[notes])
 }
 
@@ -137,11 +105,7 @@ fn average(evaluation: &Evaluation) -> Node {
         rows = show_seconds(Seconds(rows))
     );
     let open = ask("link", Figure::Exposed, &[text(show_seconds(all))]);
-    el(
-        "p",
-        &[("class", "muted")],
-        &[leaf("span", "", &notes), text(" "), open],
-    )
+    el("p", &[("class", "muted")], &[leaf("span", "", &notes), text(" "), open])
 }
 
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
@@ -152,19 +116,12 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
     );
     let mut rows = evaluation.report.overlap.iter();
-    if !pairs
-        || run.software().overlap.ep > 0.0
-        || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
-    {
+    if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0) {
         return Node::none();
     }
     let fix = vec![("overlap.ep", "1".to_owned())];
     let notes = [
-        leaf(
-            "span",
-            "",
-            "This schedule pairs passes so that the messages of one overlap with the other.",
-        ),
+        leaf("span", "", "This schedule pairs passes so that the messages of one overlap with the other."),
         text(" "),
         leaf(
             "span",
@@ -189,20 +146,13 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         "pp" => leaf("b", "", "in the bubble"),
         _ if row.exposed_s.0 <= 0.0 => leaf("b", "", "none"),
         _ => {
-            let slows = t!(
-                "of it {time} by slowing compute",
-                time = show_seconds(row.slows_compute_s)
-            );
+            let slows = t!("of it {time} by slowing compute", time = show_seconds(row.slows_compute_s));
             let slows = (row.slows_compute_s.0 > 0.0).then(|| leaf("small", "", slows));
             let whole = leaf("b", "", show_seconds(row.exposed_s));
             std::iter::once(whole).chain(slows).collect()
         }
     };
-    let beside = if row.compute_s.0 > 0.0 {
-        both(&show_seconds(row.compute_s), "", window)
-    } else {
-        text("nothing")
-    };
+    let beside = if row.compute_s.0 > 0.0 { both(&show_seconds(row.compute_s), "", window) } else { text("nothing") };
     let cells = [
         ask("link", Figure::Overlap(index), &[text(name)]),
         both(&unit.fitting(row.bytes_per_gpu), "", speed),
@@ -212,11 +162,8 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         ratio(row),
         exposed,
     ];
-    let cells: Node = HEADS
-        .iter()
-        .zip(cells)
-        .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
-        .collect();
+    let cells: Node =
+        HEADS.iter().zip(cells).map(|((class, ..), cell)| el("td", &[("class", class)], &[cell])).collect();
     el("tr", &[], &[cells])
 }
 
@@ -228,26 +175,15 @@ fn ratio(row: &OverlapRow) -> Node {
     let whole = leaf("span", "", verbatim(significant(row.ratio, 3)));
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
-            let [forward, backward] =
-                [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
-            whole.title(t!(
-                "forward {forward}, backward {backward}",
-                forward,
-                backward
-            ))
+            let [forward, backward] = [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
+            whole.title(t!("forward {forward}, backward {backward}", forward, backward))
         }
         _ => whole,
     }
 }
 
 fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
-    [
-        text(verbatim(figure)),
-        text(" "),
-        leaf("small", class, small),
-    ]
-    .into_iter()
-    .collect()
+    [text(verbatim(figure)), text(" "), leaf("small", class, small)].into_iter().collect()
 }
 
 /// The ratio against 1, which stands in the middle of the bar of every row.
@@ -302,10 +238,7 @@ mod tests {
         (run.global_batch, run.seq_len) = (4096, 4096);
         let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
         let shared = "The network is shared by: DP gradients · ZeRO-3 weights.";
-        assert!(
-            html.contains(shared) && html.contains("forward 1."),
-            "{html}"
-        );
+        assert!(html.contains(shared) && html.contains("forward 1."), "{html}");
         run.zero = 1;
         let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
         assert!(!html.contains("is shared by"), "{html}");
@@ -313,12 +246,7 @@ mod tests {
 
     #[test]
     fn one_gpu_sends_nothing_and_says_so() {
-        let alone = Run {
-            gpus: 1,
-            tp: 1,
-            pp: 1,
-            ..Run::default()
-        };
+        let alone = Run { gpus: 1, tp: 1, pp: 1, ..Run::default() };
         let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).to_html();
         assert!(html.contains("sends nothing"));
     }
@@ -343,13 +271,6 @@ mod tests {
         let mut hidden = run;
         hidden.overlap.ep = Some(1.0);
         assert!(!hides(&hidden));
-        assert!(
-            view(&Run {
-                zero: 3,
-                ..Run::default()
-            })
-            .to_html()
-            .contains("average rank")
-        );
+        assert!(view(&Run { zero: 3, ..Run::default() }).to_html().contains("average rank"));
     }
 }

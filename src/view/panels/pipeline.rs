@@ -39,10 +39,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
     };
-    let in_span = t!(
-        "{share} in span, as the zero-bubble papers count",
-        share = show_percent(pipeline.bubble_span)
-    );
+    let in_span = t!("{share} in span, as the zero-bubble papers count", share = show_percent(pipeline.bubble_span));
     let bubble = el(
         "span",
         &[],
@@ -51,47 +48,25 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             ask(
                 "link",
                 Figure::Bubble,
-                &[text(t!(
-                    "bubble {share} of the pipeline",
-                    share = show_percent(pipeline.bubble_fraction)
-                ))],
+                &[text(t!("bubble {share} of the pipeline", share = show_percent(pipeline.bubble_fraction)))],
             ),
             text(" "),
-            text(t!(
-                "({share} of ideal)",
-                share = show_percent(pipeline.bubble_over_ideal)
-            )),
+            text(t!("({share} of ideal)", share = show_percent(pipeline.bubble_over_ideal))),
         ],
     );
     let once = words::once(pipeline);
     let note = |view: bool, class: &str, message: Message| {
-        if view {
-            leaf("span", class, message)
-        } else {
-            Node::none()
-        }
+        if view { leaf("span", class, message) } else { Node::none() }
     };
-    let thinned = t!(
-        "one rank of {stride} is drawn, of {ranks}",
-        stride,
-        ranks = evaluation.order.pp()
-    );
+    let thinned = t!("one rank of {stride} is drawn, of {ranks}", stride, ranks = evaluation.order.pp());
     Node::from_iter([
         swatch("c-forward", "F forward"),
         swatch("c-backward", backward),
-        if split {
-            swatch("c-weight", "W weight gradient")
-        } else {
-            Node::none()
-        },
+        if split { swatch("c-weight", "W weight gradient") } else { Node::none() },
         bubble,
         el("span", &[], &[text(&in_span)]).title(IN_SPAN),
         note(once.is_some(), "", once.unwrap_or_default()),
-        note(
-            paired,
-            "",
-            t!("two halves in one block: an overlapped pair"),
-        ),
+        note(paired, "", t!("two halves in one block: an overlapped pair")),
         note(
             drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
             "",
@@ -130,11 +105,7 @@ pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
     let waited = match trace.cause(place) {
         Cause::Nothing => t!("starts with the step"),
         Cause::Rank(before) => t!("follows the {before}", before = named(before)),
-        Cause::Result(result) => t!(
-            "waits for rank {rank}: {result}",
-            rank = result.rank,
-            result = named(result)
-        ),
+        Cause::Result(result) => t!("waits for rank {rank}: {result}", rank = result.rank, result = named(result)),
     };
     vec![
         t!("rank {rank}: {op}", rank = place.rank, op = op_name(op)),
@@ -154,10 +125,7 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     let Some((_, last)) = path.last() else {
         return Message::default();
     };
-    let crossings = path
-        .windows(2)
-        .filter(|two| two[0].0.rank != two[1].0.rank)
-        .count();
+    let crossings = path.windows(2).filter(|two| two[0].0.rank != two[1].0.rank).count();
     let mut on: Vec<(usize, f64)> = Vec::new();
     for (place, op) in path {
         let time = op.end - op.start;
@@ -166,10 +134,7 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
             None => on.push((place.rank, time)),
         }
     }
-    let most = on.iter().fold(
-        (0, 0.0),
-        |most, next| if next.1 > most.1 { *next } else { most },
-    );
+    let most = on.iter().fold((0, 0.0), |most, next| if next.1 > most.1 { *next } else { most });
     t!(
         "Critical path: {ops} ops, {crossings} transfers between ranks, {share} of {time} on rank {rank}; only what is on it makes the step longer.",
         ops = path.len(),
@@ -189,35 +154,18 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     let names = (0..shape.count).step_by(every).map(|row| {
         let rank = row * shape.stride;
         let place = at(shape.middle(rank) - 6.0);
-        let attributes = [
-            ("style", place.as_str()),
-            (
-                "aria-pressed",
-                if rank == chosen { "true" } else { "false" },
-            ),
-        ];
+        let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
         let name = text(t!("rank {rank}", rank));
         if shape.shares_axis() {
             return el("span", &attributes[..1], &[name]);
         }
-        el("button", &attributes, &[name])
-            .title("Show this rank's memory")
-            .on(Action::Rank(rank))
+        el("button", &attributes, &[name]).title("Show this rank's memory").on(Action::Rank(rank))
     });
     let names: Node = names.collect();
-    let curve = memory_curve(
-        evaluation,
-        chosen.min(evaluation.loads.len().saturating_sub(1)),
-    );
+    let curve = memory_curve(evaluation, chosen.min(evaluation.loads.len().saturating_sub(1)));
     let most = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
     let peak = MemoryUnit::Gib.number(Bytes(f64::from(most) / 1024.0 * GIB));
-    let foot = |y: f64, message: Message| {
-        el(
-            "span",
-            &[("style", &at(shape.rows_height() + y))],
-            &[text(message)],
-        )
-    };
+    let foot = |y: f64, message: Message| el("span", &[("style", &at(shape.rows_height() + y))], &[text(message)]);
     if shape.shares_axis() {
         let rank = foot(30.0, t!("rank {rank}", rank = chosen));
         return Node::from_iter([names, foot(16.0, "GiB".into()), rank]);
@@ -278,43 +226,27 @@ mod tests {
     #[test]
     fn an_op_says_what_it_waits_for() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let trace = Trace::new(
-            &evaluation.order,
-            evaluation.timeline(),
-            evaluation.durations.p2p,
-        );
+        let trace = Trace::new(&evaluation.order, evaluation.timeline(), evaluation.durations.p2p);
         let first = describe(&trace, Place { rank: 0, at: 0 });
         assert_eq!(first[2].to_string(), "starts with the step");
         let second = describe(&trace, Place { rank: 1, at: 0 });
-        assert_eq!(
-            second[2].to_string(),
-            "waits for rank 0: forward of micro-batch 0 on stage 0"
-        );
+        assert_eq!(second[2].to_string(), "waits for rank 0: forward of micro-batch 0 on stage 0");
         assert!(describe(&trace, Place { rank: 9, at: 0 }).is_empty());
     }
 
     #[test]
     fn legend_and_table_say_what_is_drawn() {
-        let run = Run {
-            schedule: Schedule::ZbV,
-            ..Run::default()
-        };
+        let run = Run { schedule: Schedule::ZbV, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let view = legend(&evaluation, None, 2);
         let message = view.to_html();
         assert!(
-            message.contains("W weight gradient")
-                && message.contains("lighter")
-                && message.contains("one rank of 2"),
+            message.contains("W weight gradient") && message.contains("lighter") && message.contains("one rank of 2"),
             "{message}"
         );
         assert_eq!(view.actions(), [&Action::Explain(Figure::Bubble)]);
         assert_eq!(ranks(&evaluation, "").to_html().matches("<tr>").count(), 5);
-        assert!(
-            label(&evaluation)
-                .to_string()
-                .starts_with("Timeline. 4 ranks run 32")
-        );
+        assert!(label(&evaluation).to_string().starts_with("Timeline. 4 ranks run 32"));
     }
 
     /// ZB-H2 of 8 ranks and 24 micro-batches of equal passes: the paper's bubble is 0; of the makespan, 3 m + (p − 1)
@@ -338,54 +270,31 @@ mod tests {
         ] {
             assert!(legend.contains(message), "{message}: {legend}");
         }
-        let drawer = explain(&evaluation, Figure::Bubble)
-            .unwrap()
-            .notes
-            .iter()
-            .map(ToString::to_string)
-            .collect::<String>();
-        assert!(
-            drawer.contains("zero-bubble papers count: 0.0 %"),
-            "{drawer}"
-        );
+        let drawer =
+            explain(&evaluation, Figure::Bubble).unwrap().notes.iter().map(ToString::to_string).collect::<String>();
+        assert!(drawer.contains("zero-bubble papers count: 0.0 %"), "{drawer}");
     }
 
     /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
     #[test]
     fn a_schedule_that_never_drains_says_so() {
         let of = |schedule| {
-            let run = Run {
-                schedule,
-                ..Run::default()
-            };
+            let run = Run { schedule, ..Run::default() };
             legend(&evaluate(&run).unwrap(), None, 1).to_html()
         };
         let message = "Fill (";
-        assert!(
-            of(Schedule::Pipedream).contains(message)
-                && of(Schedule::Pipedream2bw).contains(message)
-        );
+        assert!(of(Schedule::Pipedream).contains(message) && of(Schedule::Pipedream2bw).contains(message));
         assert!(!of(Schedule::OneFOneB).contains(message));
     }
 
     /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.
     #[test]
     fn the_critical_path_of_a_naive_pipeline_is_everything() {
-        let run = Run {
-            schedule: Schedule::Naive,
-            ..Run::default()
-        };
+        let run = Run { schedule: Schedule::Naive, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let trace = Trace::new(
-            &evaluation.order,
-            evaluation.timeline(),
-            evaluation.durations.p2p,
-        );
-        let path: Vec<_> = trace
-            .critical_path()
-            .into_iter()
-            .filter_map(|place| Some((place, trace.get(place)?)))
-            .collect();
+        let trace = Trace::new(&evaluation.order, evaluation.timeline(), evaluation.durations.p2p);
+        let path: Vec<_> =
+            trace.critical_path().into_iter().filter_map(|place| Some((place, trace.get(place)?))).collect();
         let message = critical(&path).to_string();
         assert!(message.contains("256 ops, 192 transfers"), "{message}");
     }

@@ -34,28 +34,15 @@ pub fn sources() -> Node {
 }
 
 /// A heading and its table.
-fn section(
-    title: &'static str,
-    head: &[&'static str],
-    rows: impl Iterator<Item = Vec<Node>>,
-) -> Node {
+fn section(title: &'static str, head: &[&'static str], rows: impl Iterator<Item = Vec<Node>>) -> Node {
     let rows: Vec<(bool, Vec<Node>)> = rows.map(|cells| (false, cells)).collect();
-    el(
-        "section",
-        &[],
-        &[leaf("h2", "", title), table(title, head, &rows)],
-    )
+    el("section", &[], &[leaf("h2", "", title), table(title, head, &rows)])
 }
 
 fn of_constants() -> Node {
-    let rows = constants().into_iter().map(|constant| {
-        vec![
-            text(&constant.name),
-            text(&constant.value),
-            text(&constant.how),
-            cite(constant.source),
-        ]
-    });
+    let rows = constants()
+        .into_iter()
+        .map(|constant| vec![text(&constant.name), text(&constant.value), text(&constant.how), cite(constant.source)]);
     let head = ["what", "value", "how it was obtained", "source"];
     section("Constants of the time and memory models", &head, rows)
 }
@@ -100,10 +87,7 @@ fn of_gpus() -> Node {
 
 /// Active parameters by the three conventions that publishers follow.
 fn active(model: &Architecture) -> String {
-    model
-        .active_by_convention()
-        .map(|count| show_count(count as f64))
-        .join(" / ")
+    model.active_by_convention().map(|count| show_count(count as f64)).join(" / ")
 }
 
 fn of_presets() -> Node {
@@ -130,15 +114,9 @@ fn of_presets() -> Node {
         "source",
     ];
     let policy_head = ["policy", "bytes per parameter", "source"];
-    let stacks = STACKS
-        .iter()
-        .map(|row| vec![name(row.choice.label), text(row.remark), cite(row.source)]);
+    let stacks = STACKS.iter().map(|row| vec![name(row.choice.label), text(row.remark), cite(row.source)]);
     [
-        section(
-            "Software stacks",
-            &["software", "what it decides", "source"],
-            stacks,
-        ),
+        section("Software stacks", &["software", "what it decides", "source"], stacks),
         section("Models", &model_head, models),
         section("Precision policies", &policy_head, policies),
     ]
@@ -147,13 +125,9 @@ fn of_presets() -> Node {
 }
 
 fn of_schedules_and_methods() -> Node {
-    let schedules = SCHEDULES
-        .iter()
-        .zip(IDEAS)
-        .map(|(row, words)| vec![text(row.name), text(words.idea), cite(words.source)]);
-    let methods = METHODS
-        .iter()
-        .map(|row| vec![text(row.method.choice().label), cite(row.source)]);
+    let schedules =
+        SCHEDULES.iter().zip(IDEAS).map(|(row, words)| vec![text(row.name), text(words.idea), cite(words.source)]);
+    let methods = METHODS.iter().map(|row| vec![text(row.method.choice().label), cite(row.source)]);
     [
         section("Schedules", &["schedule", "idea", "source"], schedules),
         section("Memory methods", &["method", "source"], methods),
@@ -163,27 +137,13 @@ fn of_schedules_and_methods() -> Node {
 }
 
 fn of_measurements_and_documents() -> Node {
-    let measured = SOURCES.iter().map(|row| {
-        vec![
-            name(row.name),
-            text(row.kind.words()),
-            name(row.stack()),
-            leaf("code", "", row.file),
-        ]
-    });
-    let documents = ALL.iter().map(|source| {
-        vec![
-            name(source.short),
-            name(source.title),
-            cited(source, source.locator),
-        ]
-    });
+    let measured = SOURCES
+        .iter()
+        .map(|row| vec![name(row.name), text(row.kind.words()), name(row.stack()), leaf("code", "", row.file)]);
+    let documents =
+        ALL.iter().map(|source| vec![name(source.short), name(source.title), cited(source, source.locator)]);
     [
-        section(
-            "Published measurements",
-            &["rows", "used as", "software", "table"],
-            measured,
-        ),
+        section("Published measurements", &["rows", "used as", "software", "table"], measured),
         section("Documents", &["short", "title", "where"], documents),
     ]
     .into_iter()
@@ -195,11 +155,7 @@ fn of_measurements_and_documents() -> Node {
 pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)) -> String {
     let (tag, catalogue) = language;
     let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);
-    let icon = [
-        ("rel", "icon"),
-        ("href", "icon.svg"),
-        ("type", "image/svg+xml"),
-    ];
+    let icon = [("rel", "icon"), ("href", "icon.svg"), ("type", "image/svg+xml")];
     let head = [
         el("meta", &[("charset", "utf-8")], &[]),
         meta("viewport", "width=device-width, initial-scale=1"),
@@ -208,8 +164,7 @@ pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)
         el("link", &icon, &[]),
         leaf("style", "", STYLE),
     ];
-    let link =
-        |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
+    let link = |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
     let links = [
         link("./", "Shardscope"),
         link("sources.html", "Sources"),
@@ -222,10 +177,7 @@ pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)
     let page = el(
         "html",
         &[("lang", tag), ("dir", "ltr")],
-        &[
-            el("head", &[], &[head.into_iter().collect()]),
-            el("body", &[], &parts),
-        ],
+        &[el("head", &[], &[head.into_iter().collect()]), el("body", &[], &parts)],
     );
     format!("<!doctype html>\n{}\n", page.to_html_in(catalogue))
 }
@@ -257,17 +209,9 @@ mod tests {
         let page = sources().to_html();
         let shown = |words: &str| page.contains(&text(verbatim(words)).to_html());
         for source in ALL {
-            assert!(
-                shown(source.title) && shown(source.locator),
-                "{}",
-                source.short
-            );
+            assert!(shown(source.title) && shown(source.locator), "{}", source.short);
         }
-        assert!(
-            constants()
-                .iter()
-                .all(|constant| shown(&constant.how.to_string()))
-        );
+        assert!(constants().iter().all(|constant| shown(&constant.how.to_string())));
         assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
         assert!(MODELS.iter().all(|preset| shown(preset.place)));
         assert!(SCHEDULES.iter().all(|row| shown(row.name)));

@@ -6,9 +6,7 @@ use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, published};
 use crate::core::t;
-use crate::core::units::{
-    MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant,
-};
+use crate::core::units::{MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, cited_at, el, leaf, load, table, text};
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error.
@@ -19,32 +17,17 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
         Measured::Step(theirs) => ("step", theirs, step.time_s.0, |s| show_seconds(Seconds(s))),
         Measured::Tflops(theirs) => ("model rate per GPU", theirs, step.tflops_per_gpu, rate),
         Measured::HardwareTflops(theirs) => {
-            let again = if step.mfu > 0.0 {
-                step.hfu / step.mfu
-            } else {
-                1.0
-            };
-            (
-                "hardware rate per GPU",
-                theirs,
-                step.tflops_per_gpu * again,
-                rate,
-            )
+            let again = if step.mfu > 0.0 { step.hfu / step.mfu } else { 1.0 };
+            ("hardware rate per GPU", theirs, step.tflops_per_gpu * again, rate)
         }
         Measured::Mfu(theirs) => ("MFU", theirs, step.mfu, show_percent),
         Measured::Hfu(theirs) => ("HFU", theirs, step.hfu, show_percent),
-        Measured::Tokens(theirs) => (
-            "tokens/s/GPU",
-            theirs,
-            step.tokens_per_s_per_gpu,
-            |tokens| group(&format!("{tokens:.0}")),
-        ),
-        Measured::GpuHours(theirs) => (
-            "GPU-hours",
-            theirs,
-            step.gpu_hours.unwrap_or(0.0),
-            |hours| group(&format!("{hours:.0}")),
-        ),
+        Measured::Tokens(theirs) => {
+            ("tokens/s/GPU", theirs, step.tokens_per_s_per_gpu, |tokens| group(&format!("{tokens:.0}")))
+        }
+        Measured::GpuHours(theirs) => {
+            ("GPU-hours", theirs, step.gpu_hours.unwrap_or(0.0), |hours| group(&format!("{hours:.0}")))
+        }
     };
     (name, show(theirs), show(ours), ours / theirs - 1.0)
 }
@@ -67,10 +50,7 @@ pub fn beside(run: &Run) -> Node {
         .iter()
         .map(|measured| {
             let (name, theirs, ours, share) = figure(*measured, &evaluation);
-            (
-                false,
-                vec![text(name), text(&theirs), text(&ours), text(off(share))],
-            )
+            (false, vec![text(name), text(&theirs), text(&ours), text(off(share))])
         })
         .collect();
     let memory = &evaluation.report.memory;
@@ -95,10 +75,7 @@ pub fn beside(run: &Run) -> Node {
                 &[
                     text("Source: "),
                     cited_at(known.source, known.place),
-                    text(t!(
-                        ". Not printed, and taken: {assumed}.",
-                        assumed = known.assumed
-                    )),
+                    text(t!(". Not printed, and taken: {assumed}.", assumed = known.assumed)),
                 ],
             ),
         ],
@@ -148,11 +125,7 @@ mod tests {
         for known in PUBLISHED {
             let mut run = known.run();
             let html = beside(&run).to_html();
-            assert!(
-                html.contains(known.place) && html.contains("published and computed"),
-                "{}",
-                known.id
-            );
+            assert!(html.contains(known.place) && html.contains("published and computed"), "{}", known.id);
             run.micro_batch = 7;
             assert_eq!(beside(&run), Node::none());
         }

@@ -16,31 +16,11 @@ const COLUMNS: [(&str, &str, &str); 9] = [
     ("step", "step", "the whole step"),
     ("bubble", "bubble", "idle share of the ranks' time"),
     ("span", "bubble in span", IN_SPAN),
-    (
-        "held",
-        "held",
-        "activations of the rank that holds most, in stage-micro-batches",
-    ),
-    (
-        "activations",
-        "activations",
-        "bytes of activations on the rank that holds most",
-    ),
-    (
-        "peak",
-        "fullest GPU",
-        "all its memory, and whether that fits",
-    ),
-    (
-        "copies",
-        "weights",
-        "copies of its share of the weights on a rank",
-    ),
-    (
-        "messages",
-        "messages",
-        "tensors that cross ranks, per micro-batch",
-    ),
+    ("held", "held", "activations of the rank that holds most, in stage-micro-batches"),
+    ("activations", "activations", "bytes of activations on the rank that holds most"),
+    ("peak", "fullest GPU", "all its memory, and whether that fits"),
+    ("copies", "weights", "copies of its share of the weights on a rank"),
+    ("messages", "messages", "tensors that cross ranks, per micro-batch"),
 ];
 
 /// How schedules are sorted.
@@ -55,10 +35,7 @@ pub struct Sort {
 impl Default for Sort {
     /// The shortest step first.
     fn default() -> Self {
-        Self {
-            column: 1,
-            down: false,
-        }
+        Self { column: 1, down: false }
     }
 }
 
@@ -84,10 +61,7 @@ impl Sort {
     pub fn named(text: &str) -> Self {
         let key = text.strip_prefix('-').unwrap_or(text);
         let column = COLUMNS.iter().position(|column| column.0 == key);
-        column.map_or_else(Self::default, |column| Self {
-            column,
-            down: key != text,
-        })
+        column.map_or_else(Self::default, |column| Self { column, down: key != text })
     }
 }
 
@@ -142,24 +116,17 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
                 "descending" => " ↓",
                 _ => "",
             };
-            let button = el("button", &button, &[text(*name), text(verbatim(arrow))])
-                .title(*title)
-                .on(Action::Sort(key));
+            let button =
+                el("button", &button, &[text(*name), text(verbatim(arrow))]).title(*title).on(Action::Sort(key));
             el("th", &[("aria-sort", state), ("scope", "col")], &[button])
         })
         .collect();
     let head = Node::from_iter([head, leaf("th", "note", "needs")]);
-    let body = sorted(rows, sort)
-        .into_iter()
-        .map(|row| line(row, unit))
-        .collect();
+    let body = sorted(rows, sort).into_iter().map(|row| line(row, unit)).collect();
     let table = el(
         "table",
         &[("class", "schedules")],
-        &[
-            el("thead", &[], &[el("tr", &[], &[head])]),
-            el("tbody", &[], &[body]),
-        ],
+        &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[body])],
     );
     let note = t!(
         "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
@@ -179,28 +146,16 @@ fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
     };
     let name = el("td", &[], &[name]);
     let rest = match &row.figures {
-        Err(why) => el(
-            "td",
-            &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(why.clone())],
-        ),
+        Err(why) => el("td", &[("colspan", "8"), ("class", "note muted")], &[text("– "), text(why.clone())]),
         Ok(figures) => cells(figures, unit),
     };
     let needs = idea(row.variant.id).map_or("", |idea| idea.needs);
-    el(
-        "tr",
-        &[("class", if mine { "peak" } else { "" })],
-        &[name, rest, leaf("td", "note", needs)],
-    )
-    .keyed(&row.variant.to_string())
+    el("tr", &[("class", if mine { "peak" } else { "" })], &[name, rest, leaf("td", "note", needs)])
+        .keyed(&row.variant.to_string())
 }
 
 fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
-    let peak = format!(
-        "{} · {}",
-        unit.number(figures.peak_bytes),
-        verdict(figures.verdict)
-    );
+    let peak = format!("{} · {}", unit.number(figures.peak_bytes), verdict(figures.verdict));
     [
         show_seconds(figures.step_s),
         show_percent(figures.bubble_fraction),
@@ -237,9 +192,8 @@ pub fn compare_options(chosen: &str) -> Node {
 #[must_use]
 pub fn about(idea: &Idea) -> Node {
     let from = cited(idea.source, idea.source.short);
-    let term = |name: &'static str, message: &'static str| {
-        Node::from_iter([leaf("dt", "", name), leaf("dd", "", message)])
-    };
+    let term =
+        |name: &'static str, message: &'static str| Node::from_iter([leaf("dt", "", name), leaf("dd", "", message)]);
     el(
         "dl",
         &[("class", "idea")],
@@ -265,19 +219,9 @@ pub fn against(
     let time = if (ratio - 1.0).abs() < 5e-4 {
         t!("{name_b} takes as long as {name_a}", name_b, name_a)
     } else if ratio < 1.0 {
-        t!(
-            "{name_b} takes {share} less time than {name_a}",
-            name_b,
-            share,
-            name_a
-        )
+        t!("{name_b} takes {share} less time than {name_a}", name_b, share, name_a)
     } else {
-        t!(
-            "{name_b} takes {share} more time than {name_a}",
-            name_b,
-            share,
-            name_a
-        )
+        t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
     let more = b.activations_bytes.0 - a.activations_bytes.0;
     let bytes = unit.show(crate::core::units::Bytes(more.abs()));
@@ -386,20 +330,10 @@ mod tests {
     fn a_comparison_says_time_bubble_and_memory() {
         let of = |id| row(id).figures.unwrap();
         let [gpipe, one] = ["GPipe", "1F1B"].map(verbatim);
-        let message =
-            against((&one, &of("1f1b")), (&gpipe, &of("gpipe")), MemoryUnit::Gib).to_string();
-        assert!(
-            message.starts_with("GPipe ") && message.contains("instead of 4"),
-            "{message}"
-        );
-        assert!(
-            message.contains("more activations") && message.contains("32"),
-            "{message}"
-        );
+        let message = against((&one, &of("1f1b")), (&gpipe, &of("gpipe")), MemoryUnit::Gib).to_string();
+        assert!(message.starts_with("GPipe ") && message.contains("instead of 4"), "{message}");
+        assert!(message.contains("more activations") && message.contains("32"), "{message}");
         let same = against((&one, &of("1f1b")), (&one, &of("1f1b")), MemoryUnit::Gib).to_string();
-        assert!(
-            same.contains("takes as long as") && same.contains("the same activations"),
-            "{same}"
-        );
+        assert!(same.contains("takes as long as") && same.contains("the same activations"), "{same}");
     }
 }

@@ -12,13 +12,7 @@ use crate::view::node::markup::{Node, ask, el, leaf, text};
 #[must_use]
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    [
-        leaf("p", "muted step-note", certainty(evaluation)),
-        utilisation(step),
-        budget(step),
-    ]
-    .into_iter()
-    .collect()
+    [leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(step)].into_iter().collect()
 }
 
 /// Utilisation with the peak it is counted against, and as others count it.
@@ -52,10 +46,7 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     let name = profile.name.as_deref().filter(|name| !name.is_empty());
     Some(t!(
         "By the profile {name}, fitted to measured runs ({runs}): {low_s} to {high_s} holds four of five runs, {percent} % either way.",
-        name = name.map_or_else(
-            || t!("without a name"),
-            |name| verbatim(format!("“{name}”"))
-        ),
+        name = name.map_or_else(|| t!("without a name"), |name| verbatim(format!("“{name}”"))),
         runs = profile.runs.unwrap_or(0),
         low_s = show_seconds(step.low_s),
         high_s = show_seconds(step.high_s),
@@ -121,35 +112,18 @@ fn budget(step: &Step) -> Node {
         return Node::none();
     };
     let whole = |value: f64| group(&format!("{value:.0}"));
-    let days = if days < 10.0 {
-        significant(days, 3)
-    } else {
-        whole(days)
-    };
+    let days = if days < 10.0 { significant(days, 3) } else { whole(days) };
     let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
     if let Some(cost) = step.cost {
         facts.push(("cost, in the price's currency", whole(cost)));
     }
     if step.high_s > step.low_s {
         let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
-        facts.push((
-            "GPU-hours over the range",
-            format!("{} to {}", at(step.low_s), at(step.high_s)),
-        ));
+        facts.push(("GPU-hours over the range", format!("{} to {}", at(step.low_s), at(step.high_s))));
     }
     let facts: Node = facts
         .into_iter()
-        .map(|(name, figure)| {
-            el(
-                "span",
-                &[],
-                &[
-                    leaf("b", "", &figure),
-                    text(" "),
-                    leaf("span", "muted", name),
-                ],
-            )
-        })
+        .map(|(name, figure)| el("span", &[], &[leaf("b", "", &figure), text(" "), leaf("span", "muted", name)]))
         .collect();
     let lead = leaf("span", "", "The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
@@ -164,20 +138,13 @@ mod tests {
     /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
     #[test]
     fn a_token_budget_is_days_gpu_hours_and_cost() {
-        let run = Run {
-            tokens_total: Some(15e12),
-            price_per_gpu_hour: Some(2.0),
-            ..Run::default()
-        };
+        let run = Run { tokens_total: Some(15e12), price_per_gpu_hour: Some(2.0), ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let html = step(&evaluation).to_html();
         let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
         let hours = days * 24.0 * 64.0;
         for figure in [days, hours, hours * 2.0] {
-            assert!(
-                html.contains(&group(&format!("{figure:.0}"))),
-                "{figure} {html}"
-            );
+            assert!(html.contains(&group(&format!("{figure:.0}"))), "{figure} {html}");
         }
         let none = step(&evaluate(&Run::default()).unwrap()).to_html();
         assert!(!none.contains("GPU-hours"));

@@ -8,9 +8,7 @@ use crate::core::report::{Figure, Memory, Report};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::time::Step;
-use crate::core::units::{
-    Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
-};
+use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
 
 /// Tokens of the budget where the Run has none.
@@ -49,11 +47,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         Verdict::Oom => ("key verdict oom", "✕"),
     };
     let capacity = memory.capacity_bytes;
-    let peak = t!(
-        "{peak} of {capacity}",
-        peak = unit.number(memory.peak_bytes),
-        capacity = unit.show(capacity)
-    );
+    let peak = t!("{peak} of {capacity}", peak = unit.number(memory.peak_bytes), capacity = unit.show(capacity));
     let value = [
         leaf("span", "mark", mark),
         leaf("span", "word", words::verdict(memory.verdict)),
@@ -63,34 +57,19 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     let most = capacity.max(memory.need_high_bytes).0;
     let at = |bytes: Bytes| bytes.0 / most;
     let bar = [
-        el(
-            "i",
-            &[("style", &percent("width", at(memory.peak_bytes).min(1.0)))],
-            &[],
-        ),
+        el("i", &[("style", &percent("width", at(memory.peak_bytes).min(1.0)))], &[]),
         bracket(at(memory.need_low_bytes), at(memory.need_high_bytes)),
         el("b", &[("style", &percent("left", at(capacity)))], &[]),
     ];
     let Chance { like, ran_out } = memory.chance;
     let likely = if memory.verdict == Verdict::Tight && like > 0 {
-        t!(
-            "{ran_out} of {like} measured runs like this ran out",
-            ran_out,
-            like
-        )
+        t!("{ran_out} of {like} measured runs like this ran out", ran_out, like)
     } else {
-        t!(
-            "{low} to {high} likely",
-            low = unit.number(memory.need_low_bytes),
-            high = unit.show(memory.need_high_bytes)
-        )
+        t!("{low} to {high} likely", low = unit.number(memory.need_low_bytes), high = unit.show(memory.need_high_bytes))
     };
     let name = match memory.peak_phase() {
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
-        None => t!(
-            "Memory of the fullest GPU, rank {rank}",
-            rank = memory.peak_stage
-        ),
+        None => t!("Memory of the fullest GPU, rank {rank}", rank = memory.peak_stage),
     };
     let mut cells = vec![
         leaf("span", "name", name),
@@ -98,10 +77,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         el("span", &[("class", "capacity-bar")], &bar),
         leaf("span", "range", likely),
     ];
-    let host = memory
-        .host
-        .as_ref()
-        .and_then(|host| words::host(host, unit));
+    let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
     ask(class, Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
@@ -113,13 +89,7 @@ fn bracket(low: f64, high: f64) -> Node {
 }
 
 /// A figure that follows from the step's time with its range; its track is from half to one and a half times the figure.
-fn figure(
-    name: Message,
-    step: &Step,
-    of: Figure,
-    show: impl Fn(Seconds) -> String,
-    inverse: bool,
-) -> Node {
+fn figure(name: Message, step: &Step, of: Figure, show: impl Fn(Seconds) -> String, inverse: bool) -> Node {
     let (low, high) = (step.low_s, step.high_s);
     let ratio = |seconds: Seconds| {
         let ratio = seconds / step.time_s;
@@ -145,11 +115,7 @@ fn figure(
 
 /// A range whose unit is said once, where both ends have the same.
 fn range(low: &str, high: &str) -> Message {
-    t!(
-        "{low} to {high}",
-        low = without_unit(low, high).to_owned(),
-        high = high.to_owned()
-    )
+    t!("{low} to {high}", low = without_unit(low, high).to_owned(), high = high.to_owned())
 }
 
 /// `low` without its unit, where `high` has the same.
@@ -167,17 +133,10 @@ fn budget(run: &Run, step: &Step) -> Node {
     let days = tokens / step.tokens_per_s / 86_400.0;
     let hours = days * 24.0 * run.gpus as f64;
     let count = show_count(tokens);
-    let time = t!(
-        "{days} days, {hours} GPU-h",
-        hours = show_count(hours),
-        days = significant(days, 3)
-    );
+    let time = t!("{days} days, {hours} GPU-h", hours = show_count(hours), days = significant(days, 3));
     let (name, title, value, caption) = if let Some(price) = run.price_per_gpu_hour {
-        let title = t!(
-            "{tokens} tokens at {price} per GPU-hour",
-            tokens = count.clone(),
-            price = significant(price, 3)
-        );
+        let title =
+            t!("{tokens} tokens at {price} per GPU-hour", tokens = count.clone(), price = significant(price, 3));
         let name = t!("Cost of {tokens} tokens", tokens = count);
         (name, title, verbatim(show_count(hours * price)), time)
     } else {
@@ -186,15 +145,8 @@ fn budget(run: &Run, step: &Step) -> Node {
         (name.clone(), name, verbatim(show_count(hours)), days)
     };
     let marks = el("span", &[("class", "whisker")], &[]);
-    let cells = [
-        leaf("span", "name", name),
-        leaf("span", "value", value),
-        marks,
-        leaf("span", "range", caption),
-    ];
-    el("button", &[("class", "key")], &cells)
-        .title(title)
-        .on(Action::Focus("tokens_total"))
+    let cells = [leaf("span", "name", name), leaf("span", "value", value), marks, leaf("span", "range", caption)];
+    el("button", &[("class", "key")], &cells).title(title).on(Action::Focus("tokens_total"))
 }
 
 #[cfg(test)]
@@ -207,10 +159,7 @@ mod tests {
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
     fn a_tight_run_says_its_share_and_how_many_like_it_ran_out() {
-        let run = Run {
-            seq_len: 28_672,
-            ..Run::default()
-        };
+        let run = Run { seq_len: 28_672, ..Run::default() };
         let report = report(&run).unwrap();
         assert_eq!(report.memory.verdict, Verdict::Tight);
         let html = strip(&run, &report, MemoryUnit::Gib).to_html();
@@ -226,10 +175,7 @@ mod tests {
         let view = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
         assert_eq!(view.actions().len(), 5);
         let html = view.to_html();
-        assert!(
-            html.contains("Fits") && html.contains("of 79.2 GiB"),
-            "{html}"
-        );
+        assert!(html.contains("Fits") && html.contains("of 79.2 GiB"), "{html}");
         assert!(html.contains("bf16 peak"));
     }
 
@@ -239,25 +185,14 @@ mod tests {
     fn the_page_says_where_the_logits_are_what_does_not_fit() {
         let mut counted = 0;
         for thousands in 1..=64 {
-            let run = Run {
-                tp: 1,
-                pp: 1,
-                recompute: Recompute::Full,
-                seq_len: 1024 * thousands,
-                ..Run::default()
-            };
+            let run = Run { tp: 1, pp: 1, recompute: Recompute::Full, seq_len: 1024 * thousands, ..Run::default() };
             let with = |cross_entropy| {
-                let run = Run {
-                    cross_entropy: Some(cross_entropy),
-                    ..run.clone()
-                };
+                let run = Run { cross_entropy: Some(cross_entropy), ..run.clone() };
                 report(&run).unwrap()
             };
             let fits = |kernel| with(kernel).memory.verdict == Verdict::Fits;
             let unfused = with(CrossEntropy::Megatron);
-            let closest = [CrossEntropy::MegatronFused, CrossEntropy::TeFused]
-                .into_iter()
-                .find(|kernel| fits(*kernel));
+            let closest = [CrossEntropy::MegatronFused, CrossEntropy::TeFused].into_iter().find(|kernel| fits(*kernel));
             let wanted = closest.filter(|_| unfused.memory.verdict != Verdict::Fits);
             let html = list(&unfused.warnings).to_html();
             assert_eq!(html.contains("the logits are what"), wanted.is_some());

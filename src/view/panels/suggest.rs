@@ -60,9 +60,7 @@ impl Searched {
     pub fn better(&self, evaluation: &Evaluation) -> Option<&Suggestion> {
         let report = &evaluation.report;
         let fits = report.memory.verdict != Verdict::Oom;
-        self.best
-            .as_ref()
-            .filter(|best| !fits || best.time.0 * (1.0 + TIE) < report.step.time_s.0)
+        self.best.as_ref().filter(|best| !fits || best.time.0 * (1.0 + TIE) < report.step.time_s.0)
     }
 }
 
@@ -84,16 +82,9 @@ pub struct Suggestion {
 /// The sizes of a layout that are not 1, its schedule, and what else differs from `own`.
 #[must_use]
 pub fn brief(run: &Run, own: &Run) -> Message {
-    let sizes = [
-        ("TP", run.tp),
-        ("PP", run.pp),
-        ("CP", run.cp),
-        ("EP", run.ep),
-    ];
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
     let used = sizes.into_iter().filter(|(_, size)| *size > 1);
-    let mut parts: Vec<Message> = used
-        .map(|(name, size)| verbatim(format!("{name} {size}")))
-        .collect();
+    let mut parts: Vec<Message> = used.map(|(name, size)| verbatim(format!("{name} {size}"))).collect();
     if parts.is_empty() {
         let replicas = run.data_parallel().unwrap_or(run.gpus);
         parts.push(verbatim(format!("DP {replicas}")));
@@ -132,26 +123,16 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
         _ => "loss",
     };
     let lines = [
-        leaf(
-            "p",
-            "lead",
-            lead(evaluation, better.is_none() && searched.done),
-        ),
+        leaf("p", "lead", lead(evaluation, better.is_none() && searched.done)),
         el("p", &[], &[second(evaluation, searched, better, unit)]),
     ];
     let buttons: [Node; 2] = match better {
         Some(best) => [
-            el("button", &[], &[text("Compare")])
-                .on(Action::Compare(Compare::Keep(Arc::clone(&best.run)))),
+            el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&best.run)))),
             load("main", &best.run, brief(&best.run, own), &[text("Use it")]),
         ],
-        None => [("", "Compare"), ("main", "Use it")].map(|(class, label)| {
-            el(
-                "button",
-                &[("class", class), ("disabled", "disabled")],
-                &[text(label)],
-            )
-        }),
+        None => [("", "Compare"), ("main", "Use it")]
+            .map(|(class, label)| el("button", &[("class", class), ("disabled", "disabled")], &[text(label)])),
     };
     let tools = el("span", &[("class", "tools")], &buttons);
     el("div", &[("class", class)], &[el("div", &[], &lines), tools])
@@ -164,27 +145,17 @@ fn lead(evaluation: &Evaluation, nothing_better: bool) -> Message {
         return t!("Out of memory: this layout does not fit.");
     }
     if nothing_better {
-        return t!(
-            "No layout in the search takes {tie} % less time.",
-            tie = significant(TIE * 100.0, 2)
-        );
+        return t!("No layout in the search takes {tie} % less time.", tie = significant(TIE * 100.0, 2));
     }
     match main_loss(evaluation) {
-        Some((loss, share)) => t!(
-            "Main loss that a layout can change: {loss}, {share} of the step.",
-            loss,
-            share = show_percent(share)
-        ),
+        Some((loss, share)) => {
+            t!("Main loss that a layout can change: {loss}, {share} of the step.", loss, share = show_percent(share))
+        }
         None => t!("No loss that a layout can change."),
     }
 }
 
-fn second(
-    evaluation: &Evaluation,
-    searched: &Searched,
-    better: Option<&Suggestion>,
-    unit: MemoryUnit,
-) -> Node {
+fn second(evaluation: &Evaluation, searched: &Searched, better: Option<&Suggestion>, unit: MemoryUnit) -> Node {
     let report = &evaluation.report;
     let Some(best) = better else {
         let words = if !searched.done {
@@ -208,12 +179,7 @@ fn second(
     }
     let saved = 1.0 - best.time / report.step.time_s;
     let words = if report.memory.verdict == Verdict::Oom {
-        t!(
-            "{layout} fits: {time} per step, {peak}.",
-            layout,
-            time,
-            peak
-        )
+        t!("{layout} fits: {time} per step, {peak}.", layout, time, peak)
     } else {
         t!(
             "{layout} takes {saved} % less time ({time}) and needs {peak}.",
@@ -252,30 +218,14 @@ mod tests {
     fn a_layout_is_suggested_where_it_is_faster_than_a_tie_or_this_one_does_not_fit() {
         let own = evaluate(&Run::default()).unwrap();
         let time = own.report.step.time_s.0;
-        let other = Run {
-            tp: 4,
-            pp: 2,
-            ..Run::default()
-        };
-        let shown = |evaluation: &Evaluation, time: f64| {
-            suggestion(evaluation, &found(other.clone(), time), MemoryUnit::Gib)
-        };
+        let other = Run { tp: 4, pp: 2, ..Run::default() };
+        let shown =
+            |evaluation: &Evaluation, time: f64| suggestion(evaluation, &found(other.clone(), time), MemoryUnit::Gib);
         let faster = shown(&own, time * 0.8);
-        assert!(
-            faster
-                .to_html()
-                .contains("TP 4 · PP 2 · 1F1B takes 20 % less time")
-        );
-        assert!(
-            faster
-                .actions()
-                .contains(&&Action::Load(Arc::new(other.clone())))
-        );
+        assert!(faster.to_html().contains("TP 4 · PP 2 · 1F1B takes 20 % less time"));
+        assert!(faster.actions().contains(&&Action::Load(Arc::new(other.clone()))));
         assert!(shown(&own, time * 0.99).actions().is_empty());
-        let full = Run {
-            seq_len: 65_536,
-            ..Run::default()
-        };
+        let full = Run { seq_len: 65_536, ..Run::default() };
         let full = evaluate(&full).unwrap();
         assert_eq!(full.report.memory.verdict, Verdict::Oom);
         let slower = shown(&full, full.report.step.time_s.0 * 2.0);
@@ -288,10 +238,7 @@ mod tests {
         let own = evaluate(&Run::default()).unwrap();
         for searched in [Searched::default(), found(Run::default(), 1.0)] {
             let html = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
-            assert_eq!(
-                (html.matches("<p").count(), html.matches("<button").count()),
-                (2, 2)
-            );
+            assert_eq!((html.matches("<p").count(), html.matches("<button").count()), (2, 2));
         }
     }
 }

@@ -15,11 +15,8 @@ use crate::view::node::action::Choice;
 use crate::view::node::markup::{Action, Node, apply, choices, el, leaf, table, text};
 
 /// The distributions, and what the page calls them.
-pub(crate) const SPREADS: [(Spread, &str); 3] = [
-    (Spread::LogNormal, "log-normal"),
-    (Spread::Bimodal, "bimodal"),
-    (Spread::Uniform, "uniform"),
-];
+pub(crate) const SPREADS: [(Spread, &str); 3] =
+    [(Spread::LogNormal, "log-normal"), (Spread::Bimodal, "bimodal"), (Spread::Uniform, "uniform")];
 
 /// The panel for lengths that are spread like this.
 #[must_use]
@@ -106,12 +103,7 @@ pub(crate) fn packing(found: &Unequal) -> Drawing {
     }
     drawn.truncate(3);
     let sum = |way: &Way| way.times.iter().sum::<f64>();
-    let longest = drawn
-        .iter()
-        .copied()
-        .map(sum)
-        .fold(0.0, f64::max)
-        .max(1e-12);
+    let longest = drawn.iter().copied().map(sum).fold(0.0, f64::max).max(1e-12);
     let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
     for (at, way) in drawn.iter().enumerate() {
         let top = PITCH * at as f64;
@@ -125,12 +117,7 @@ pub(crate) fn packing(found: &Unequal) -> Drawing {
         let mut x = 0.0;
         for ((samples, tokens), time) in way.microbatches.iter().zip(&way.tokens).zip(&way.times) {
             let width = time / longest;
-            let place = Box {
-                x,
-                width: (width - 1.0 / DETAIL).max(width * 0.5),
-                y: top + WORDS,
-                height: STRIP,
-            };
+            let place = Box { x, width: (width - 1.0 / DETAIL).max(width * 0.5), y: top + WORDS, height: STRIP };
             microbatch(&mut drawing, place, samples, *tokens);
             x += width;
         }
@@ -184,9 +171,9 @@ fn figures(found: &Unequal) -> Node {
         .map(|way| {
             let longest = way.times.iter().copied().fold(0.0, f64::max);
             let simulated = way.simulated();
-            let of_first = simulated.zip(first).map_or("–".to_owned(), |(own, first)| {
-                format!("{}×", significant(first / own, 3))
-            });
+            let of_first = simulated
+                .zip(first)
+                .map_or("–".to_owned(), |(own, first)| format!("{}×", significant(first / own, 3)));
             let cells = [
                 way.name.into(),
                 verbatim(way.times.len().to_string()),
@@ -203,17 +190,7 @@ fn figures(found: &Unequal) -> Node {
             (marked, cells)
         })
         .collect();
-    let head = [
-        "way",
-        "micro-batches",
-        "padding",
-        "max t",
-        "formula",
-        "simulated",
-        "as fast",
-        "tokens held",
-        "",
-    ];
+    let head = ["way", "micro-batches", "padding", "max t", "formula", "simulated", "as fast", "tokens held", ""];
     table("Ways to run unequal samples", &head, &rows)
 }
 
@@ -271,12 +248,7 @@ mod tests {
     #[test]
     fn a_schedule_that_refuses_says_so_in_its_row() {
         // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
-        let run = |schedule| Run {
-            schedule,
-            pp: 16,
-            micro_batch: 4,
-            ..Run::default()
-        };
+        let run = |schedule| Run { schedule, pp: 16, micro_batch: 4, ..Run::default() };
         let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
         let html = |schedule| panel(&run(schedule), Spread::LogNormal).to_html();
         let (refused, runs) = (html(refused), html(runs));
@@ -287,10 +259,7 @@ mod tests {
                 row.unwrap_or_else(|| panic!("{way}: {html}")).to_owned()
             };
             let row_of_refused = row(&refused);
-            assert!(
-                row_of_refused.contains("<td>cannot run</td>"),
-                "{row_of_refused}"
-            );
+            assert!(row_of_refused.contains("<td>cannot run</td>"), "{row_of_refused}");
             assert!(!row_of_refused.contains("<button"), "{row_of_refused}");
             assert!(row(&runs).contains("<button"), "{}", row(&runs));
         }

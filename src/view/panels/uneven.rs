@@ -26,11 +26,7 @@ pub fn short(split: &[u64]) -> String {
         return list(split).replace(',', "/");
     }
     let ends = |part: &[u64]| list(part).replace(',', "/");
-    format!(
-        "{}/…/{}",
-        ends(&split[..4]),
-        ends(&split[split.len() - 4..])
-    )
+    format!("{}/…/{}", ends(&split[..4]), ends(&split[split.len() - 4..]))
 }
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
@@ -82,10 +78,7 @@ fn speed(split: &Split, even: &Split) -> String {
 #[must_use]
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
-    let Some((balance, even)) = balance
-        .as_ref()
-        .and_then(|balance| Some((balance, balance.of(Origin::Even)?)))
-    else {
+    let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(Origin::Even)?))) else {
         return leaf("p", "muted", "One stage has nothing to balance.");
     };
     let drawn: Vec<_> = balance
@@ -95,12 +88,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let (name, layers) = (called(split), short(&split.layers));
             let time = show_seconds(split.step_s());
             let words = match split.origins[0] {
-                Origin::Even => t!(
-                    "{name}: {layers} layers, a step of {time}",
-                    name,
-                    layers,
-                    time
-                ),
+                Origin::Even => t!("{name}: {layers} layers, a step of {time}", name, layers, time),
                 _ => t!(
                     "{name}: {layers} layers, a step of {time}, {speed} as fast as even",
                     name,
@@ -121,9 +109,8 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                 _ => text(name(*origin)),
             });
             let comma = text(", ");
-            let names = names
-                .enumerate()
-                .flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
+            let names =
+                names.enumerate().flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
             let memory = &split.evaluation.report.memory;
             let own = split.origins.contains(&Origin::Own);
             let set = vec![("stage_layers", list(&split.layers))];
@@ -134,24 +121,12 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                 text(speed(split, even)),
                 text(unit.show(memory.peak_bytes)),
                 text(verdict(split.verdict())),
-                if own {
-                    Node::none()
-                } else {
-                    apply("fix", set, "", "use")
-                },
+                if own { Node::none() } else { apply("fix", set, "", "use") },
             ];
             (own, cells)
         })
         .collect();
-    let head = [
-        "split",
-        "layers",
-        "step",
-        "against even",
-        "fullest GPU",
-        "memory",
-        "",
-    ];
+    let head = ["split", "layers", "step", "against even", "fullest GPU", "memory", ""];
     Node::from_iter([
         figure(
             "uneven",
@@ -159,27 +134,17 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
         ),
         table("Splits of the layers", &head, &rows),
-        leaf(
-            "p",
-            "muted",
-            outcome(balance, &evaluation.scenario.run.gpu.title()),
-        ),
+        leaf("p", "muted", outcome(balance, &evaluation.scenario.run.gpu.title())),
     ])
 }
 
 /// What the splits come to, in words.
 fn outcome(balance: &Balance, gpu: &Message) -> Message {
-    let has = |origin, other| {
-        balance
-            .of(origin)
-            .is_some_and(|split| split.origins.contains(&other))
-    };
+    let has = |origin, other| balance.of(origin).is_some_and(|split| split.origins.contains(&other));
     if let Some(measured) = &balance.measured {
         held_against(measured, gpu)
     } else if !has(Origin::Best, Origin::Even) {
-        t!(
-            "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower."
-        )
+        t!("Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.")
     } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
         t!("The even split is the best there is: no stage works longer than it must.")
     } else {
@@ -193,8 +158,7 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
 #[must_use]
 pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     let of = |origin| balance.of(origin);
-    let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best))
-    else {
+    let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best)) else {
         return Node::none();
     };
     let mut notes = Vec::new();
@@ -217,12 +181,9 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         notes.push(text(" "));
         notes.push(text(match best.verdict() {
             Verdict::Fits => t!("With {layers} a step takes {gain} less time.", layers, gain),
-            other => t!(
-                "With {layers} a step takes {gain} less time ({verdict}).",
-                layers,
-                gain,
-                verdict = verdict(other)
-            ),
+            other => {
+                t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict = verdict(other))
+            }
         }));
         notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
@@ -233,11 +194,8 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         notes.push(apply("fix", set, "", "split evenly"));
     }
     // Where the rule applies, its split is shown beside the other two, faster or not.
-    if let Some(rule) =
-        of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty())
-    {
-        let step =
-            |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
+    if let Some(rule) = of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
+        let step = |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         notes.push(text(" "));
         notes.push(text(t!(
             "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
@@ -268,29 +226,21 @@ mod tests {
             [Action::Apply(set), ..] => set.clone(),
             _ => panic!("the first button sets fields"),
         };
-        let balanced = run
-            .with_texts(&fix(&uneven(&found, &"H20".into())))
-            .unwrap();
+        let balanced = run.with_texts(&fix(&uneven(&found, &"H20".into()))).unwrap();
         let best = found.of(Origin::Best).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
         let view = uneven(&after, &"H20".into());
         let html = view.to_html();
-        assert!(
-            !html.contains("balance the layers") && html.contains("split evenly"),
-            "{html}"
-        );
+        assert!(!html.contains("balance the layers") && html.contains("split evenly"), "{html}");
         assert_eq!(balanced.with_texts(&fix(&view)), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
     fn qwen2_vl(split: &[u64]) -> Run {
         let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
-        Run {
-            stage_layers: Some(split.to_vec()),
-            ..published.unwrap().run()
-        }
+        Run { stage_layers: Some(split.to_vec()), ..published.unwrap().run() }
     }
 
     #[test]
@@ -301,28 +251,15 @@ mod tests {
         let predicted = step(Origin::Even) / step(Origin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
         let words = uneven(&found, &"H20".into()).to_html();
-        let sentence = format!(
-            "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
-            significant(predicted, 4)
-        );
+        let sentence = format!("{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.", significant(predicted, 4));
         assert!(words.contains(&sentence), "{words}");
         let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
-        for notes in [
-            "14/14 layers",
-            "10/18 layers",
-            "as fast as even",
-            "1.448×",
-            "22/18",
-        ] {
+        for notes in ["14/14 layers", "10/18 layers", "as fast as even", "1.448×", "22/18"] {
             assert!(html.contains(notes), "{notes}");
         }
         assert_eq!(html.matches("<svg").count(), 1);
         // The even Run has the same picture.
-        assert!(
-            picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap(), MemoryUnit::Gib)
-                .to_html()
-                .contains("1.448×")
-        );
+        assert!(picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap(), MemoryUnit::Gib).to_html().contains("1.448×"));
     }
 
     /// Uneven-PP note, case 1: a tower of width 1280 gives 13/15. No move is worth it by this page's times, and the rule's
@@ -337,18 +274,11 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
             let words = uneven(&found, &"H20".into()).to_html();
-            for notes in [
-                &format!("NVIDIA's rule gives {printed}: "),
-                "the even split 14/14: ",
-                "the best found ",
-            ] {
+            for notes in [&format!("NVIDIA's rule gives {printed}: "), "the even split 14/14: ", "the best found "] {
                 assert!(words.contains(notes), "{notes}: {words}");
             }
             let html = picture(&evaluation, MemoryUnit::Gib).to_html();
-            assert!(
-                html.contains(&format!("<td>{printed}</td>")) && html.contains("<td>14/14</td>"),
-                "{html}"
-            );
+            assert!(html.contains(&format!("<td>{printed}</td>")) && html.contains("<td>14/14</td>"), "{html}");
             assert!(html.contains("data-action=\"explain rule\""), "{html}");
         }
     }

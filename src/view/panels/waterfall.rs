@@ -18,27 +18,12 @@ pub type Row = (&'static str, &'static str, Figure, &'static [&'static str]);
 /// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only then.
 static ROWS: [Row; 10] = [
     ("Ideal compute", "c-compute", Figure::Compute, &["ideal"]),
-    (
-        "Kernels below peak",
-        "c-kernels",
-        Figure::Compute,
-        &["kernels"],
-    ),
-    (
-        "Recomputation",
-        "c-recompute",
-        Figure::Compute,
-        &["recompute"],
-    ),
+    ("Kernels below peak", "c-kernels", Figure::Compute, &["kernels"]),
+    ("Recomputation", "c-recompute", Figure::Compute, &["recompute"]),
     ("Kernel launches", "c-host", Figure::Compute, &["launches"]),
     ("Pipeline bubble", "hatch", Figure::Bubble, &["bubble"]),
     ("Exposed TP", "c-exposed", Figure::Exposed, &["exposed_tp"]),
-    (
-        "Exposed CP, EP",
-        "c-exposed",
-        Figure::Exposed,
-        &["exposed_cp", "exposed_ep"],
-    ),
+    ("Exposed CP, EP", "c-exposed", Figure::Exposed, &["exposed_cp", "exposed_ep"]),
     ("Exposed DP", "c-exposed", Figure::Exposed, &["exposed_dp"]),
     ("Optimizer", "c-opt-step", Figure::Step, &["optimizer"]),
     (RARE, "c-host", Figure::Step, &["loader"]),
@@ -48,14 +33,7 @@ static ROWS: [Row; 10] = [
 const RARE: &str = "Data loader";
 
 /// What a layout can change.
-const CHANGEABLE: [&str; 6] = [
-    "recompute",
-    "bubble",
-    "exposed_tp",
-    "exposed_cp",
-    "exposed_ep",
-    "exposed_dp",
-];
+const CHANGEABLE: [&str; 6] = ["recompute", "bubble", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_dp"];
 
 /// The rows of `step` that are shown: name, class, figure and time.
 pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
@@ -102,11 +80,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
         };
         let plus = if start > 0.0 && share > 0.0 { "+ " } else { "" };
         let cells = [
-            el(
-                "span",
-                &[("class", "who")],
-                &[ask("plain", *figure, &[text(*name)])],
-            ),
+            el("span", &[("class", "who")], &[ask("plain", *figure, &[text(*name)])]),
             track(evaluation, row, start, share),
             leaf("span", "amount", format!("{plus}{}", show_seconds(time))),
             leaf("span", "share", show_percent(share)),
@@ -116,11 +90,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     }
     let whole = el("i", &[("class", "whole")], &[]);
     let total = [
-        el(
-            "span",
-            &[("class", "who")],
-            &[ask("plain", Figure::Step, &[text("Step")])],
-        ),
+        el("span", &[("class", "who")], &[ask("plain", Figure::Step, &[text("Step")])]),
         el("span", &[("class", "track")], &[whole]),
         leaf("span", "amount", show_seconds(step.time_s)),
         leaf("span", "share", "100 %"),
@@ -142,11 +112,8 @@ fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
         let place = format!("{};{}", percent("left", start), percent("width", share));
         el("i", &[("class", class), ("style", &place)], &[])
     });
-    let (side, place) = if start > 1.0 - end {
-        ("before", percent("right", 1.0 - start))
-    } else {
-        ("after", percent("left", end))
-    };
+    let (side, place) =
+        if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
     let note = note(evaluation, row, share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
     let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
@@ -158,11 +125,7 @@ fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let (run, layout) = (&scenario.run, &scenario.layout);
     let wire = |name: &str| {
-        let row = evaluation
-            .report
-            .overlap
-            .iter()
-            .find(|row| row.name == name);
+        let row = evaluation.report.overlap.iter().find(|row| row.name == name);
         match row.map(|row| row.link) {
             _ if share <= 0.0 && row.is_some() => t!("hidden"),
             Some(Link::Intra) => t!("inside the node"),
@@ -199,11 +162,9 @@ fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
         "exposed_cp" if layout.cp > 1 => wire("cp"),
         "exposed_cp" => wire("ep"),
         "exposed_dp" => wire("dp"),
-        "optimizer" => t!(
-            "{optimizer}, ZeRO-{zero}",
-            optimizer = run.optimizer.choice().label,
-            zero = scenario.zero.stage
-        ),
+        "optimizer" => {
+            t!("{optimizer}, ZeRO-{zero}", optimizer = run.optimizer.choice().label, zero = scenario.zero.stage)
+        }
         _ => t!("reads the samples"),
     }
 }
@@ -228,10 +189,7 @@ mod tests {
     #[test]
     fn the_bars_end_where_the_step_ends() {
         for model in ["llama-3.1-8b", "mixtral-8x7b"] {
-            let run = Run {
-                model: Based::preset(model),
-                ..Run::default()
-            };
+            let run = Run { model: Based::preset(model), ..Run::default() };
             let html = waterfall(&evaluate(&run).unwrap()).to_html();
             let number = |text: &str| -> f64 { text.split('%').next().unwrap().parse().unwrap() };
             let ends = html.split("<i class=\"").skip(1).filter_map(|bar| {
@@ -246,16 +204,10 @@ mod tests {
     /// A pipeline of four ranks with eight micro-batches idles at least (p - 1)/(m + p - 1): more than anything else.
     #[test]
     fn the_main_loss_of_a_short_pipeline_is_its_bubble() {
-        let run = Run {
-            global_batch: 64,
-            ..Run::default()
-        };
+        let run = Run { global_batch: 64, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let (name, share) = main_loss(&evaluation).unwrap();
-        assert!(
-            name == "pipeline bubble" && share > 3.0 / 11.0,
-            "{name} {share}"
-        );
+        assert!(name == "pipeline bubble" && share > 3.0 / 11.0, "{name} {share}");
         let html = waterfall(&evaluation).to_html();
         assert_eq!(html.matches("row main").count(), 1);
     }

@@ -25,11 +25,7 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     let Some(rank) = memory.fullest() else {
         return Message::default();
     };
-    let (component, bytes) = rank
-        .components()
-        .into_iter()
-        .max_by(|a, b| a.1.0.total_cmp(&b.1.0))
-        .unwrap_or_default();
+    let (component, bytes) = rank.components().into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap_or_default();
     t!(
         "Rank {rank} peaks at {peak} of {capacity}; {component} are the largest part, {share} %.",
         rank = memory.peak_stage,
@@ -57,25 +53,11 @@ pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
         _ if like == 0 => t!("No measured run is like this."),
-        0 => t!(
-            "None of {like} measured runs with this verdict ran out.",
-            like
-        ),
-        _ if ran_out == like => t!(
-            "All of {like} measured runs with this verdict ran out.",
-            like
-        ),
-        _ => t!(
-            "Of {like} measured runs like this, {ran_out} ran out.",
-            like,
-            ran_out
-        ),
+        0 => t!("None of {like} measured runs with this verdict ran out.", like),
+        _ if ran_out == like => t!("All of {like} measured runs with this verdict ran out.", like),
+        _ => t!("Of {like} measured runs like this, {ran_out} ran out.", like, ran_out),
     };
-    let of = if memory.method == Method::Fujii.id() {
-        t!("the memory on the box")
-    } else {
-        t!("usable memory")
-    };
+    let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
     let uses = match memory.verdict {
         Verdict::Fits => t!("Uses {share} of {of}.", share, of),
@@ -135,36 +117,21 @@ pub fn once(pipeline: &Pipeline) -> Option<Message> {
 /// What the tab's title begins with: "Fits 31.1 GiB".
 #[must_use]
 pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
-    t!(
-        "{verdict} {peak}",
-        verdict = verdict(report.memory.verdict),
-        peak = unit.show(report.memory.peak_bytes)
-    )
+    t!("{verdict} {peak}", verdict = verdict(report.memory.verdict), peak = unit.show(report.memory.peak_bytes))
 }
 
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".
 #[must_use]
 pub fn name(run: &Run) -> Message {
-    t!(
-        "{model} on {gpus} GPUs",
-        model = run.model.title(),
-        gpus = run.gpus
-    )
+    t!("{model} on {gpus} GPUs", model = run.model.title(), gpus = run.gpus)
 }
 
 /// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
 #[must_use]
 pub fn line(run: &Run) -> Message {
-    let degrees = [
-        ("TP", run.tp),
-        ("PP", run.pp),
-        ("CP", run.cp),
-        ("EP", run.ep),
-    ];
+    let degrees = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
     let degrees_above_one = degrees.iter().filter(|(_, degree)| *degree > 1);
-    let degrees: Vec<_> = degrees_above_one
-        .map(|(name, degree)| format!("{name}{degree}"))
-        .collect();
+    let degrees: Vec<_> = degrees_above_one.map(|(name, degree)| format!("{name}{degree}")).collect();
     let gpus = t!("{gpus} × {gpu}", gpus = run.gpus, gpu = run.gpu.title());
     let parts = [run.model.title(), gpus, verbatim(degrees.join(" "))];
     let named = parts.into_iter().filter(|part| !part.is_empty());
@@ -179,29 +146,11 @@ mod tests {
     #[test]
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
-            (
-                8_192,
-                [
-                    "Uses",
-                    "None of 132 measured runs with this verdict ran out.",
-                ],
-            ),
-            (
-                28_672,
-                ["May not fit:", "Of 31 measured runs like this, 18 ran out."],
-            ),
-            (
-                65_536,
-                [
-                    "Does not fit:",
-                    "All of 69 measured runs with this verdict ran out.",
-                ],
-            ),
+            (8_192, ["Uses", "None of 132 measured runs with this verdict ran out."]),
+            (28_672, ["May not fit:", "Of 31 measured runs like this, 18 ran out."]),
+            (65_536, ["Does not fit:", "All of 69 measured runs with this verdict ran out."]),
         ] {
-            let run = Run {
-                seq_len,
-                ..Run::default()
-            };
+            let run = Run { seq_len, ..Run::default() };
             let memory = crate::core::report::report(&run).unwrap().memory;
             let known = known(&memory).to_string();
             assert!(words.iter().all(|part| known.contains(part)), "{known}");
@@ -211,14 +160,8 @@ mod tests {
 
     #[test]
     fn a_run_is_named_by_model_gpus_and_the_sizes_above_one() {
-        let run = Run {
-            gpus: 16_384,
-            ..Run::default()
-        };
+        let run = Run { gpus: 16_384, ..Run::default() };
         assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{202f}384 GPUs");
-        assert_eq!(
-            line(&run).to_string(),
-            "Llama 3.1 8B · 16\u{202f}384 × H100 80 GB · TP2 PP4"
-        );
+        assert_eq!(line(&run).to_string(), "Llama 3.1 8B · 16\u{202f}384 × H100 80 GB · TP2 PP4");
     }
 }

@@ -55,11 +55,7 @@ impl Map {
                 let evaluation = state.evaluation()?;
                 let scene = Scene::of(evaluation.scenario.layout.mesh(), width.get());
                 let base = base(&scene, &evaluation);
-                Some(Arc::new(Drawn {
-                    evaluation,
-                    scene,
-                    base,
-                }))
+                Some(Arc::new(Drawn { evaluation, scene, base }))
             },
             |_, _| true,
         );
@@ -89,27 +85,18 @@ impl Map {
     /// Traffic of the selected GPU.
     pub(super) fn wires(self) -> Vec<Wire> {
         let rank = self.state.rank().unwrap_or(0);
-        self.traffic
-            .with(|all| all.get(rank).cloned().unwrap_or_default())
+        self.traffic.with(|all| all.get(rank).cloned().unwrap_or_default())
     }
     /// How busy the links are that colour the picture, by pipeline rank, and the end of their scale.
     pub(super) fn loads(self) -> Option<(Vec<f64>, f64)> {
         let link = self.state.chosen.get().load?;
-        let loads: Vec<f64> = self
-            .traffic
-            .with(|all| all.iter().map(|wires| load(wires, link)).collect());
+        let loads: Vec<f64> = self.traffic.with(|all| all.iter().map(|wires| load(wires, link)).collect());
         let most = loads.iter().copied().fold(SCALE, f64::max);
         Some((loads, most))
     }
     /// A view of the cluster that is computed while it is open.
     pub(super) fn view(self, of: impl Fn(&Drawn) -> Node + Send + Sync + 'static) -> Signal<Node> {
-        view_once(move || {
-            self.open
-                .get()
-                .then(|| self.drawn.get())
-                .flatten()
-                .map(|drawn| of(&drawn))
-        })
+        view_once(move || self.open.get().then(|| self.drawn.get()).flatten().map(|drawn| of(&drawn)))
     }
     /// The tables of what leaves its node, from the second module.
     pub(super) fn crossings(self) -> Signal<Node> {
@@ -119,9 +106,7 @@ impl Map {
                 return;
             };
             let (gpu, unit) = (self.gpu(&drawn), self.state.unit.get());
-            let question = self
-                .traffic
-                .with(|all| Question::new(&drawn.evaluation, gpu, all, unit));
+            let question = self.traffic.with(|all| Question::new(&drawn.evaluation, gpu, all, unit));
             // Gone when the effect runs again.
             let latest = StoredValue::new(());
             leptos::task::spawn_local(async move {
@@ -149,11 +134,7 @@ impl Map {
     pub(super) fn picture(self, drawn: &Drawn) -> Node {
         let scene = &drawn.scene;
         let selected = self.gpu(drawn);
-        let gpu = self
-            .hover
-            .get()
-            .unwrap_or(selected)
-            .min(scene.mesh.ranks() - 1);
+        let gpu = self.hover.get().unwrap_or(selected).min(scene.mesh.ranks() - 1);
         let wires = self.wires();
         let kinds = match self.state.chosen.get().group {
             Some(kind) => vec![kind],
@@ -168,13 +149,7 @@ impl Map {
         });
         let waits = self.waits(&wires).unwrap_or_default();
         let load = self.loads().map(|(loads, most)| {
-            let share = |tone| {
-                loads
-                    .get(stage_of_tone(scene, tone))
-                    .copied()
-                    .unwrap_or(0.0)
-                    / most
-            };
+            let share = |tone| loads.get(stage_of_tone(scene, tone)).copied().unwrap_or(0.0) / most;
             (0..tones(scene)).map(share).collect::<Vec<f64>>()
         });
         let picture = Picture {
@@ -197,10 +172,7 @@ impl Map {
         let drawn = self.drawn.get_untracked()?;
         let frame: web_sys::Element = event.current_target()?.dyn_into().ok()?;
         let frame = frame.get_bounding_client_rect();
-        let (x, y) = (
-            f64::from(event.client_x()) - frame.left(),
-            f64::from(event.client_y()) - frame.top(),
-        );
+        let (x, y) = (f64::from(event.client_x()) - frame.left(), f64::from(event.client_y()) - frame.top());
         let selected = untrack(|| self.gpu(&drawn));
         hit(&drawn.scene, x, y, selected)
     }

@@ -24,9 +24,7 @@ use player::player;
 
 /// The view; built when it is first opened.
 pub fn cluster(state: State) -> AnyView {
-    let built = Memo::new(move |before: Option<&bool>| {
-        before == Some(&true) || state.open.get() == View::Cluster
-    });
+    let built = Memo::new(move |before: Option<&bool>| before == Some(&true) || state.open.get() == View::Cluster);
     (move || built.get().then(|| whole(state))).into_any()
 }
 
@@ -36,9 +34,7 @@ fn whole(state: State) -> AnyView {
         let gpu = map.gpu(drawn);
         selected::selected(&drawn.evaluation, gpu, &map.wires(), state.unit.get())
     });
-    let bars = shown(state, move || {
-        map.open.get().then(|| Panel::MemoryBars(state.rank()))
-    });
+    let bars = shown(state, move || map.open.get().then(|| Panel::MemoryBars(state.rank())));
     let crossings = map.crossings();
     view! {
         <main class="cluster" id="cluster" tabindex="-1" hidden=flag(move || !map.open.get())>
@@ -121,12 +117,6 @@ fn copy_button(map: Map) -> AnyView {
             }
         });
     };
-    let label = move || {
-        translated(if copied.get() {
-            "Copied"
-        } else {
-            "Copy the rank table"
-        })
-    };
+    let label = move || translated(if copied.get() { "Copied" } else { "Copy the rank table" });
     view! { <button on:click=copy>{text(label)}</button> }.into_any()
 }

@@ -28,9 +28,7 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
     let state = map.state;
     let line = move || {
         let drawn = map.drawn.get();
-        drawn.map_or_else(String::new, |drawn| {
-            translated(summary(&drawn.scene, state.chosen.get().load))
-        })
+        drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene, state.chosen.get().load)))
     };
     let busy = move || translated(map.traffic.with(|all| busiest(all)));
     let legend = map.view(move |_| {

@@ -21,10 +21,7 @@ pub(super) fn player(map: Map) -> AnyView {
         let starts = !map.playing.get_untracked();
         map.playing.set(starts);
         if starts {
-            if clock
-                .get_untracked()
-                .is_none_or(|time| time >= map.makespan())
-            {
+            if clock.get_untracked().is_none_or(|time| time >= map.makespan()) {
                 clock.set(Some(0.0));
             }
             tick(map, js_sys::Date::now());
@@ -35,12 +32,7 @@ pub(super) fn player(map: Map) -> AnyView {
         clock.set(None);
     };
     let position = move || {
-        let whole = map
-            .look
-            .own
-            .prepared
-            .get()
-            .map_or(1.0, |prepared| prepared.makespan());
+        let whole = map.look.own.prepared.get().map_or(1.0, |prepared| prepared.makespan());
         clock.get().unwrap_or(0.0) / whole * POSITIONS
     };
     let moved = move |event| {
@@ -85,8 +77,7 @@ fn tick(map: Map, before: f64) {
             return;
         }
         let (now, whole) = (js_sys::Date::now(), map.makespan());
-        let time =
-            map.look.clock.get_untracked().unwrap_or(0.0) + (now - before) / 1000.0 / PLAY * whole;
+        let time = map.look.clock.get_untracked().unwrap_or(0.0) + (now - before) / 1000.0 / PLAY * whole;
         map.look.clock.set(Some(time.min(whole)));
         if time < whole {
             tick(map, now);

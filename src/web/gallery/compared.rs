@@ -25,9 +25,7 @@ pub fn compared(state: State) -> AnyView {
     let ticked = Memo::new(move |_| {
         let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
         let run = evaluation.scenario.run.clone();
-        let (ticked, limit) = state
-            .gallery
-            .with(|look| (look.ticked(&run), look.limit(&run)));
+        let (ticked, limit) = state.gallery.with(|look| (look.ticked(&run), look.limit(&run)));
         Some((run, limit, ticked))
     });
     let variant = move |at: usize| {
@@ -47,10 +45,7 @@ pub fn compared(state: State) -> AnyView {
         Lane::low(current(evaluated(move || run.get())))
     });
     // The instant under the cursor is that of all views.
-    let look = Look {
-        clock: expect_context::<Look>().clock,
-        ..Look::over(&lanes)
-    };
+    let look = Look { clock: expect_context::<Look>().clock, ..Look::over(&lanes) };
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
@@ -70,10 +65,9 @@ pub fn compared(state: State) -> AnyView {
         let figures = move || {
             let cursor = look.clock.get();
             let unit = state.unit.get();
-            lane.prepared.get().map_or_else(Node::none, |prepared| {
-                lane.curve
-                    .with(|curve| beside(&prepared, curve, cursor, unit))
-            })
+            lane.prepared
+                .get()
+                .map_or_else(Node::none, |prepared| lane.curve.with(|curve| beside(&prepared, curve, cursor, unit)))
         };
         view! {
             <div class="lane" hidden=flag(move || variant(at).is_none())>
@@ -85,9 +79,7 @@ pub fn compared(state: State) -> AnyView {
     };
     let foot = move || axis(look.view(), look.clock.get());
     let words = move || {
-        let shown: Vec<_> = (0..MOST)
-            .filter_map(|at| variant(at).zip(lanes[at].prepared.get()))
-            .collect();
+        let shown: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
         let shown: Vec<_> = shown.iter().map(|(one, of)| (*one, &**of)).collect();
         below(&shown, state.unit.get())
     };
@@ -110,27 +102,17 @@ pub fn compared(state: State) -> AnyView {
 
 /// Zoom, and the menu that saves.
 fn tools() -> Node {
-    let file = |action: TimelineAction, label: &'static str| {
-        el("button", &[], &[text(label)]).on(Action::Timeline(action))
-    };
-    let files = [
-        file(TimelineAction::Svg, "SVG"),
-        file(TimelineAction::Png, "PNG"),
-    ];
-    let menu = [
-        el("summary", &[], &[text("Save picture")]),
-        el("div", &[], &files),
-    ];
+    let file =
+        |action: TimelineAction, label: &'static str| el("button", &[], &[text(label)]).on(Action::Timeline(action));
+    let files = [file(TimelineAction::Svg, "SVG"), file(TimelineAction::Png, "PNG")];
+    let menu = [el("summary", &[], &[text("Save picture")]), el("div", &[], &files)];
     let menu = el("details", &[("class", "menu")], &menu);
     zoom_buttons().chain([menu]).collect()
 }
 
 /// All timelines as one picture.
 fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
-    let drawn: Vec<_> = lanes
-        .iter()
-        .filter_map(|lane| Some((lane, lane.prepared.get_untracked()?)))
-        .collect();
+    let drawn: Vec<_> = lanes.iter().filter_map(|lane| Some((lane, lane.prepared.get_untracked()?))).collect();
     let pictures: Vec<Picture> = drawn
         .iter()
         .map(|(lane, prepared)| Picture {

@@ -82,14 +82,7 @@ impl Page {
                     let mut each = sketches.iter();
                     each.find(|(of, _)| *of == variant).map(|(_, one)| one)
                 };
-                view(&Gallery {
-                    own: &own,
-                    rows,
-                    sketch: &sketch,
-                    axis,
-                    look: &look,
-                    unit,
-                })
+                view(&Gallery { own: &own, rows, sketch: &sketch, axis, look: &look, unit })
             })
         })
     }
@@ -174,12 +167,7 @@ impl Page {
                 }
                 let which = order.iter().map(|(at, _)| *at).collect();
                 let mut order = order.into_iter().map(|(_, variant)| variant);
-                let job = Job::Sketches {
-                    run,
-                    limit,
-                    axis,
-                    which,
-                };
+                let job = Job::Sketches { run, limit, axis, which };
                 let request = request(job, move |progress| {
                     let Progress::Reply(Reply::Sketch(sketch)) = progress else {
                         return;
@@ -197,10 +185,7 @@ impl Page {
     /// sight first.
     fn undrawn(self) -> Vec<(usize, Variant)> {
         // The view may be gone by now.
-        let all = (
-            self.sketches.try_read_untracked(),
-            self.rows.try_read_untracked(),
-        );
+        let all = (self.sketches.try_read_untracked(), self.rows.try_read_untracked());
         let (Some(sketches), Some(rows)) = all else {
             return Vec::new();
         };
@@ -210,9 +195,7 @@ impl Page {
             .filter(|(_, row)| row.figures.is_ok() && !drawn(row.variant))
             .map(|(at, row)| (at, row.variant))
             .collect();
-        sort_by(&mut left, |(_, a), (_, b)| {
-            distance(*a).total_cmp(&distance(*b))
-        });
+        sort_by(&mut left, |(_, a), (_, b)| distance(*a).total_cmp(&distance(*b)));
         left
     }
 }
@@ -224,13 +207,8 @@ fn distance(variant: Variant) -> f64 {
         return f64::MAX;
     };
     let area = card.get_bounding_client_rect();
-    let height = window()
-        .inner_height()
-        .ok()
-        .and_then(|height| height.as_f64());
-    (area.top() - height.unwrap_or(0.0))
-        .max(-area.bottom())
-        .max(0.0)
+    let height = window().inner_height().ok().and_then(|height| height.as_f64());
+    (area.top() - height.unwrap_or(0.0)).max(-area.bottom()).max(0.0)
 }
 
 /// The slider of the memory limit.
@@ -242,13 +220,7 @@ fn limit(state: State) -> AnyView {
     };
     let moving = RwSignal::new(None::<u64>);
     let value = move || moving.get().unwrap_or_else(now);
-    let named = move || {
-        translated(t!(
-            "{limit} of {most} stage-micro-batches",
-            limit = value(),
-            most = most()
-        ))
-    };
+    let named = move || translated(t!("{limit} of {most} stage-micro-batches", limit = value(), most = most()));
     let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();
     view! {
         <label class="slider limit">

@@ -21,16 +21,14 @@ const PART: &str = "fold part";
 /// The same Run by every method.
 pub fn methods(state: State) -> AnyView {
     let title = say("The same run by every method");
-    let content =
-        move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Methods));
+    let content = move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Methods));
     part(Some("methods"), PART, title, flag(|| false), content)
 }
 
 /// How to narrow down a run that should have fitted.
 pub(crate) fn narrowing(state: State) -> AnyView {
     let title = say("Out of memory although it fits?");
-    let content =
-        move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
+    let content = move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
     part(Some("narrow"), PART, title, flag(|| false), content)
 }
 
@@ -40,31 +38,16 @@ pub fn fit(state: State) -> AnyView {
         let evaluation = state.evaluation();
         evaluation.is_none_or(|evaluation| evaluation.report.memory.verdict == Verdict::Fits)
     };
-    let title = move || {
-        translated(if fits() {
-            "What would take less memory"
-        } else {
-            "What would make it fit"
-        })
-    };
+    let title = move || translated(if fits() { "What would take less memory" } else { "What would make it fit" });
     let content = move |open: Signal<bool>| found(state, open);
-    part(
-        Some("fit"),
-        PART,
-        text(title),
-        flag(move || !fits()),
-        content,
-    )
+    part(Some("fit"), PART, text(title), flag(move || !fits()), content)
 }
 
 /// The suggestions: searched by a worker, and dropped as soon as the Run is another.
 fn found(state: State, open: Signal<bool>) -> Signal<Node> {
     // The evaluation with its suggestions, which are none while the search goes on.
     let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Suggestions>)>);
-    let base = Memo::new_with_compare(
-        move |_| open.get().then(|| state.evaluation()).flatten(),
-        |_, _| true,
-    );
+    let base = Memo::new_with_compare(move |_| open.get().then(|| state.evaluation()).flatten(), |_, _| true);
     Effect::new(move |before: Option<Option<Request>>| {
         if let Some(request) = before.flatten() {
             request.cancel();

@@ -42,13 +42,7 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
     };
     // Room for as many bars as will come.
     let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
-    let advice = (!alone).then(|| {
-        [
-            advice::methods(state),
-            advice::fit(state),
-            advice::narrowing(state),
-        ]
-    });
+    let advice = (!alone).then(|| [advice::methods(state), advice::fit(state), advice::narrowing(state)]);
     let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
     let suggested = (!alone).then(|| suggestion(state));
     let bands = shown(state, || Some(Panel::MemoryBands));
@@ -87,8 +81,7 @@ fn suggestion(state: State) -> AnyView {
     let other = evaluated(move || run.get().map(|run| (*run).clone()));
     nodes("suggested", move || {
         let other = other.with(|other| other.evaluation.clone());
-        let (Some(own), Some(other), true) = (state.evaluation(), other, run.with(Option::is_some))
-        else {
+        let (Some(own), Some(other), true) = (state.evaluation(), other, run.with(Option::is_some)) else {
             return Node::none();
         };
         let name = brief(&other.scenario.run, &own.scenario.run);

@@ -54,14 +54,8 @@ fn stages(state: State) -> Node {
     let rank = |rank: usize| {
         let value = rank.to_string();
         let selected = if chosen == Some(rank) { "selected" } else { "" };
-        el(
-            "option",
-            &[("value", &value), ("selected", selected)],
-            &[words(t!("rank {rank}", rank))],
-        )
+        el("option", &[("value", &value), ("selected", selected)], &[words(t!("rank {rank}", rank))])
     };
     let fullest = el("option", &[("value", "-")], &[words("fullest rank")]);
-    std::iter::once(fullest)
-        .chain((0..count).map(rank))
-        .collect()
+    std::iter::once(fullest).chain((0..count).map(rank)).collect()
 }

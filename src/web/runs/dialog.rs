@@ -111,15 +111,10 @@ fn read(state: State) -> Node {
 
 /// The profile in use, and one that was read.
 fn profile(state: State) -> Node {
-    let fitted = state
-        .runs
-        .fit
-        .with(|fit| Some(fit.as_ref()?.1.profile.clone()));
+    let fitted = state.runs.fit.with(|fit| Some(fit.as_ref()?.1.profile.clone()));
     let read = state.runs.offered.get();
     let link = |run: &Run| format!("{}#{}", browser::address(), link::encode(run));
-    state
-        .run
-        .with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link))
+    state.run.with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link))
 }
 
 /// What the runs teach.
@@ -127,21 +122,15 @@ fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {
         Some((of, fit)) => {
-            let command = |run: &Run| {
-                state.exports.text(Order {
-                    link: link::encode(run),
-                    trial: true,
-                    ..Order::default()
-                })
-            };
+            let command =
+                |run: &Run| state.exports.text(Order { link: link::encode(run), trial: true, ..Order::default() });
             let present = state.run.get();
             fitted(of, fit, &present, command)
         }
         None if runs.kept.with(Vec::is_empty) => Node::none(),
-        None if runs.failed.get() => line(&Issue::error(
-            "",
-            "The runs could not be fitted: one of them cannot be computed.",
-        )),
+        None if runs.failed.get() => {
+            line(&Issue::error("", "The runs could not be fitted: one of them cannot be computed."))
+        }
         None => leaf("p", "muted", "The runs are fitted…"),
     })
 }
@@ -157,23 +146,15 @@ fn typed(state: State) -> AnyView {
         match number {
             Some(number) => Ok(Some(number)),
             None if typed.trim().is_empty() => Ok(None),
-            None => Err(Issue::error(
-                "",
-                t!(
-                    "{typed} is no number over 0, at most {most}",
-                    typed,
-                    most = most.to_string()
-                ),
-            )),
+            None => {
+                Err(Issue::error("", t!("{typed} is no number over 0, at most {most}", typed, most = most.to_string())))
+            }
         }
     };
     let observation = move || -> Result<Observation, Issue> {
         let mut of = Observation::step("", state.run.with_untracked(bare), 1.0);
         of.step_s = number(step, 1e7)?;
-        for (typed, kind) in [
-            (allocated, MemoryKind::Allocated),
-            (reserved, MemoryKind::Reserved),
-        ] {
+        for (typed, kind) in [(allocated, MemoryKind::Allocated), (reserved, MemoryKind::Reserved)] {
             let gib = number(typed, 1e5)?;
             of.peaks.extend(gib.map(|gib| Peak { kind, gib }));
         }

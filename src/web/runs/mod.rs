@@ -49,9 +49,7 @@ impl Runs {
                 self.changed(state);
             }
             Measured::Use => {
-                let profile = self
-                    .fit
-                    .with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
+                let profile = self.fit.with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
                 let name = Some(self.name.get_untracked()).filter(|name| !name.is_empty());
                 if let Some(profile) = profile {
                     use_profile(state, Profile { name, ..profile });
@@ -74,10 +72,7 @@ impl Runs {
         };
         self.label.set(String::new());
         self.kept.update(|kept| {
-            kept.push(Observation {
-                name,
-                ..observation
-            });
+            kept.push(Observation { name, ..observation });
         });
         self.changed(state);
     }
@@ -92,18 +87,13 @@ impl Runs {
     pub fn ask(self, state: State) {
         let observations = self.kept.get_untracked();
         let question = Question {
-            observations: observations
-                .into_iter()
-                .filter(|one| Scenario::new(&one.run).is_ok())
-                .collect(),
+            observations: observations.into_iter().filter(|one| Scenario::new(&one.run).is_ok()).collect(),
             name: self.name.get_untracked(),
             question: Some(state.run.with_untracked(bare)),
             gpus: self.gpus.get_untracked(),
             plan: state.planner.layouts(),
         };
-        let same = |asked: &Option<(Question, Request)>| {
-            asked.as_ref().is_some_and(|(of, _)| *of == question)
-        };
+        let same = |asked: &Option<(Question, Request)>| asked.as_ref().is_some_and(|(of, _)| *of == question);
         if self.asked.with_value(same) {
             return;
         }
@@ -162,9 +152,7 @@ fn profile_of(text: &str) -> Option<Profile> {
         Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
     } else {
         // A link, alone or in a sentence.
-        let link = text
-            .split_whitespace()
-            .find(|word| word.contains("profile."))?;
+        let link = text.split_whitespace().find(|word| word.contains("profile."))?;
         link::decode(link).run
     };
     Some(run.profile).filter(|profile| profile.means.is_some())
@@ -187,8 +175,7 @@ pub(crate) fn measured_offer(state: State) -> AnyView {
     let last = StoredValue::new(state.run.get_untracked());
     effect(move || {
         let run = state.run.get();
-        let Some(before) = last.try_update_value(|last| std::mem::replace(last, run.clone()))
-        else {
+        let Some(before) = last.try_update_value(|last| std::mem::replace(last, run.clone())) else {
             return;
         };
         let step = run.measured_step_s;
@@ -203,9 +190,6 @@ pub(crate) fn measured_offer(state: State) -> AnyView {
             _ => None,
         });
     });
-    let shown = move || {
-        runs.before
-            .with(|before| before.as_ref().map_or_else(Node::none, offer))
-    };
+    let shown = move || runs.before.with(|before| before.as_ref().map_or_else(Node::none, offer));
     crate::web::render::nodes("measured-offer", shown)
 }

@@ -48,10 +48,7 @@ impl Runs {
             return;
         }
         leptos::task::spawn_local(async move {
-            let piece = Piece {
-                first: true,
-                last: Some(wanted(state)),
-            };
+            let piece = Piece { first: true, last: Some(wanted(state)) };
             let answer = send(&piece, &Uint8Array::from(text.as_bytes())).await;
             self.end(turn, answer);
         });
@@ -61,9 +58,7 @@ impl Runs {
     pub(crate) fn take_file(self, state: State, file: web_sys::File) {
         let turn = self.begin();
         let size = file.size();
-        let is_json = [".json", ".trace"]
-            .iter()
-            .any(|end| file.name().ends_with(end));
+        let is_json = [".json", ".trace"].iter().any(|end| file.name().ends_with(end));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the size of a file
         let refused = too_large(size as u64, is_json);
         if let Some(issue) = refused {
@@ -81,8 +76,7 @@ impl Runs {
             if size < SAVED && is_json || size < SHORT {
                 let text = JsFuture::from(file.text()).await;
                 let text = text.ok().and_then(|text| text.as_string());
-                if text.is_some_and(|text| self.turn.get_value() == turn && self.add(state, &text))
-                {
+                if text.is_some_and(|text| self.turn.get_value() == turn && self.add(state, &text)) {
                     self.label.set(String::new());
                     self.progress.set(None);
                     return;
@@ -104,16 +98,10 @@ impl Runs {
             if self.turn.try_get_value()? != turn {
                 return None;
             }
-            let mut piece = Piece {
-                first: at == 0.0,
-                last: (end >= size).then(|| wanted(state)),
-            };
+            let mut piece = Piece { first: at == 0.0, last: (end >= size).then(|| wanted(state)) };
             let mut answer = send(&piece, &Uint8Array::new(&bytes)).await?;
             if answer == Answer::Enough {
-                piece = Piece {
-                    first: false,
-                    last: Some(wanted(state)),
-                };
+                piece = Piece { first: false, last: Some(wanted(state)) };
                 answer = send(&piece, &Uint8Array::new_with_length(0)).await?;
             }
             if self.turn.try_get_value()? != turn {
@@ -143,10 +131,7 @@ impl Runs {
 /// The Run that fills in what a file leaves out, and the language of the page.
 fn wanted(state: State) -> Wanted {
     let run: Run = state.run.with_untracked(bare);
-    Wanted {
-        link: link::encode(&run),
-        catalogue: untrack(i18n::shown).1.as_ref().clone(),
-    }
+    Wanted { link: link::encode(&run), catalogue: untrack(i18n::shown).1.as_ref().clone() }
 }
 
 async fn send(piece: &Piece, bytes: &Uint8Array) -> Option<Answer> {

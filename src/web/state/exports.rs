@@ -18,10 +18,7 @@ pub(crate) struct Exports {
 impl Exports {
     /// None yet.
     pub fn new() -> Self {
-        Self {
-            written: RwSignal::new(Vec::new()),
-            awaited: StoredValue::new(Vec::new()),
-        }
+        Self { written: RwSignal::new(Vec::new()), awaited: StoredValue::new(Vec::new()) }
     }
 
     /// The text of `order`; none until it is written, which updates this signal.
@@ -38,8 +35,7 @@ impl Exports {
             leptos::task::spawn_local(async move {
                 let text = asked::<Option<String>>(&Asked::Export(order.clone())).await;
                 let text = text.flatten();
-                self.awaited
-                    .update_value(|all| all.retain(|one| *one != order));
+                self.awaited.update_value(|all| all.retain(|one| *one != order));
                 self.written.update(|written| {
                     written.insert(0, (order, text));
                     written.truncate(MAX_KEPT);

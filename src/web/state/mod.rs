@@ -164,9 +164,7 @@ impl State {
     /// Whether the ops of the last good evaluation are simulated.
     pub(crate) fn is_drawn(&self) -> bool {
         let (drawn, last) = (self.drawn.get(), self.evaluation());
-        drawn
-            .zip(last)
-            .is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
+        drawn.zip(last).is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
     }
 
     /// Whether the picture is not of what was typed last.
@@ -177,9 +175,7 @@ impl State {
     /// What keeps what was typed last from being shown, first.
     pub fn fault(&self) -> Option<Issue> {
         match self.unread.get() {
-            Some((field, after, why)) if self.text_of(field) == after => {
-                Some(Issue::error(field.key, why))
-            }
+            Some((field, after, why)) if self.text_of(field) == after => Some(Issue::error(field.key, why)),
             _ => self.shown.with(|shown| shown.errors.first().cloned()),
         }
     }

@@ -35,8 +35,7 @@ impl Planner {
             let Some(query) = query else {
                 return Searched::default();
             };
-            self.result
-                .with(|result| Searched::of(query, result, evaluation))
+            self.result.with(|result| Searched::of(query, result, evaluation))
         })
     }
 

@@ -44,9 +44,7 @@ impl Runs {
     /// Those of this browser's storage.
     pub fn stored() -> Self {
         let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
-        let Saved {
-            runs: kept, name, ..
-        } = stored.unwrap_or_default();
+        let Saved { runs: kept, name, .. } = stored.unwrap_or_default();
         Self {
             kept: RwSignal::new(kept),
             fit: RwSignal::new(None),
@@ -65,14 +63,9 @@ impl Runs {
 
     /// Runs and their name as JSON: a request of the verb `calibrate`.
     pub(in crate::web) fn to_json(self) -> String {
-        let list = self
-            .kept
-            .with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
+        let list = self.kept.with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
         let name = Value::Text(self.name.get_untracked());
-        json::pretty(&Value::Map(vec![
-            ("name".to_owned(), name),
-            ("runs".to_owned(), Value::List(list)),
-        ]))
+        json::pretty(&Value::Map(vec![("name".to_owned(), name), ("runs".to_owned(), Value::List(list))]))
     }
 }
 

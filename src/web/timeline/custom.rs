@@ -18,11 +18,7 @@ use std::sync::Arc;
 pub fn custom(state: State) -> AnyView {
     let draft = RwSignal::new(String::new());
     let bad = RwSignal::new(Message::default());
-    let order = move || {
-        state
-            .run
-            .with(|run| run.schedule_options.order.clone().unwrap_or_default())
-    };
+    let order = move || state.run.with(|run| run.schedule_options.order.clone().unwrap_or_default());
     let lines = |order: &str| order.replace('|', "\n");
     let shown = Memo::new(move |_| {
         let (order, draft) = (order(), draft.get());
@@ -34,9 +30,7 @@ pub fn custom(state: State) -> AnyView {
     // As the field takes it: what is longer than a link can hold is refused.
     let set = move |tokens: &str| {
         let field = field("schedule_options.order");
-        let taken = field.map_or(Ok(()), |field| {
-            commit(state, field, &tokens.replace('\n', "|"))
-        });
+        let taken = field.map_or(Ok(()), |field| commit(state, field, &tokens.replace('\n', "|")));
         bad.set(taken.err().unwrap_or_default());
     };
     let typed = move |event| {
@@ -51,11 +45,7 @@ pub fn custom(state: State) -> AnyView {
         let unread = bad.get();
         let mut notes = Vec::new();
         if !unread.is_empty() {
-            notes.push(el(
-                "p",
-                &[("class", "issue error")],
-                &[text("✕ "), text(unread)],
-            ));
+            notes.push(el("p", &[("class", "issue error")], &[text("✕ "), text(unread)]));
         }
         let errors = state.shown.with(|shown| shown.errors.clone());
         notes.extend(errors.iter().map(line));

@@ -38,10 +38,7 @@ fn walk(look: Look, lane: Lane, ranks: isize, ops: isize) {
         return;
     };
     let next = match lane.focus.get_untracked().or(lane.hover.get_untracked()) {
-        None => Some(Place {
-            rank: lane.rank.get_untracked(),
-            at: 0,
-        }),
+        None => Some(Place { rank: lane.rank.get_untracked(), at: 0 }),
         Some(place) => place
             .rank
             .checked_add_signed(ranks)

@@ -32,18 +32,12 @@ impl Lane {
     fn new(prepared: Memo<Option<Arc<Prepared>>>, rank: Signal<usize>) -> Self {
         let curve = Memo::new(move |_| {
             let prepared = prepared.get();
-            Arc::new(prepared.map_or(Vec::new(), |prepared| {
-                prepared.curve(rank.get().min(prepared.ranks().saturating_sub(1)))
-            }))
+            Arc::new(
+                prepared
+                    .map_or(Vec::new(), |prepared| prepared.curve(rank.get().min(prepared.ranks().saturating_sub(1)))),
+            )
         });
-        Self {
-            prepared,
-            hover: RwSignal::new(None),
-            focus: RwSignal::new(None),
-            rank,
-            curve,
-            is_low: false,
-        }
+        Self { prepared, hover: RwSignal::new(None), focus: RwSignal::new(None), rank, curve, is_low: false }
     }
     /// One of several pictures that share axis and clock; the memory is its fullest rank's.
     pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
@@ -51,31 +45,19 @@ impl Lane {
             let report = |one: &Arc<Prepared>| one.evaluation.report.memory.peak_stage;
             prepared.with(|prepared| prepared.as_ref().map_or(0, report))
         };
-        Self {
-            is_low: true,
-            ..Self::new(prepared, Signal::derive(fullest))
-        }
+        Self { is_low: true, ..Self::new(prepared, Signal::derive(fullest)) }
     }
     /// Where its rows stand.
     pub fn shape(self) -> Shape {
-        if self.is_low {
-            Shape::low(self.ranks())
-        } else {
-            Shape::of(self.ranks())
-        }
+        if self.is_low { Shape::low(self.ranks()) } else { Shape::of(self.ranks()) }
     }
     /// How many ranks it has.
     pub fn ranks(self) -> usize {
-        self.prepared
-            .with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
+        self.prepared.with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
     }
     /// Its end, seconds.
     pub fn makespan(self) -> f64 {
-        self.prepared.with(|prepared| {
-            prepared
-                .as_ref()
-                .map_or(0.0, |prepared| prepared.makespan())
-        })
+        self.prepared.with(|prepared| prepared.as_ref().map_or(0.0, |prepared| prepared.makespan()))
     }
 }
 
@@ -102,19 +84,14 @@ pub struct Look {
 
 /// Made ready anew with each evaluation that can be drawn.
 pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepared>>> {
-    Memo::new_with_compare(
-        move |_| Some(Arc::new(Prepared::of(drawn.get()?))),
-        |_, _| true,
-    )
+    Memo::new_with_compare(move |_| Some(Arc::new(Prepared::of(drawn.get()?))), |_, _| true)
 }
 
 /// The picture of what was evaluated: none while that is an earlier schedule's.
 pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
     let (drawn, _) = drawn(move || {
         let shown = shown.get();
-        shown
-            .evaluation
-            .filter(|_| shown.errors.is_empty() && !shown.waits)
+        shown.evaluation.filter(|_| shown.errors.is_empty() && !shown.waits)
     });
     prepared(drawn)
 }
@@ -177,10 +154,7 @@ impl Look {
     pub fn view(self) -> Viewport {
         let full = self.full.get();
         let same = |window: &Viewport| (window.full - full).abs() <= full * 1e-12;
-        self.window
-            .get()
-            .filter(same)
-            .unwrap_or_else(|| Viewport::all(full))
+        self.window.get().filter(same).unwrap_or_else(|| Viewport::all(full))
     }
     /// The same, for event handlers.
     pub fn seen(self) -> Viewport {

@@ -68,12 +68,8 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     let folds = move || {
         [
             fold(state, splits, || Panel::Splits),
-            fold(state, gradients, move || {
-                Panel::Gradients(state.chosen.get().policy)
-            }),
-            fold(state, unequal, move || {
-                Panel::Unequal(state.chosen.get().spread)
-            }),
+            fold(state, gradients, move || Panel::Gradients(state.chosen.get().policy)),
+            fold(state, unequal, move || Panel::Unequal(state.chosen.get().spread)),
         ]
     };
     view! {
@@ -119,12 +115,7 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
 
 /// The way to all schedules.
 fn gallery_link() -> Node {
-    el(
-        "button",
-        &[("class", "link")],
-        &[text("All schedules for this run")],
-    )
-    .on(Action::Show(View::Schedules))
+    el("button", &[("class", "link")], &[text("All schedules for this run")]).on(Action::Show(View::Schedules))
 }
 
 fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
@@ -143,30 +134,20 @@ fn buttons() -> Node {
     let menu = el(
         "details",
         &[("class", "menu"), ("id", "export")],
-        &[
-            el("summary", &[], &[text("Export")]),
-            el("div", &[], &files),
-        ],
+        &[el("summary", &[], &[text("Export")]), el("div", &[], &files)],
     );
     zoom_buttons().chain([menu]).collect()
 }
 
 fn button(action: TimelineAction, label: &'static str, title: &'static str) -> Node {
-    el("button", &[], &[text(label)])
-        .title(title)
-        .label(title)
-        .on(Action::Timeline(action))
+    el("button", &[], &[text(label)]).title(title).label(title).on(Action::Timeline(action))
 }
 
 /// Closer, farther, all of it.
 pub(crate) fn zoom_buttons() -> impl Iterator<Item = Node> {
     use TimelineAction::{Fit, In, Out};
-    [
-        button(In, "+", "Zoom in (W)"),
-        button(Out, "−", "Zoom out (S)"),
-        button(Fit, "fit", "Fit all of it (0)"),
-    ]
-    .into_iter()
+    [button(In, "+", "Zoom in (W)"), button(Out, "−", "Zoom out (S)"), button(Fit, "fit", "Fit all of it (0)")]
+        .into_iter()
 }
 
 fn shown_legend(look: Look) -> Node {
@@ -203,17 +184,13 @@ fn comparison(state: State, look: Look) -> Node {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
-                let name =
-                    crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
+                let name = crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
                 (verbatim(name), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (of(&own), of(&other));
             against((&a.0, &a.1), (&b.0, &b.1), state.unit.get())
         }
-        None => t!(
-            "{schedule} cannot run here: the table below says why.",
-            schedule = name.name
-        ),
+        None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name),
     };
     el("p", &[("role", "status")], &[text(&note)])
 }

@@ -9,35 +9,21 @@ use leptos::prelude::*;
 
 /// Everything over the canvas of `lane`.
 pub(crate) fn overlay(look: Look, lane: Lane) -> Node {
-    let path = if look.path.get() {
-        path(look, lane)
-    } else {
-        None
-    };
-    [path, clock(look, lane), mark(look, lane)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let path = if look.path.get() { path(look, lane) } else { None };
+    [path, clock(look, lane), mark(look, lane)].into_iter().flatten().collect()
 }
 
 fn path(look: Look, lane: Lane) -> Option<Node> {
     let prepared = lane.prepared.get()?;
     let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
-    let drawn = chain(prepared.critical_path(), view, width, |rank| {
-        shape.middle(rank)
-    });
+    let drawn = chain(prepared.critical_path(), view, width, |rank| shape.middle(rank));
     let stroke = el("path", &[("d", &drawn)], &[]);
     let height = format!("{:.0}", shape.rows_height());
     let width = format!("{width:.0}");
     Some(el(
         "svg",
-        &[
-            ("class", "critical"),
-            ("width", &width),
-            ("height", &height),
-            ("aria-hidden", "true"),
-        ],
+        &[("class", "critical"), ("width", &width), ("height", &height), ("aria-hidden", "true")],
         &[stroke],
     ))
 }
@@ -46,15 +32,9 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
 fn clock(look: Look, lane: Lane) -> Option<Node> {
     let x = look.view().x(look.clock.get()?, look.width.get());
     let shape = lane.shape();
-    let height = if lane.is_low {
-        shape.height()
-    } else {
-        shape.rows_height()
-    };
+    let height = if lane.is_low { shape.height() } else { shape.rows_height() };
     let style = format!("left:{x:.1}px;height:{height:.0}px");
-    (0.0..=look.width.get())
-        .contains(&x)
-        .then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
+    (0.0..=look.width.get()).contains(&x).then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
 }
 
 fn mark(look: Look, lane: Lane) -> Option<Node> {
@@ -75,34 +55,17 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
         shape.rows.height
     );
     // Below all rows: it hides none of them, nor the legend above; within the surface, which is as wide as the page allows.
-    let (side, at) = if left < width / 2.0 {
-        ("left", left)
-    } else {
-        ("right", (width - right).max(0.0))
-    };
-    let tip = format!(
-        "top:{:.1}px;{side}:{at:.1}px;max-width:min(420px,100% - {at:.1}px)",
-        shape.rows_height()
-    );
+    let (side, at) = if left < width / 2.0 { ("left", left) } else { ("right", (width - right).max(0.0)) };
+    let tip = format!("top:{:.1}px;{side}:{at:.1}px;max-width:min(420px,100% - {at:.1}px)", shape.rows_height());
     let version = prepared.version(place.rank, op.op.microbatch);
     let version = version.map(|updates| match updates {
         ..0 => t!("weights of one update before this step"),
-        _ => t!(
-            "weights behind {updates} updates",
-            updates = updates.unsigned_abs()
-        ),
+        _ => t!("weights behind {updates} updates", updates = updates.unsigned_abs()),
     });
-    let lines: Node = describe(&prepared.trace(), place)
-        .iter()
-        .chain(&version)
-        .map(|line| leaf("div", "", line))
-        .collect();
+    let lines: Node =
+        describe(&prepared.trace(), place).iter().chain(&version).map(|line| leaf("div", "", line)).collect();
     Some(Node::from_iter([
         el("div", &[("class", "mark-op"), ("style", &frame)], &[]),
-        el(
-            "div",
-            &[("class", "tip"), ("role", "status"), ("style", &tip)],
-            &[lines],
-        ),
+        el("div", &[("class", "tip"), ("role", "status"), ("style", &tip)], &[lines]),
     ]))
 }

@@ -37,9 +37,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let shape = untrack(move || lane.shape());
         let (row, upper) = shape.rows.at(f64::from(event.offset_y()));
         let rank = row * shape.stride;
-        let time = look
-            .seen()
-            .time(f64::from(event.offset_x()), look.width.get_untracked());
+        let time = look.seen().time(f64::from(event.offset_x()), look.width.get_untracked());
         let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(Place { rank, at })
     };
@@ -145,8 +143,7 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
         request_animation_frame(move || {
             waiting.set_value(false);
             let width = look.width.get_untracked();
-            if let (Some(canvas), Some(prepared)) =
-                (canvas.get_untracked(), lane.prepared.get_untracked())
+            if let (Some(canvas), Some(prepared)) = (canvas.get_untracked(), lane.prepared.get_untracked())
                 && width >= 1.0
             {
                 let frame = Frame {

@@ -2,9 +2,7 @@
 
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
 use crate::core::report::fit::{self, Fit, Suggestions};
-use crate::core::report::{
-    ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time,
-};
+use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use crate::view::gallery::sketch::{Axis, Sketch};
@@ -150,25 +148,18 @@ impl Job {
                     Some(Reply::Schedule(figures))
                 }))
             }
-            Self::Sketches {
-                run,
-                limit,
-                axis,
-                which,
-            } => {
+            Self::Sketches { run, limit, axis, which } => {
                 let all = Variant::all(&run);
                 Box::new(which.into_iter().map(move |at| {
-                    let other = all
-                        .get(at)
-                        .and_then(|variant| run_with(&run, *variant, limit).ok());
+                    let other = all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
                     let drawn = other.and_then(|other| evaluate(&other).ok());
                     let sketch = drawn.map(|drawn| Sketch::of(&drawn, axis));
                     Some(Reply::Sketch(sketch))
                 }))
             }
-            Self::Calibrate(request) => Box::new(std::iter::once_with(move || {
-                Some(Reply::Calibrated(request.answer().ok().map(Box::new)))
-            })),
+            Self::Calibrate(request) => {
+                Box::new(std::iter::once_with(move || Some(Reply::Calibrated(request.answer().ok().map(Box::new)))))
+            }
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
         }
@@ -257,10 +248,7 @@ mod tests {
 
     /// A clock that stands still: a slice lasts until the work is over.
     fn one_slice() -> Pace {
-        Pace {
-            now: || 0.0,
-            slice_ms: 1.0,
-        }
+        Pace { now: || 0.0, slice_ms: 1.0 }
     }
 
     /// A clock that always says that the slice has ended and a reply is due.
@@ -286,11 +274,7 @@ mod tests {
     }
 
     fn small() -> Run {
-        Run {
-            gpus: 8,
-            global_batch: 16,
-            ..Run::default()
-        }
+        Run { gpus: 8, global_batch: 16, ..Run::default() }
     }
 
     #[test]
@@ -309,18 +293,12 @@ mod tests {
 
     #[test]
     fn a_plan_goes_on_where_the_one_before_was_cancelled() {
-        let mut query = PlanQuery::search(&Run {
-            seq_len: 2048,
-            ..small()
-        });
+        let mut query = PlanQuery::search(&Run { seq_len: 2048, ..small() });
         let looked_at = |reply: Option<Reply>| match reply {
             Some(Reply::Plan(result)) => result.progress.unwrap().evaluated,
             other => panic!("{other:?}"),
         };
-        let before = Job::Plan(query.clone())
-            .slices(many_slices())
-            .flatten()
-            .nth(5);
+        let before = Job::Plan(query.clone()).slices(many_slices()).flatten().nth(5);
         query.apply(PlanCommand::Stop);
         let stopped = replies(Job::Plan(query)).next();
         assert_eq!(looked_at(before), looked_at(stopped));
@@ -328,10 +306,7 @@ mod tests {
 
     #[test]
     fn suggestions_in_slices_are_those_of_a_search_in_one_go() {
-        let base = evaluate(&Run {
-            micro_batch: 4,
-            ..Run::default()
-        });
+        let base = evaluate(&Run { micro_batch: 4, ..Run::default() });
         let base = base.unwrap();
         let job = Job::Fit(fit::Base::of(&base));
         let last = sent(&job).slices(many_slices()).flatten().last();
@@ -342,11 +317,7 @@ mod tests {
 
     #[test]
     fn a_simulation_that_arrives_gives_the_report_of_the_page_itself() {
-        let run = Run {
-            global_batch: 512,
-            measured_step_s: Some(9.0),
-            ..Run::default()
-        };
+        let run = Run { global_batch: 512, measured_step_s: Some(9.0), ..Run::default() };
         let mut arrived = 0;
         for id in schedule_ids().filter(|id| *id != "custom") {
             let run = run.with_texts(&with_schedule(&run, id)).unwrap();
@@ -356,10 +327,7 @@ mod tests {
             let Some(Reply::Evaluated(Some(timed))) = from_bytes(&to_bytes(&sent)) else {
                 panic!("{id}: another reply arrived");
             };
-            let (arrived_one, own) = (
-                evaluate_timed(&run, timed).unwrap(),
-                evaluate(&run).unwrap(),
-            );
+            let (arrived_one, own) = (evaluate_timed(&run, timed).unwrap(), evaluate(&run).unwrap());
             assert_eq!(arrived_one.report, own.report, "{id}");
             let Some(Reply::Simulated(Some(times))) = replies(Job::Simulate(run)).next() else {
                 panic!("{id}: another reply");

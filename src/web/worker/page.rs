@@ -137,10 +137,7 @@ fn fail_all(lane: Lane) {
 
 /// The job in the page itself: what fits a turn of the event loop at a time.
 async fn work_here(number: u32, job: Job) {
-    let pace = Pace {
-        now: js_sys::Date::now,
-        slice_ms: SLICE_MS,
-    };
+    let pace = Pace { now: js_sys::Date::now, slice_ms: SLICE_MS };
     let mut slices = job.slices(pace);
     loop {
         next_turn().await;

@@ -46,10 +46,7 @@ pub fn serve_jobs() {
 }
 
 async fn work(scope: DedicatedWorkerGlobalScope, number: u32, job: Job) {
-    let pace = Pace {
-        now: js_sys::Date::now,
-        slice_ms: SLICE_MS,
-    };
+    let pace = Pace { now: js_sys::Date::now, slice_ms: SLICE_MS };
     let mut slices = job.slices(pace);
     loop {
         let (replies, over) = turn(&mut *slices, pace);

@@ -4,9 +4,7 @@ use super::frozen;
 use super::holding::layers_of;
 use crate::memory::estimate::RankLoad;
 use crate::memory::recompute::Policy;
-use crate::model::{
-    Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory,
-};
+use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory};
 use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
@@ -50,12 +48,7 @@ impl Kept {
     }
 
     fn add(&mut self, name: &'static str, bytes: f64, share: f64, layers: f64) {
-        let piece = Piece {
-            name,
-            bytes,
-            share,
-            layers,
-        };
+        let piece = Piece { name, bytes, share, layers };
         if piece.total() > 0.0 {
             self.pieces.push(piece);
         }
@@ -65,15 +58,8 @@ impl Kept {
 /// Tokens of the largest micro-batch on one context-parallel rank, T = s b / c.
 #[must_use]
 pub fn tokens(scenario: &Scenario) -> f64 {
-    let longest = scenario
-        .run
-        .microbatch_lengths
-        .as_ref()
-        .and_then(|lengths| lengths.iter().max());
-    longest.map_or_else(
-        || scenario.tokens_per_rank(),
-        |tokens| *tokens as f64 / scenario.layout.cp as f64,
-    )
+    let longest = scenario.run.microbatch_lengths.as_ref().and_then(|lengths| lengths.iter().max());
+    longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
 }
 
 /// Whether the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
@@ -95,26 +81,16 @@ pub fn cut(scenario: &Scenario) -> Cut {
         keys: run.seq_len as f64,
         tp,
         residual,
-        linear_input: if keeps_gathered_inputs(scenario) {
-            1.0
-        } else {
-            residual
-        },
+        linear_input: if keeps_gathered_inputs(scenario) { 1.0 } else { residual },
         etp: layout.etp as f64,
         // A padded capacity is what every expert computes; without one the busiest rank decides.
         routed: run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario),
-        outputs: if ulysses || copies_context(scenario) {
-            2.0
-        } else {
-            1.0
-        },
+        outputs: if ulysses || copies_context(scenario) { 2.0 } else { 1.0 },
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
-        quantised: kept_copy(scenario).map(|recipe| Quantised {
-            element: recipe.element,
-            context: recipe.keeps_context,
-        }),
+        quantised: kept_copy(scenario)
+            .map(|recipe| Quantised { element: recipe.element, context: recipe.keeps_context }),
         element: scenario.precision.computes.activation(),
     }
 }
@@ -125,10 +101,7 @@ pub fn cut(scenario: &Scenario) -> Cut {
 /// not tell.
 fn copies_context(scenario: &Scenario) -> bool {
     let stack = scenario.run.stack.base.unwrap_or_default();
-    let own = matches!(
-        scenario.software.attention,
-        AttentionKernel::Flash2 | AttentionKernel::Flash3
-    );
+    let own = matches!(scenario.software.attention, AttentionKernel::Flash2 | AttentionKernel::Flash3);
     own && scenario.run.micro_batch > 1 && ["megatron-2025", "megatron-2026"].contains(&stack)
 }
 
@@ -138,20 +111,16 @@ fn copies_context(scenario: &Scenario) -> bool {
 pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
     let again = ["fsdp2", "torchtitan", "torchtitan-eager"];
     let stack = scenario.run.stack.base.unwrap_or_default();
-    scenario
-        .precision
-        .recipe
-        .filter(|_| !again.contains(&stack))
+    scenario.precision.recipe.filter(|_| !again.contains(&stack))
 }
 
 /// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps
 /// those, and repeats them again.
 fn repeated_keys(scenario: &Scenario, mixer: Mixer, tp: f64) -> f64 {
     let again = scenario.run.recompute == Recompute::Selective;
-    let (Some(heads), Some(read)) = (
-        scenario.model.attention_heads(mixer),
-        scenario.attended(mixer).filter(|_| !again),
-    ) else {
+    let (Some(heads), Some(read)) =
+        (scenario.model.attention_heads(mixer), scenario.attended(mixer).filter(|_| !again))
+    else {
         return 1.0;
     };
     let on_rank = |heads: u64| (heads as f64 / tp).max(1.0);
@@ -165,11 +134,7 @@ fn expert_padding(scenario: &Scenario) -> f64 {
         return 1.0;
     };
     let sent = tokens(scenario) * (moe.top_k * layout.etp) as f64;
-    let cut = if layout.sequence_parallel {
-        layout.tp as f64
-    } else {
-        1.0
-    };
+    let cut = if layout.sequence_parallel { layout.tp as f64 } else { 1.0 };
     let held = (moe.experts / layout.ep).max(1) as f64;
     1.0 + held * recipe.rows / 2.0 * cut / sent
 }
@@ -199,10 +164,7 @@ impl Chunks {
     pub fn of_kinds(scenario: &Scenario, kinds: Kinds) -> Self {
         let mut layers = Layers::of(scenario);
         let kept = kinds.sample.iter().map(|stage| layers.kept(*stage));
-        Self {
-            kept: kept.collect(),
-            kinds,
-        }
+        Self { kept: kept.collect(), kinds }
     }
 
     /// Whether two ranks hold the same of the same kinds of stages, whatever is in flight.
@@ -229,11 +191,7 @@ struct Layers<'a> {
 
 impl<'a> Layers<'a> {
     fn of(scenario: &'a Scenario) -> Self {
-        Self {
-            scenario,
-            cut: cut(scenario),
-            known: Vec::new(),
-        }
+        Self { scenario, cut: cut(scenario), known: Vec::new() }
     }
 
     /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
@@ -242,11 +200,7 @@ impl<'a> Layers<'a> {
         let known = self.known.iter().position(|(known, _)| *known == key);
         let at = known.unwrap_or_else(|| {
             let quantised = self.cut.quantised.filter(|_| !bf16);
-            let cut = Cut {
-                quantised,
-                fp8: self.cut.fp8 && !bf16,
-                ..self.cut
-            };
+            let cut = Cut { quantised, fp8: self.cut.fp8 && !bf16, ..self.cut };
             let mut tensors = layer_inventory(&self.scenario.model, kind, &cut);
             let times = repeated_keys(self.scenario, kind.mixer, cut.tp);
             let pairs = tensors.iter_mut();
@@ -261,10 +215,7 @@ impl<'a> Layers<'a> {
 
     fn kept(&mut self, stage: usize) -> Kept {
         let scenario = self.scenario;
-        let mut sum = Kept {
-            pieces: Vec::with_capacity(PIECES),
-            recomputed: 0.0,
-        };
+        let mut sum = Kept { pieces: Vec::with_capacity(PIECES), recomputed: 0.0 };
         let layers = layers_of(scenario, stage);
         let recomputed = match scenario.run.recompute {
             crate::run::Recompute::Layers(n) => n.min(layers.end - layers.start),

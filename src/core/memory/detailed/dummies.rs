@@ -31,11 +31,7 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
             shapes.insert((rows, scenario.model.hidden));
         }
     }
-    shapes
-        .0
-        .into_iter()
-        .map(|(out, input)| element * out as f64 * input as f64)
-        .sum()
+    shapes.0.into_iter().map(|(out, input)| element * out as f64 * input as f64).sum()
 }
 
 /// Shapes met so far, each once; a rank has a handful.
@@ -52,11 +48,7 @@ impl Shapes {
 
 /// Up and down projection of an FFN of local width `ffn` on tokens of width `input`.
 fn pair(scenario: &Scenario, input: u64, ffn: u64, shapes: &mut Shapes) {
-    let up = if scenario.model.gated_ffn {
-        2 * ffn
-    } else {
-        ffn
-    };
+    let up = if scenario.model.gated_ffn { 2 * ffn } else { ffn };
     shapes.insert((up, input));
     shapes.insert((input, ffn));
 }
@@ -67,12 +59,7 @@ fn experts(scenario: &Scenario, shapes: &mut Shapes) {
     };
     let h = scenario.model.hidden;
     let width = moe.input(h);
-    pair(
-        scenario,
-        width,
-        moe.expert_ffn / scenario.layout.etp,
-        shapes,
-    );
+    pair(scenario, width, moe.expert_ffn / scenario.layout.etp, shapes);
     if moe.latent > 0 {
         shapes.insert((width, h));
         shapes.insert((h, width));
@@ -157,19 +144,10 @@ mod tests {
     /// Survey section 2.2, Llama-70B at t = 1: 1.59 GiB without the head and 3.55 with it.
     #[test]
     fn dummies_of_llama_70b_take_1_59_gib_and_3_55_with_the_head() {
-        let run = Run {
-            model: Based::preset("llama-3.1-70b"),
-            tp: 1,
-            pp: 2,
-            ..Run::default()
-        };
+        let run = Run { model: Based::preset("llama-3.1-70b"), tp: 1, pp: 2, ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
         for (stage, printed) in [(0, 1.59), (1, 3.55)] {
-            let load = RankLoad {
-                stages: vec![stage],
-                in_flight: vec![1.0],
-                weight_versions: 1,
-            };
+            let load = RankLoad { stages: vec![stage], in_flight: vec![1.0], weight_versions: 1 };
             let gib = Bytes(bytes(&scenario, &load)).gib();
             assert!((gib - printed).abs() < 0.006, "{gib}");
         }

@@ -23,49 +23,26 @@ pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     if scenario.peaks_by_moment() || scenario.adapter.is_some() || scenario.offload.is_some() {
         return at_the_fullest_moment(&memory, rank);
     }
-    let of = Explained {
-        scenario,
-        load,
-        book: book(scenario),
-        holdings: holdings(scenario, load),
-    };
+    let of = Explained { scenario, load, book: book(scenario), holdings: holdings(scenario, load) };
     let [weights, gradients, optimizer] = of.states();
     let (activations, buffers) = (of.activations(), of.buffers());
-    let allocated = [&weights, &gradients, &optimizer, &activations, &buffers]
-        .map(|term| term.value)
-        .iter()
-        .sum();
+    let allocated = [&weights, &gradients, &optimizer, &activations, &buffers].map(|term| term.value).iter().sum();
     let overhead = of.overhead(allocated);
-    let parts = vec![
-        weights,
-        gradients,
-        optimizer,
-        activations,
-        buffers,
-        overhead,
-    ];
-    bytes(
-        "T",
-        t!("memory of pipeline rank {rank}", rank),
-        memory.total.0,
-    )
-    .by("W + G + O + A + B + X", parts)
-    .note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
-    .note("compared with what the driver shows a process, not with the nominal size")
+    let parts = vec![weights, gradients, optimizer, activations, buffers, overhead];
+    bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
+        .by("W + G + O + A + B + X", parts)
+        .note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
+        .note("compared with what the driver shows a process, not with the nominal size")
 }
 
 /// The same of a rank whose peak is that of a moment: what is there then.
 fn at_the_fullest_moment(memory: &StageMemory, rank: usize) -> Term {
     let symbols = ["W", "G", "O", "A", "B", "X"];
-    let parts = Component::ALL
-        .iter()
-        .zip(symbols)
-        .map(|(component, symbol)| {
-            let items = memory.parts(*component).into_iter();
-            let items = items
-                .map(|item| bytes("B_i", item.name, item.bytes.0).marked(Provenance::AddedUp, ""));
-            sum(symbol, component.name(), "Σ B_i", items.collect())
-        });
+    let parts = Component::ALL.iter().zip(symbols).map(|(component, symbol)| {
+        let items = memory.parts(*component).into_iter();
+        let items = items.map(|item| bytes("B_i", item.name, item.bytes.0).marked(Provenance::AddedUp, ""));
+        sum(symbol, component.name(), "Σ B_i", items.collect())
+    });
     bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
         .by("W + G + O + A + B + X", parts.collect())
         .note("where gradients are freed after a step, at the fullest of three moments: the loss, a layer's backward pass or the optimizer's step")
@@ -109,12 +86,7 @@ impl Explained<'_> {
                 "ranks that share the states"
             };
             let book = [
-                Term::given(
-                    "P",
-                    "parameters on the GPU",
-                    part.elements,
-                    Unit::Parameters,
-                ),
+                Term::given("P", "parameters on the GPU", part.elements, Unit::Parameters),
                 bytes("w", "bytes per weight", precision.weights),
                 Term::given(
                     "L",
@@ -122,26 +94,10 @@ impl Explained<'_> {
                     quantised_linears(scenario, part),
                     Unit::Parameters,
                 ),
-                bytes(
-                    "q",
-                    "bytes of the quantised copies of a weight",
-                    precision.copies(&scenario.gpu),
-                ),
-                bytes(
-                    "g",
-                    "bytes per gradient and its accumulation",
-                    precision.gradients(),
-                ),
-                bytes(
-                    "o",
-                    "bytes of states per parameter",
-                    optimizer_bytes(scenario, part),
-                ),
-                count(
-                    "c",
-                    "copies of the weights",
-                    self.load.weight_versions.max(1) as f64,
-                ),
+                bytes("q", "bytes of the quantised copies of a weight", precision.copies(&scenario.gpu)),
+                bytes("g", "bytes per gradient and its accumulation", precision.gradients()),
+                bytes("o", "bytes of states per parameter", optimizer_bytes(scenario, part)),
+                count("c", "copies of the weights", self.load.weight_versions.max(1) as f64),
                 count("N", ranks, n),
                 Term::given(
                     "m",
@@ -159,11 +115,7 @@ impl Explained<'_> {
                 shared && (part.trained || part.kind != Kind::Frozen && stage == 3)
             };
             let by = |over: bool, whole: &str, cut: &str| {
-                if over {
-                    cut.to_owned()
-                } else {
-                    whole.to_owned()
-                }
+                if over { cut.to_owned() } else { whole.to_owned() }
             };
             let quantised = quantised_linears(scenario, part) > 0.0;
             let of_weights = match (quantised, precision.param_gather) {
@@ -171,14 +123,8 @@ impl Explained<'_> {
                 (true, false) => "(P w + L q)",
                 _ => "P w",
             };
-            let copies = if self.load.weight_versions > 1 {
-                format!("{of_weights} c")
-            } else {
-                of_weights.to_owned()
-            };
-            let term = |symbol, value, formula: String| {
-                bytes(symbol, part.name, value).over(formula, &book)
-            };
+            let copies = if self.load.weight_versions > 1 { format!("{of_weights} c") } else { of_weights.to_owned() };
+            let term = |symbol, value, formula: String| bytes(symbol, part.name, value).over(formula, &book);
             let cut = format!("{copies}/N");
             weights.push(term("W_i", worth.weights, by(over(3), &copies, &cut)));
             gradients.push(term("G_i", worth.gradients, by(over(2), "P g", "P g/N")));
@@ -206,27 +152,14 @@ impl Explained<'_> {
             for piece in kept(self.scenario, *stage).pieces {
                 let shown = match self.load.stages.len() {
                     1 => piece.name.into(),
-                    _ => t!(
-                        "{tensor}, stage {stage}",
-                        tensor = Message::plain(piece.name),
-                        stage = *stage
-                    ),
+                    _ => t!("{tensor}, stage {stage}", tensor = Message::plain(piece.name), stage = *stage),
                 };
-                let share = if (piece.share - 1.0).abs() > 0.0 {
-                    "b z n i"
-                } else {
-                    "b n i"
-                };
+                let share = if (piece.share - 1.0).abs() > 0.0 { "b z n i" } else { "b n i" };
                 let mut one = tensor(self.scenario, &self.book, "b", piece.name, piece.bytes);
                 one.name = t!("bytes in one layer");
                 let book = [
                     one,
-                    Term::given(
-                        "z",
-                        "share that recomputation keeps",
-                        piece.share,
-                        Unit::Ratio,
-                    ),
+                    Term::given("z", "share that recomputation keeps", piece.share, Unit::Ratio),
                     count("n", "layers", piece.layers),
                     Term::given("i", "micro-batches in flight", *in_flight, Unit::Ratio),
                 ];
@@ -234,10 +167,7 @@ impl Explained<'_> {
             }
         }
         sum("A", "activations", "Σ A_i", parts)
-            .from(
-                &KORTHIKANTI_2022,
-                "section 4, and each tensor's own formula",
-            )
+            .from(&KORTHIKANTI_2022, "section 4, and each tensor's own formula")
             .note("micro-batches in flight are counted in the simulated order")
     }
 
@@ -250,12 +180,7 @@ impl Explained<'_> {
 
     fn heads(&self) -> Vec<Term> {
         let heads = heads_in_flight(self.scenario, self.load);
-        self.with(vec![Term::given(
-            "i",
-            "micro-batches of the last stage in flight",
-            heads,
-            Unit::Ratio,
-        )])
+        self.with(vec![Term::given("i", "micro-batches of the last stage in flight", heads, Unit::Ratio)])
     }
 
     fn buffers(&self) -> Term {
@@ -269,12 +194,7 @@ impl Explained<'_> {
         };
         let mut parts = vec![
             bytes("B_i", "logits", heads * logits::held(scenario)).over("l i e T V/t", &book),
-            bytes(
-                "B_i",
-                "inputs of the head",
-                heads * logits::inputs(scenario),
-            )
-            .over(inputs, &book),
+            bytes("B_i", "inputs of the head", heads * logits::inputs(scenario)).over(inputs, &book),
         ];
         if scenario.software.dummy_wgrad {
             parts.push(self.momentary("dummy weight gradients", dummies::bytes(scenario, load)));
@@ -287,14 +207,9 @@ impl Explained<'_> {
         parts.extend(transients.map(|one| self.momentary(one.name, one.bytes)));
         parts.extend(self.gathered());
         let kernel = loss_kernel(scenario);
-        sum(
-            "B",
-            "logits, transients and gathered tensors",
-            "Σ B_i",
-            parts,
-        )
-        .from(kernel.source, kernel.place)
-        .note("of the transients only the largest is counted: they do not meet")
+        sum("B", "logits, transients and gathered tensors", "Σ B_i", parts)
+            .from(kernel.source, kernel.place)
+            .note("of the transients only the largest is counted: they do not meet")
     }
 
     fn momentary(&self, name: &'static str, value: f64) -> Term {
@@ -306,47 +221,18 @@ impl Explained<'_> {
         let (scenario, load) = (self.scenario, self.load);
         let precision = scenario.precision;
         let all: f64 = self.holdings.iter().map(|part| part.elements).sum();
-        let parameters =
-            |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
+        let parameters = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
         let book = [
-            parameters(
-                "U",
-                "parameters of the largest layer",
-                largest_layer(scenario, load),
-            ),
-            parameters(
-                "A",
-                "parameters of the two largest chunks",
-                accumulating(scenario, load),
-            ),
+            parameters("U", "parameters of the largest layer", largest_layer(scenario, load)),
+            parameters("A", "parameters of the two largest chunks", accumulating(scenario, load)),
             parameters("P", "parameters on the GPU", all),
-            parameters(
-                "R",
-                "embedding, head and final norm",
-                root_elements(&self.holdings),
-            ),
-            parameters(
-                "H",
-                "parameters of the head",
-                super::holding::embedding_elements(scenario),
-            ),
+            parameters("R", "embedding, head and final norm", root_elements(&self.holdings)),
+            parameters("H", "parameters of the head", super::holding::embedding_elements(scenario)),
             bytes("w", "bytes a gathered weight", precision.gathered_weight()),
-            bytes(
-                "q",
-                "bytes of the quantised copies of a weight",
-                gathered_copies(scenario),
-            ),
-            bytes(
-                "g",
-                "bytes per gradient and its accumulation",
-                precision.gradients(),
-            ),
+            bytes("q", "bytes of the quantised copies of a weight", gathered_copies(scenario)),
+            bytes("g", "bytes per gradient and its accumulation", precision.gradients()),
         ];
-        let waiting = if scenario.layout.microbatches > 1 {
-            "g P"
-        } else {
-            "w P"
-        };
+        let waiting = if scenario.layout.microbatches > 1 { "g P" } else { "w P" };
         let quantised = gathered_copies(scenario) > 0.0;
         let named = buffers(scenario, load, &self.holdings).into_iter();
         named
@@ -374,13 +260,8 @@ impl Explained<'_> {
         let held = heads * logits::held(scenario);
         let mut book = self.heads();
         book.extend([
-            Term::given(
-                "φ",
-                "reserved over allocated",
-                fragmentation(scenario),
-                Unit::Ratio,
-            )
-            .from(FRAGMENTATION.source, FRAGMENTATION.place),
+            Term::given("φ", "reserved over allocated", fragmentation(scenario), Unit::Ratio)
+                .from(FRAGMENTATION.source, FRAGMENTATION.place),
             bytes("M", "allocated", allocated),
             bytes("L", "logits, which do not fragment", held),
             bytes("v", "workspaces, which do not either", workspaces(scenario)),
@@ -390,10 +271,7 @@ impl Explained<'_> {
                 .marked(Provenance::LookedUp, "")
                 .from(PROCESS.source, PROCESS.place)
         };
-        let mut parts = vec![process(
-            "CUDA context, libraries and communicators",
-            workspaces(scenario),
-        )];
+        let mut parts = vec![process("CUDA context, libraries and communicators", workspaces(scenario))];
         if layout.cp > 1 {
             parts.push(process("communicators of context parallelism", 0.0));
         }
@@ -405,13 +283,10 @@ impl Explained<'_> {
             parts.push(bytes("X_i", BY_YOUR_RUNS, fitted));
         }
         let peak = heads.min(1.0) * logits::momentary(scenario);
-        parts.push(
-            bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book),
-        );
+        parts.push(bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book));
         let blocks = (fragmentation(scenario) - 1.0) * (allocated - held - workspaces(scenario));
         parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L - v)", &book));
-        sum("X", "fragmentation and CUDA overhead", "Σ X_i", parts)
-            .from(FRAGMENTATION.source, FRAGMENTATION.place)
+        sum("X", "fragmentation and CUDA overhead", "Σ X_i", parts).from(FRAGMENTATION.source, FRAGMENTATION.place)
     }
 }
 
@@ -435,11 +310,7 @@ mod tests {
     fn the_explanation_ends_at_the_estimate() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         let loads: Vec<_> = (0..4)
-            .map(|rank| RankLoad {
-                stages: vec![rank],
-                in_flight: vec![(4 - rank) as f64],
-                weight_versions: 1,
-            })
+            .map(|rank| RankLoad { stages: vec![rank], in_flight: vec![(4 - rank) as f64], weight_versions: 1 })
             .collect();
         let estimate = Detailed.estimate(&scenario, &loads);
         for (rank, memory) in estimate.per_stage.iter().enumerate() {

@@ -15,10 +15,7 @@ pub(crate) fn items(scenario: &Scenario, load: &RankLoad, scores: bool) -> Vec<I
     let (model, cut) = (&scenario.model, cut(scenario));
     let held = |name, bytes| Item::held(Component::Buffers, name, bytes);
     let width = 2.0 * model.hidden as f64 + 3.0 * model.ffn as f64 / cut.tp;
-    let mut items = vec![held(
-        "a layer's forward pass",
-        cut.element * cut.tokens * width,
-    )];
+    let mut items = vec![held("a layer's forward pass", cut.element * cut.tokens * width)];
     if scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0 {
         let units = 2.0 * scenario.gathered_weight() * largest_layer(scenario, load);
         let root = scenario.precision.gathered_weight() * root_elements(&holdings(scenario, load));

@@ -39,13 +39,7 @@ mod tests {
     fn adapting_all_linears_keeps_what_full_fine_tuning_keeps() {
         let (h, f, kv, a, t, layers) = (4096.0, 14336.0, 1024.0, 32.0, 8192.0, 32.0);
         let kept = |targets: Option<&[Target]>| {
-            let mut run = Run {
-                gpus: 1,
-                tp: 1,
-                pp: 1,
-                global_batch: 1,
-                ..Run::default()
-            };
+            let mut run = Run { gpus: 1, tp: 1, pp: 1, global_batch: 1, ..Run::default() };
             run.cross_entropy = Some(crate::run::CrossEntropy::FusedLinear);
             run.adapter.targets = targets.map(<[Target]>::to_vec);
             run.adapter.method = targets.map(|_| AdapterMethod::Lora);
@@ -58,13 +52,9 @@ mod tests {
             vec![Query, Key, Value, Output, Gate, Up, Down]
         };
         let least = t * (4.0 * h + 4.0 * h + 4.0 * kv + 4.0 * f);
-        let near =
-            |ours: f64, said: f64| assert!((ours / said - 1.0).abs() < 1e-12, "{ours} {said}");
+        let near = |ours: f64, said: f64| assert!((ours / said - 1.0).abs() < 1e-12, "{ours} {said}");
         near(kept(Some(&[Target::Output])), least);
-        near(
-            kept(Some(&[Target::Query, Target::Value])),
-            least + 2.0 * t * h,
-        );
+        near(kept(Some(&[Target::Query, Target::Value])), least + 2.0 * t * h);
         near(kept(Some(&all)), least + t * (4.0 * h + 2.0 * f));
         near(kept(Some(&all)), kept(None));
     }

@@ -73,10 +73,7 @@ pub(crate) fn kinds_of(scenario: &Scenario, stage: usize) -> Kinds {
 /// All parameters of the rank that holds `load`.
 #[must_use]
 pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
-    let mut list = Holdings {
-        scenario,
-        list: Vec::with_capacity(6),
-    };
+    let mut list = Holdings { scenario, list: Vec::with_capacity(6) };
     for &stage in &load.stages {
         list.stage(stage, load);
     }
@@ -100,9 +97,7 @@ fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
     });
     let attention = widths.fold(0.0, f64::max);
     let dense = h * attention.max(up * model.ffn as f64 / t);
-    let expert = model.moe.map_or(0.0, |moe| {
-        h * up * moe.expert_ffn as f64 / layout.etp as f64
-    });
+    let expert = model.moe.map_or(0.0, |moe| h * up * moe.expert_ffn as f64 / layout.etp as f64);
     [dense, expert]
 }
 
@@ -130,10 +125,9 @@ impl Holdings<'_> {
         self.add("adapters", elements, Kind::Adapter);
         let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
         let (embedding, head) = (load.stages.contains(&0), last);
-        for (end, own, name) in [
-            (Saved::Embedding, embedding, "trained embedding"),
-            (Saved::Head, head, "trained head"),
-        ] {
+        for (end, own, name) in
+            [(Saved::Embedding, embedding, "trained embedding"), (Saved::Head, head, "trained head")]
+        {
             if own && adapter.saved.contains(&end) {
                 self.add(name, embedding_elements(scenario), Kind::Adapter);
             }
@@ -144,14 +138,7 @@ impl Holdings<'_> {
         self.add_matrices(name, elements, kind, 0.0, 0.0);
     }
 
-    fn add_matrices(
-        &mut self,
-        name: &'static str,
-        elements: f64,
-        kind: Kind,
-        linears: f64,
-        largest: f64,
-    ) {
+    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: Kind, linears: f64, largest: f64) {
         if elements > 0.0 {
             self.list.push(Holding {
                 name,
@@ -168,9 +155,10 @@ impl Holdings<'_> {
     /// on every rank too, but linears.
     fn beside_linears(&self, block: LayerElements) -> f64 {
         let model = &self.scenario.model;
-        let down = model.mla.filter(|_| block.sharded > 0).map_or(0, |mla| {
-            model.hidden * (mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim)
-        });
+        let down = model
+            .mla
+            .filter(|_| block.sharded > 0)
+            .map_or(0, |mla| model.hidden * (mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim));
         block.replicated.saturating_sub(down) as f64
     }
 
@@ -193,11 +181,7 @@ impl Holdings<'_> {
         let (first, last) = (stage == 0, is_last(scenario, stage));
         let positions = model.embedding().replicated as f64;
         if first {
-            self.add(
-                "embedding",
-                embedding_elements(scenario) + positions,
-                Kind::Dense,
-            );
+            self.add("embedding", embedding_elements(scenario) + positions, Kind::Dense);
             self.vision();
         }
         for (part, bf16) in scenario.by_precision(layers_of(scenario, stage)) {
@@ -234,11 +218,7 @@ impl Holdings<'_> {
         let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
         let projector = model.projector().dense_per_rank(model, tp);
         let tower = model.vision_tower().dense_per_rank(model, tp) - projector;
-        let kind = if model.vision.is_some_and(|vision| vision.frozen) {
-            Kind::Frozen
-        } else {
-            Kind::Dense
-        };
+        let kind = if model.vision.is_some_and(|vision| vision.frozen) { Kind::Frozen } else { Kind::Dense };
         self.add("vision tower", tower, kind);
         self.add("projector", projector, Kind::Dense);
     }
@@ -250,18 +230,11 @@ mod tests {
     use crate::run::{Based, ModelParts, Run};
 
     fn load(stages: Vec<usize>) -> RankLoad {
-        RankLoad {
-            in_flight: vec![1.0; stages.len()],
-            stages,
-            weight_versions: 1,
-        }
+        RankLoad { in_flight: vec![1.0; stages.len()], stages, weight_versions: 1 }
     }
 
     fn sum(list: &[Holding], kind: Kind) -> f64 {
-        list.iter()
-            .filter(|part| part.kind == kind)
-            .map(|part| part.elements)
-            .sum()
+        list.iter().filter(|part| part.kind == kind).map(|part| part.elements).sum()
     }
 
     /// Survey section 2.2, DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
@@ -271,14 +244,7 @@ mod tests {
         let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
         model.parts.layers = Some(4);
         model.parts.dense_layers = Some(1);
-        let run = Run {
-            model,
-            gpus: 8,
-            tp: 1,
-            pp: 1,
-            ep: 8,
-            ..Run::default()
-        };
+        let run = Run { model, gpus: 8, tp: 1, pp: 1, ep: 8, ..Run::default() };
         let list = holdings(&Scenario::new(&run).unwrap(), &load(vec![0]));
         assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);
     }
@@ -286,22 +252,12 @@ mod tests {
     /// Survey, trap 13: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
     #[test]
     fn tied_embeddings_stand_twice_on_two_ranks_and_once_on_one() {
-        let run = |pp| Run {
-            model: Based::preset("gpt-2-xl"),
-            tp: 1,
-            pp,
-            ..Run::default()
-        };
+        let run = |pp| Run { model: Based::preset("gpt-2-xl"), tp: 1, pp, ..Run::default() };
         let copies = |run: &Run, ranks: &[Vec<usize>]| -> f64 {
             let scenario = Scenario::new(run).unwrap();
-            let lists = ranks
-                .iter()
-                .map(|stages| holdings(&scenario, &load(stages.clone())));
+            let lists = ranks.iter().map(|stages| holdings(&scenario, &load(stages.clone())));
             let parts = lists.flatten();
-            parts
-                .filter(|part| matches!(part.name, "embedding" | "head"))
-                .map(|part| part.elements)
-                .sum()
+            parts.filter(|part| matches!(part.name, "embedding" | "head")).map(|part| part.elements).sum()
         };
         // 50257 padded to 50304, and 1024 learned positions.
         let copy = 50304.0 * 1600.0;
@@ -316,11 +272,7 @@ mod tests {
     fn the_vocabulary_is_padded_as_megatron_pads_it() {
         let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
         model.parts.vocab = Some(131_073);
-        let run = Run {
-            model,
-            tp: 4,
-            ..Run::default()
-        };
+        let run = Run { model, tp: 4, ..Run::default() };
         assert_eq!(padded_vocabulary(&Scenario::new(&run).unwrap()), 131_584);
     }
 }

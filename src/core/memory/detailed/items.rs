@@ -9,11 +9,7 @@ use crate::memory::verdict::{PROCESS, fragmentation};
 use crate::run::Scenario;
 use crate::units::GIB;
 
-pub(super) fn state_items(
-    scenario: &Scenario,
-    load: &RankLoad,
-    parts: &[Holding],
-) -> impl Iterator<Item = Item> {
+pub(super) fn state_items(scenario: &Scenario, load: &RankLoad, parts: &[Holding]) -> impl Iterator<Item = Item> {
     parts.iter().flat_map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
         [
@@ -24,11 +20,7 @@ pub(super) fn state_items(
     })
 }
 
-pub(super) fn activation_items(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    load: &RankLoad,
-) -> impl Iterator<Item = Item> {
+pub(super) fn activation_items(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> impl Iterator<Item = Item> {
     let alive = load.stages.iter().zip(&load.in_flight);
     alive.flat_map(|(stage, in_flight)| {
         let here = resident(scenario, *stage);
@@ -83,18 +75,10 @@ pub(super) fn head_buffers(scenario: &Scenario, load: &RankLoad) -> Option<[Buff
 }
 
 /// Those that do not depend on what is in flight.
-pub(super) fn buffers(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    load: &RankLoad,
-    holdings: &[Holding],
-) -> Vec<Buffer> {
+pub(super) fn buffers(scenario: &Scenario, chunks: &Chunks, load: &RankLoad, holdings: &[Holding]) -> Vec<Buffer> {
     let mut parts = Vec::with_capacity(16);
     if scenario.software.dummy_wgrad {
-        parts.push(Buffer::held(
-            "dummy weight gradients",
-            dummies::bytes(scenario, load),
-        ));
+        parts.push(Buffer::held("dummy weight gradients", dummies::bytes(scenario, load)));
     }
     parts.push(Buffer::held("library workspaces", workspaces(scenario)));
     parts.extend(transient::transients(scenario, chunks, load));
@@ -106,11 +90,7 @@ pub(super) fn buffers(
 /// before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
 /// Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
 pub(super) fn workspaces(scenario: &Scenario) -> f64 {
-    let mib = if scenario.gpu.computes_in_fp8() {
-        64.0
-    } else {
-        12.0
-    };
+    let mib = if scenario.gpu.computes_in_fp8() { 64.0 } else { 12.0 };
     mib * GIB / 1024.0
 }
 
@@ -120,51 +100,20 @@ pub(super) const BY_YOUR_RUNS: &str = "what your own runs took besides";
 pub(super) fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
     let heads = heads_in_flight(scenario, load);
     let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
-        if share > 0.0 {
-            share * bytes(scenario)
-        } else {
-            0.0
-        }
+        if share > 0.0 { share * bytes(scenario) } else { 0.0 }
     };
     let layout = &scenario.layout;
     let by_moment = scenario.peaks_by_moment();
-    let part = |nature, name, bytes| Item {
-        nature,
-        ..Item::held(Component::Overhead, name, bytes)
-    };
+    let part = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
     let unbroken = if by_moment { 0.0 } else { heads };
     let blocks = allocated - of_heads(logits::held, unbroken) - workspaces(scenario);
     [
-        part(
-            Nature::Process,
-            "CUDA context, libraries and communicators",
-            PROCESS.value.0 - workspaces(scenario),
-        ),
-        part(
-            Nature::Process,
-            "communicators of context parallelism",
-            communicator(layout.cp),
-        ),
-        part(
-            Nature::Process,
-            "communicators of expert parallelism",
-            communicator(layout.ep),
-        ),
-        part(
-            Nature::Process,
-            BY_YOUR_RUNS,
-            scenario.run.profile.overhead().0,
-        ),
-        part(
-            Nature::Held,
-            "logits at their peak",
-            of_heads(logits::momentary, unbroken.min(1.0)),
-        ),
-        part(
-            Nature::Fragmentation,
-            "fragmentation",
-            (fragmentation(scenario) - 1.0) * blocks,
-        ),
+        part(Nature::Process, "CUDA context, libraries and communicators", PROCESS.value.0 - workspaces(scenario)),
+        part(Nature::Process, "communicators of context parallelism", communicator(layout.cp)),
+        part(Nature::Process, "communicators of expert parallelism", communicator(layout.ep)),
+        part(Nature::Process, BY_YOUR_RUNS, scenario.run.profile.overhead().0),
+        part(Nature::Held, "logits at their peak", of_heads(logits::momentary, unbroken.min(1.0))),
+        part(Nature::Fragmentation, "fragmentation", (fragmentation(scenario) - 1.0) * blocks),
     ]
 }

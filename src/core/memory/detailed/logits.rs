@@ -18,54 +18,33 @@ pub struct LossKernel {
 pub(super) const CHUNKS: f64 = 8.0;
 
 const MEGATRON_UNFUSED: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 6.0,
-        peak: 10.0,
-    },
+    LossKernel { held: 6.0, peak: 10.0 },
     &MEGATRON,
     "cross_entropy.py: bf16 logits and their fp32 copy; 8 by counting tensors, 10 meets the outcomes of Fujii 2024 better",
 );
-const MEGATRON_FUSED: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 4.0,
-        peak: 6.0,
-    },
-    &MEGATRON,
-    "--cross-entropy-loss-fusion",
-);
+const MEGATRON_FUSED: Cited<LossKernel> =
+    Cited::new(LossKernel { held: 4.0, peak: 6.0 }, &MEGATRON, "--cross-entropy-loss-fusion");
 const TE_FUSED: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 2.0,
-        peak: 2.0,
-    },
+    LossKernel { held: 2.0, peak: 2.0 },
     &TRANSFORMER_ENGINE,
     "cross_entropy.py: gradient written over the logits",
 );
 const PYTORCH: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 10.0,
-        peak: 10.0,
-    },
+    LossKernel { held: 10.0, peak: 10.0 },
     &TORCHTITAN,
     "cross_entropy(logits.float()): bf16 logits, fp32 copy, log-probabilities",
 );
 
 /// Logits in bf16, and their gradient beside them: neither the fp32 copy nor the softmax is written.
 const COMPILED: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 2.0,
-        peak: 4.0,
-    },
+    LossKernel { held: 2.0, peak: 4.0 },
     &TORCHTITAN,
     "components/loss.py: the loss among the compiled parts",
 );
 
 /// A kernel that joins head and loss keeps the gradient of its input and no logits.
 const FUSED_LINEAR: Cited<LossKernel> = Cited::new(
-    LossKernel {
-        held: 0.0,
-        peak: 0.0,
-    },
+    LossKernel { held: 0.0, peak: 0.0 },
     &FMS_ACCELERATION,
     "a100_80gb_liger.csv: peaks do not depend on the vocabulary",
 );
@@ -84,10 +63,7 @@ pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 5] = [
 pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     let over = |kernel: Cited<LossKernel>, parts: f64| {
         Cited::new(
-            LossKernel {
-                held: kernel.value.held / parts,
-                peak: kernel.value.peak / parts,
-            },
+            LossKernel { held: kernel.value.held / parts, peak: kernel.value.peak / parts },
             kernel.source,
             kernel.place,
         )
@@ -95,11 +71,7 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     if scenario.precision.computes == Format::Fp32 {
         return full_precision(scenario);
     }
-    let unfused = if scenario.zero.stage == 3 {
-        PYTORCH
-    } else {
-        MEGATRON_UNFUSED
-    };
+    let unfused = if scenario.zero.stage == 3 { PYTORCH } else { MEGATRON_UNFUSED };
     match scenario.software.cross_entropy {
         CrossEntropy::Megatron => unfused,
         CrossEntropy::MegatronFused => MEGATRON_FUSED,
@@ -124,11 +96,7 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::Chunked if pytorch => (PYTORCH, 8.0 / CHUNKS, 8.0 / CHUNKS),
         CrossEntropy::Chunked => (MEGATRON_UNFUSED, 4.0 / CHUNKS, 8.0 / CHUNKS),
     };
-    Cited::new(
-        LossKernel { held, peak },
-        logits.source,
-        "fp32 logits, no copy of them",
-    )
+    Cited::new(LossKernel { held, peak }, logits.source, "fp32 logits, no copy of them")
 }
 
 /// Bytes a logit at the peak of eager operators, whose loss is fp32. Unfused: bf16 logits, their fp32 copy, the shifted
@@ -140,9 +108,7 @@ pub(crate) fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
     match kernel {
         CrossEntropy::Megatron => cited(14.0, "a100_80gb.csv: 2 + 4 + 4 + 4"),
         CrossEntropy::MegatronFused => cited(10.0, "a100_80gb.csv, -foak: 2 + 4 + 4"),
-        CrossEntropy::TeFused | CrossEntropy::Compiled => {
-            cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4")
-        }
+        CrossEntropy::TeFused | CrossEntropy::Compiled => cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4"),
         CrossEntropy::Chunked => cited(14.0 / CHUNKS, "a100_80gb.csv, in chunks"),
         CrossEntropy::FusedLinear => cited(0.0, "a100_80gb_liger.csv, -liger"),
     }
@@ -175,11 +141,7 @@ pub fn momentary(scenario: &Scenario) -> f64 {
 pub fn inputs(scenario: &Scenario) -> f64 {
     let cut = cut(scenario);
     let width = cut.element * cut.tokens * scenario.model.hidden as f64;
-    let gathered = if keeps_gathered_inputs(scenario) {
-        width - width / cut.residual
-    } else {
-        0.0
-    };
+    let gathered = if keeps_gathered_inputs(scenario) { width - width / cut.residual } else { 0.0 };
     2.0 * width / cut.residual + gathered
 }
 
@@ -196,11 +158,7 @@ mod tests {
     /// Survey section 2.6, Llama-8B at 8192 tokens, t = 1: 1.96, 5.87 and 9.79 GiB at 2, 6 and 10 bytes a logit.
     #[test]
     fn logits_of_llama_8b_at_2_6_and_10_bytes() {
-        let run = |cross_entropy| Run {
-            tp: 1,
-            cross_entropy: Some(cross_entropy),
-            ..Run::default()
-        };
+        let run = |cross_entropy| Run { tp: 1, cross_entropy: Some(cross_entropy), ..Run::default() };
         let fused = Scenario::new(&run(CrossEntropy::TeFused)).unwrap();
         let unfused = Scenario::new(&run(CrossEntropy::Megatron)).unwrap();
         assert!((gib(held(&fused)) - 1.96).abs() < 0.005);
@@ -213,12 +171,7 @@ mod tests {
     fn chunks_take_an_eighth() {
         let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
         model.parts.vocab = Some(151_936);
-        let run = Run {
-            model,
-            tp: 1,
-            cross_entropy: Some(CrossEntropy::Chunked),
-            ..Run::default()
-        };
+        let run = Run { model, tp: 1, cross_entropy: Some(CrossEntropy::Chunked), ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
         let whole = 4.0 * logits(&scenario);
         assert!((gib(whole) - 4.638).abs() < 0.002);
@@ -228,13 +181,7 @@ mod tests {
     #[test]
     fn each_prediction_module_has_logits_of_its_own() {
         let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
-        let run = |model| Run {
-            model,
-            tp: 1,
-            gpus: 16,
-            pp: 16,
-            ..Run::default()
-        };
+        let run = |model| Run { model, tp: 1, gpus: 16, pp: 16, ..Run::default() };
         let without = logits(&Scenario::new(&run(model.clone())).unwrap());
         model.parts.mtp_modules = Some(1);
         let with = logits(&Scenario::new(&run(model)).unwrap());

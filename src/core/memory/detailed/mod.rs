@@ -151,11 +151,7 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
-        let gradients = if scenario.peaks_by_moment() {
-            0.0
-        } else {
-            states.gradients
-        };
+        let gradients = if scenario.peaks_by_moment() { 0.0 } else { states.gradients };
         states.weights + gradients + states.optimizer
     });
     if scenario.peaks_by_moment() {
@@ -163,11 +159,7 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     }
     let gathered = sharding::buffers(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
-    let dummies = if scenario.software.dummy_wgrad {
-        dummies::bytes(scenario, load)
-    } else {
-        0.0
-    };
+    let dummies = if scenario.software.dummy_wgrad { dummies::bytes(scenario, load) } else { 0.0 };
     states.sum::<f64>() + gathered + dummies
 }
 
@@ -175,11 +167,7 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order; where the
 /// peak is that of a moment, what is there at every moment.
 #[must_use]
-pub fn needed(
-    scenario: &Scenario,
-    lasting: f64,
-    chunks: impl Iterator<Item = (ChunkBytes, f64)>,
-) -> Bytes {
+pub fn needed(scenario: &Scenario, lasting: f64, chunks: impl Iterator<Item = (ChunkBytes, f64)>) -> Bytes {
     if scenario.peaks_by_moment() {
         return Bytes(fragmentation(scenario) * lasting) + process(scenario);
     }
@@ -210,26 +198,12 @@ mod tests {
 
     #[test]
     fn the_parts_add_up_to_the_whole() {
-        for model in [
-            "llama-3.1-8b",
-            "mixtral-8x7b",
-            "deepseek-v3",
-            "llama-3.1-70b",
-        ] {
+        for model in ["llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "llama-3.1-70b"] {
             for zero in 0..4 {
-                let run = Run {
-                    model: Based::preset(model),
-                    zero,
-                    cp: 2,
-                    ..Run::default()
-                };
+                let run = Run { model: Based::preset(model), zero, cp: 2, ..Run::default() };
                 let scenario = Scenario::new(&run).unwrap();
                 for stage in 0..4 {
-                    let load = RankLoad {
-                        stages: vec![stage],
-                        in_flight: vec![3.0],
-                        weight_versions: 1,
-                    };
+                    let load = RankLoad { stages: vec![stage], in_flight: vec![3.0], weight_versions: 1 };
                     let long = rank_memory(&scenario, stage, &load).total;
                     let chunk = (chunk_bytes(&scenario, stage), 3.0);
                     let short = needed(&scenario, lasting(&scenario, &load), [chunk].into_iter());

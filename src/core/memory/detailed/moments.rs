@@ -25,13 +25,8 @@ pub fn items(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Vec<Item>
     let mut all = rank.always();
     let moments = [rank.loss(), rank.backward(), rank.step()];
     let bytes = |items: &Vec<Item>| items.iter().map(|item| item.bytes.0).sum::<f64>();
-    let fullest = moments.into_iter().fold(Vec::new(), |most, moment| {
-        if bytes(&moment) > bytes(&most) {
-            moment
-        } else {
-            most
-        }
-    });
+    let fullest =
+        moments.into_iter().fold(Vec::new(), |most, moment| if bytes(&moment) > bytes(&most) { moment } else { most });
     all.extend(fullest);
     all
 }
@@ -42,11 +37,7 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
     let chunks = Chunks::of(scenario);
     let rank = Rank::new(scenario, &chunks, load);
     let always: f64 = rank.always().iter().map(|item| item.bytes.0).sum();
-    let left = if rank.sharded && scenario.adapter.is_none() {
-        rank.gradients(true)
-    } else {
-        0.0
-    };
+    let left = if rank.sharded && scenario.adapter.is_none() { rank.gradients(true) } else { 0.0 };
     always + left
 }
 
@@ -68,10 +59,7 @@ fn gradient_items(bytes: f64) -> Item {
 }
 
 fn momentary(name: &'static str, bytes: f64) -> Item {
-    Item {
-        nature: Nature::Momentary,
-        ..held(Component::Buffers, name, bytes)
-    }
+    Item { nature: Nature::Momentary, ..held(Component::Buffers, name, bytes) }
 }
 
 impl<'a> Rank<'a> {
@@ -81,8 +69,7 @@ impl<'a> Rank<'a> {
             chunks,
             load,
             holdings: holdings(scenario, load),
-            sharded: scenario.fetches_parameters()
-                || scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
+            sharded: scenario.fetches_parameters() || scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
         }
     }
 
@@ -95,8 +82,7 @@ impl<'a> Rank<'a> {
             ]
         });
         let workspaces = workspaces(self.scenario);
-        each.chain([held(Component::Buffers, "library workspaces", workspaces)])
-            .collect()
+        each.chain([held(Component::Buffers, "library workspaces", workspaces)]).collect()
     }
 
     /// Gradients of all that is trained, sharded or whole.
@@ -107,18 +93,10 @@ impl<'a> Rank<'a> {
             if cut && self.scenario.offload.is_some_and(leaves) {
                 return 0.0;
             }
-            let over = if cut && self.sharded {
-                shards(self.scenario, part.kind)
-            } else {
-                1.0
-            };
+            let over = if cut && self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
-        self.holdings
-            .iter()
-            .filter(|part| part.trained)
-            .map(of)
-            .sum()
+        self.holdings.iter().filter(|part| part.trained).map(of).sum()
     }
 
     /// Gradients that earlier micro-batches left.
@@ -137,8 +115,7 @@ impl<'a> Rank<'a> {
 
     /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
     fn activations(&self) -> Vec<Item> {
-        let mut items: Vec<Item> =
-            activation_items(self.scenario, self.chunks, self.load).collect();
+        let mut items: Vec<Item> = activation_items(self.scenario, self.chunks, self.load).collect();
         let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
         if self.scenario.adapter.as_ref().is_some_and(upcast) {
             let inputs = "input of the attention norm";
@@ -146,11 +123,8 @@ impl<'a> Rank<'a> {
                 item.bytes = item.bytes * 2.0;
             }
         }
-        let stays =
-            |adapter: &crate::run::Adapter| adapter.base.is_some_and(BaseFormat::stays_unpacked);
-        if self.scenario.adapter.as_ref().is_some_and(stays)
-            && self.scenario.run.recompute != Recompute::Full
-        {
+        let stays = |adapter: &crate::run::Adapter| adapter.base.is_some_and(BaseFormat::stays_unpacked);
+        if self.scenario.adapter.as_ref().is_some_and(stays) && self.scenario.run.recompute != Recompute::Full {
             let stages = self.load.stages.iter();
             let layers: u64 = stages.map(|stage| self.layers(*stage)).sum();
             let bytes = layers as f64 * self.matrices()[1];
@@ -160,11 +134,7 @@ impl<'a> Rank<'a> {
             let kinds = self.load.stages.iter();
             let kinds = kinds.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec());
             let bytes = kinds.map(|(kind, layers)| layers as f64 * self.scaled_outputs(kind));
-            items.push(held(
-                Component::Buffers,
-                "outputs before the magnitudes",
-                bytes.sum(),
-            ));
+            items.push(held(Component::Buffers, "outputs before the magnitudes", bytes.sum()));
         }
         items
     }
@@ -178,17 +148,12 @@ impl<'a> Rank<'a> {
             root_elements(&self.holdings)
         };
         let bytes = self.scenario.precision.gathered_weight() * elements;
-        self.sharded
-            .then(|| held(Component::Buffers, "gathered embedding and head", bytes))
+        self.sharded.then(|| held(Component::Buffers, "gathered embedding and head", bytes))
     }
 
     /// What eager norms keep in fp32 beside their input.
     fn eager_norm(&self) -> f64 {
-        if self.scenario.software.fused_kernels {
-            0.0
-        } else {
-            2.0 * self.stream()
-        }
+        if self.scenario.software.fused_kernels { 0.0 } else { 2.0 * self.stream() }
     }
 
     fn loss(&self) -> Vec<Item> {
@@ -198,11 +163,7 @@ impl<'a> Rank<'a> {
             let kernel = eager_kernel(self.scenario.software.cross_entropy).value;
             let inputs = logits::inputs(self.scenario) + self.eager_norm() / 2.0;
             items.extend([
-                held(
-                    Component::Buffers,
-                    "logits",
-                    kernel * logits::logits(self.scenario),
-                ),
+                held(Component::Buffers, "logits", kernel * logits::logits(self.scenario)),
                 held(Component::Buffers, "inputs of the head", heads * inputs),
             ]);
         }
@@ -223,33 +184,17 @@ impl<'a> Rank<'a> {
         };
         items.push(gradient_items(self.earlier() + head));
         items.extend(self.root(false));
-        let recomputed = self
-            .load
-            .stages
-            .iter()
-            .map(|stage| self.chunks.kept(*stage).recomputed);
+        let recomputed = self.load.stages.iter().map(|stage| self.chunks.kept(*stage).recomputed);
         let recomputed = recomputed.fold(0.0, f64::max);
-        let norms = if recomputed > 0.0 {
-            2.0 * self.eager_norm()
-        } else {
-            0.0
-        };
-        let outputs = if recomputed > 0.0 {
-            self.kinds()
-                .map(|kind| self.scaled_outputs(kind))
-                .fold(0.0, f64::max)
-        } else {
-            0.0
-        };
+        let norms = if recomputed > 0.0 { 2.0 * self.eager_norm() } else { 0.0 };
+        let outputs =
+            if recomputed > 0.0 { self.kinds().map(|kind| self.scaled_outputs(kind)).fold(0.0, f64::max) } else { 0.0 };
         items.push(momentary("recomputed layer", recomputed + norms + outputs));
         items.push(momentary("gradients inside a layer", self.inside()));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
             let unit = largest_layer(scenario, self.load);
-            items.push(momentary(
-                "gathered layers",
-                2.0 * scenario.gathered_weight() * unit,
-            ));
+            items.push(momentary("gathered layers", 2.0 * scenario.gathered_weight() * unit));
             if scenario.adapter.is_none() {
                 let gradient = scenario.precision.gathered_weight() * unit;
                 items.push(momentary("gradients being reduced", gradient));
@@ -267,30 +212,19 @@ impl<'a> Rank<'a> {
     /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Item> {
         // Seen under Hugging Face's trainer alone.
-        let full =
-            self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
-        let layers: u64 = self
-            .load
-            .stages
-            .iter()
-            .map(|stage| self.layers(*stage))
-            .sum();
+        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
+        let layers: u64 = self.load.stages.iter().map(|stage| self.layers(*stage)).sum();
         let bytes = (layers.saturating_sub(2)) as f64 * self.stream();
         full.then(|| momentary("gradients between layers", bytes))
     }
 
     fn layers(&self, stage: usize) -> u64 {
-        kinds_of(self.scenario, stage)
-            .iter()
-            .map(|(_, count)| *count)
-            .sum()
+        kinds_of(self.scenario, stage).iter().map(|(_, count)| *count).sum()
     }
 
     fn kinds(&self) -> impl Iterator<Item = LayerKind> + '_ {
         let stages = self.load.stages.iter();
-        stages
-            .flat_map(|stage| kinds_of(self.scenario, *stage).to_vec())
-            .map(|(kind, _)| kind)
+        stages.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec()).map(|(kind, _)| kind)
     }
 
     /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of their
@@ -299,18 +233,11 @@ impl<'a> Rank<'a> {
         let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut(self.scenario));
         let tensors = if model.gated_ffn { 3.0 } else { 2.0 };
         let width = self.kinds().map(|kind| {
-            let dense = if kind.ffn.is_dense() {
-                model.ffn as f64 / cut.tp
-            } else {
-                0.0
-            };
-            let routed = model
-                .moe
-                .filter(|_| kind.ffn.is_routed())
-                .map_or(0.0, |moe| {
-                    let held = moe.experts as f64 / scenario.layout.ep as f64;
-                    (moe.top_k * moe.expert_ffn) as f64 * cut.routed / held / cut.etp
-                });
+            let dense = if kind.ffn.is_dense() { model.ffn as f64 / cut.tp } else { 0.0 };
+            let routed = model.moe.filter(|_| kind.ffn.is_routed()).map_or(0.0, |moe| {
+                let held = moe.experts as f64 / scenario.layout.ep as f64;
+                (moe.top_k * moe.expert_ffn) as f64 * cut.routed / held / cut.etp
+            });
             dense + routed
         });
         let width = width.fold(0.0, f64::max);
@@ -346,9 +273,7 @@ impl<'a> Rank<'a> {
             })
         };
         let layers = self.kinds().map(of);
-        layers.fold([0.0; 2], |[matrix, layer]: [f64; 2], one| {
-            [matrix.max(one[0]), layer.max(one[1])]
-        })
+        layers.fold([0.0; 2], |[matrix, layer]: [f64; 2], one| [matrix.max(one[0]), layer.max(one[1])])
     }
 
     /// The largest matrix of a quantised base in 16 bits, all of a layer where they stay; DoRA forms `W + B A` and keeps both while it norms the rows.
@@ -362,42 +287,23 @@ impl<'a> Rank<'a> {
             Some(_) => matrix,
             None => 0.0,
         };
-        let sums = if adapter.method == AdapterMethod::Dora {
-            2.0 * matrix
-        } else {
-            0.0
-        };
+        let sums = if adapter.method == AdapterMethod::Dora { 2.0 * matrix } else { 0.0 };
         base + sums
     }
 
     /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it
     /// (`fused: True`).
     fn step(&self) -> Vec<Item> {
-        if self
-            .scenario
-            .offload
-            .is_some_and(|offload| offload.states() > 0.0)
-        {
+        if self.scenario.offload.is_some_and(|offload| offload.states() > 0.0) {
             return Vec::new();
         }
         let of = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
-            let over = if self.sharded {
-                shards(self.scenario, part.kind)
-            } else {
-                1.0
-            };
+            let over = if self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
-        let temporary = if self.scenario.software.trains_bf16 {
-            0.0
-        } else {
-            trained.map(of).sum()
-        };
-        vec![
-            gradient_items(self.gradients(true)),
-            momentary("temporaries of the optimizer", temporary),
-        ]
+        let temporary = if self.scenario.software.trains_bf16 { 0.0 } else { trained.map(of).sum() };
+        vec![gradient_items(self.gradients(true)), momentary("temporaries of the optimizer", temporary)]
     }
 }

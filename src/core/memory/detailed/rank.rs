@@ -43,20 +43,12 @@ impl Lasting {
             return Self::default();
         }
         let parts = holdings(scenario, load);
-        Self {
-            states: state_items(scenario, load, &parts).collect(),
-            buffers: buffers(scenario, chunks, load, &parts),
-        }
+        Self { states: state_items(scenario, load, &parts).collect(), buffers: buffers(scenario, chunks, load, &parts) }
     }
 }
 
 /// One rank, where what it holds whatever is in flight is known.
-fn memory_of(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    lasting: &Lasting,
-    (rank, load): (usize, &RankLoad),
-) -> StageMemory {
+fn memory_of(scenario: &Scenario, chunks: &Chunks, lasting: &Lasting, (rank, load): (usize, &RankLoad)) -> StageMemory {
     let mut memory = StageMemory::empty(rank, load.stage_microbatches());
     let mut allocated = 0.0;
     let add = |item: Item| {
@@ -70,10 +62,7 @@ fn memory_of(
         let buffers = head_buffers(scenario, load).into_iter().flatten();
         let buffers = buffers.chain(lasting.buffers.iter().copied());
         let states = lasting.states.iter().copied();
-        states
-            .chain(activation_items(scenario, chunks, load))
-            .chain(buffers.map(Buffer::item))
-            .for_each(add);
+        states.chain(activation_items(scenario, chunks, load)).chain(buffers.map(Buffer::item)).for_each(add);
     }
     for item in overhead_items(scenario, load, allocated) {
         memory.add(item);

@@ -13,8 +13,7 @@ use crate::run::{Format, Recipe, Scenario};
 pub fn book(scenario: &Scenario) -> Vec<Term> {
     let (model, layout, cut) = (&scenario.model, &scenario.layout, cut(scenario));
     let kernel = loss_kernel(scenario).value;
-    let count =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
     let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
     let mut book = model.symbols();
     let padded = padded_vocabulary(scenario);
@@ -27,25 +26,12 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
         size("V", "vocabulary, padded to equal parts", padded),
         count("t", "tensor parallel", cut.tp),
         count("r", "ranks that cut norms and residuals", cut.residual),
-        count(
-            "r_l",
-            "ranks that cut the inputs of the linears",
-            cut.linear_input,
-        ),
+        count("r_l", "ranks that cut the inputs of the linears", cut.linear_input),
         size("c", "context parallel", layout.cp),
         count("o", "copies of the attention output", cut.outputs),
-        count(
-            "e",
-            "heads of the model: its own and one for each predicted token more",
-            heads,
-        ),
+        count("e", "heads of the model: its own and one for each predicted token more", heads),
         Term::given("l", "bytes per logit held", kernel.held, Unit::Bytes),
-        Term::given(
-            "p",
-            "bytes per logit at the worst instant",
-            kernel.peak,
-            Unit::Bytes,
-        ),
+        Term::given("p", "bytes per logit at the worst instant", kernel.peak, Unit::Bytes),
     ]);
     if model.moe.is_some() {
         let imbalance = "rows of the busiest rank over the average";
@@ -59,13 +45,7 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
 
 /// The bytes of tensor `name` of one layer or exchange; marked where no one line says them.
 #[must_use]
-pub fn tensor(
-    scenario: &Scenario,
-    book: &[Term],
-    symbol: &'static str,
-    name: &'static str,
-    bytes: f64,
-) -> Term {
+pub fn tensor(scenario: &Scenario, book: &[Term], symbol: &'static str, name: &'static str, bytes: f64) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
     // Formulas are of layers that are all alike; the others' tensors differ by kind or by precision, and what stages send
     // where multi-token prediction stands apart.
@@ -92,11 +72,9 @@ pub fn tensor(
 /// Bytes of an element over those of bf16, where its precision is another.
 fn scale(scenario: &Scenario, name: &'static str) -> Option<String> {
     match name {
-        "softmax statistics"
-        | "attention scores"
-        | "dropout masks"
-        | "router logits"
-        | "probabilities and indices" => None,
+        "softmax statistics" | "attention scores" | "dropout masks" | "router logits" | "probabilities and indices" => {
+            None
+        }
         _ if scenario.run.fp8_activations => low_precision(name).map(str::to_owned),
         _ if scenario.precision.computes == Format::Fp32 => Some("4/2".to_owned()),
         _ => quantised(scenario, kept_copy(scenario)?, name),
@@ -109,9 +87,7 @@ fn quantised(scenario: &Scenario, recipe: &Recipe, name: &'static str) -> Option
     let unfused = !scenario.software.fused_swiglu;
     let gated = scenario.model.gated_ffn;
     match name {
-        "input of the down projection" | "input of the experts' down projection"
-            if gated && unfused =>
-        {
+        "input of the down projection" | "input of the experts' down projection" if gated && unfused => {
             Some(format!("(1 + {low})/2"))
         }
         "input of QKV"
@@ -188,9 +164,7 @@ fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
         "tokens by expert" | "experts' output" => "2 T K t_e u h/r",
         "experts' up projection" | "experts' backward" if model.gated_ffn => "4 T K u f_e/r",
         "input of the experts' down projection" if unfused => "4 T K u f_e/r",
-        "experts' up projection"
-        | "experts' backward"
-        | "input of the experts' down projection" => "2 T K u f_e/r",
+        "experts' up projection" | "experts' backward" | "input of the experts' down projection" => "2 T K u f_e/r",
         "shared experts" if unfused => "8 T n_s f_e/t",
         "shared experts" if model.gated_ffn => "6 T n_s f_e/t",
         "shared experts" => "4 T n_s f_e/t",

@@ -16,8 +16,7 @@ pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
         .flat_map(|stage| kinds_of(scenario, *stage).to_vec())
         .map(|(kind, _)| {
             let layer = layer_elements(&scenario.model, kind);
-            layer.dense_per_rank(&scenario.model, layout.tp)
-                + layer.experts_per_rank(layout.ep, layout.etp)
+            layer.dense_per_rank(&scenario.model, layout.tp) + layer.experts_per_rank(layout.ep, layout.etp)
         })
         .fold(0.0, f64::max)
 }
@@ -35,11 +34,7 @@ pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
 #[must_use]
 pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     let chunk = |stage: &usize| -> f64 {
-        let alone = RankLoad {
-            stages: vec![*stage],
-            in_flight: vec![0.0],
-            weight_versions: 1,
-        };
+        let alone = RankLoad { stages: vec![*stage], in_flight: vec![0.0], weight_versions: 1 };
         let parts = holdings(scenario, &alone);
         let trained = parts.iter().filter(|part| part.trained);
         trained.map(|part| part.elements).sum()
@@ -58,11 +53,7 @@ pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept.
 #[must_use]
 pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
-    if scenario.precision.param_gather {
-        0.0
-    } else {
-        scenario.precision.copies(&scenario.gpu)
-    }
+    if scenario.precision.param_gather { 0.0 } else { scenario.precision.copies(&scenario.gpu) }
 }
 
 /// The momentary part of sharding on one rank.
@@ -95,26 +86,16 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             }
             Reduction::Group => {
                 let two = accumulating(scenario, load);
-                vec![Buffer::held(
-                    "gradients of a group of micro-batches",
-                    g * two,
-                )]
+                vec![Buffer::held("gradients of a group of micro-batches", g * two)]
             }
             Reduction::Step => Vec::new(),
         },
         3 if scenario.layout.pp > 1 => {
             let trained: f64 = holdings.iter().map(|part| part.elements).sum();
-            let waiting = if scenario.layout.microbatches > 1 {
-                g
-            } else {
-                scattered
-            };
+            let waiting = if scenario.layout.microbatches > 1 { g } else { scattered };
             vec![
                 Buffer::held("gathered weights of the stage", (w + again) * trained),
-                Buffer::held(
-                    "gradients waiting for the last micro-batch",
-                    waiting * trained,
-                ),
+                Buffer::held("gradients waiting for the last micro-batch", waiting * trained),
             ]
         }
         3 => {
@@ -126,10 +107,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             let root = root_elements(holdings);
             vec![
                 Buffer::momentary("gathered layers", (2.0 * w + again) * unit),
-                Buffer::held(
-                    "gathered embedding and head",
-                    precision.gathered_weight() * root,
-                ),
+                Buffer::held("gathered embedding and head", precision.gathered_weight() * root),
                 Buffer::momentary("gradients being reduced", (scattered + g) * unit),
                 Buffer::momentary("gradient of the head", scattered * head),
             ]
@@ -162,22 +140,11 @@ mod tests {
     use crate::run::{Based, Run};
 
     fn load() -> RankLoad {
-        RankLoad {
-            stages: vec![0],
-            in_flight: vec![1.0],
-            weight_versions: 1,
-        }
+        RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 }
     }
 
     fn fsdp(gpus: u64) -> Run {
-        Run {
-            gpus,
-            tp: 1,
-            pp: 1,
-            zero: 3,
-            precision: Based::preset("fsdp-mixed"),
-            ..Run::default()
-        }
+        Run { gpus, tp: 1, pp: 1, zero: 3, precision: Based::preset("fsdp-mixed"), ..Run::default() }
     }
 
     /// Torchtitan, Llama-3.1-8B: from 8 to 128 GPUs the shards shrink by 16 · 8.03 B (1/8 − 1/128) = 14.0 GiB, and
@@ -209,11 +176,7 @@ mod tests {
             virtual_stages: 4,
             ..Run::default()
         };
-        let load = RankLoad {
-            stages: vec![1, 5, 9, 13],
-            in_flight: vec![1.0; 4],
-            weight_versions: 1,
-        };
+        let load = RankLoad { stages: vec![1, 5, 9, 13], in_flight: vec![1.0; 4], weight_versions: 1 };
         let of = |run: &Run| {
             let scenario = Scenario::new(run).unwrap();
             let rank = crate::memory::detailed::rank_memory(&scenario, 1, &load);
@@ -245,10 +208,7 @@ mod tests {
 
     #[test]
     fn an_hsdp_group_shards_and_the_rest_replicates() {
-        let run = Run {
-            hsdp_shard: Some(8),
-            ..fsdp(128)
-        };
+        let run = Run { hsdp_shard: Some(8), ..fsdp(128) };
         let scenario = Scenario::new(&run).unwrap();
         let group = Detailed.estimate(&scenario, &[load()]).per_stage.remove(0);
         let small = Scenario::new(&fsdp(8)).unwrap();

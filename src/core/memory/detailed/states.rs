@@ -52,10 +52,7 @@ pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
 #[must_use]
 pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
-    parts
-        .iter()
-        .map(|part| split_weights(scenario, part).0)
-        .sum()
+    parts.iter().map(|part| split_weights(scenario, part).0).sum()
 }
 
 /// The same of one holding, and whether ranks share it.
@@ -67,11 +64,7 @@ pub(crate) fn split_weights(scenario: &Scenario, part: &Holding) -> (f64, bool) 
     } else {
         base_weights(scenario, part)
     };
-    let over = if sharded {
-        shards(scenario, part.kind)
-    } else {
-        1.0
-    };
+    let over = if sharded { shards(scenario, part.kind) } else { 1.0 };
     (bytes / over, sharded)
 }
 
@@ -100,16 +93,9 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
             optimizer: optimizer(scenario, holding, over(zero >= 1)),
         }
     } else {
-        States {
-            weights,
-            ..States::default()
-        }
+        States { weights, ..States::default() }
     };
-    let masters = if holding.trained {
-        p * bytes.master
-    } else {
-        0.0
-    };
+    let masters = if holding.trained { p * bytes.master } else { 0.0 };
     match &scenario.offload {
         Some(offload) => left(&whole, offload, masters / over(zero >= 1)),
         None => whole,
@@ -119,11 +105,7 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
 /// What stays on the GPU of `whole` states, of which `masters` bytes are master weights.
 fn left(whole: &States, offload: &Offload, masters: f64) -> States {
     let gone = |to: Option<OffloadTo>| if to.is_some() { 0.0 } else { 1.0 };
-    let kept = if offload.keeps_masters() {
-        masters
-    } else {
-        0.0
-    };
+    let kept = if offload.keeps_masters() { masters } else { 0.0 };
     States {
         weights: whole.weights * gone(offload.parameters),
         gradients: whole.gradients * gone(offload.gradients),
@@ -151,13 +133,9 @@ fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
             let largest = holding.largest_matrix.min(holding.elements);
             share.max(largest) * bytes.optimizer(Optimizer::Muon)
         }
-        Optimizer::GaLore if holding.largest_matrix > 0.0 => {
-            share * (bytes.master + projected(scenario, bytes))
-        }
+        Optimizer::GaLore if holding.largest_matrix > 0.0 => share * (bytes.master + projected(scenario, bytes)),
         // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
-        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => {
-            share * (bytes.master + 8.0)
-        }
+        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => share * (bytes.master + 8.0),
         Optimizer::Muon | Optimizer::GaLore => share * bytes.optimizer(Optimizer::Adam),
         other => share * bytes.optimizer(other),
     }
@@ -181,11 +159,7 @@ fn projected(scenario: &Scenario, bytes: Precision) -> f64 {
         kept += input.min(output) * r * bytes.weights;
         all += input * output;
     }
-    if all > 0.0 {
-        kept / all
-    } else {
-        bytes.moment1 + bytes.moment2
-    }
+    if all > 0.0 { kept / all } else { bytes.moment1 + bytes.moment2 }
 }
 
 #[cfg(test)]
@@ -215,32 +189,18 @@ mod tests {
     /// Rajbhandari 2020, figure 1, and Megatron-LM's table: N = 8 here (dp 8, cp 1).
     #[test]
     fn each_zero_stage_shards_what_its_paper_says() {
-        let run = |zero, precision| Run {
-            zero,
-            precision: crate::run::Based::preset(precision),
-            ..Run::default()
-        };
+        let run = |zero, precision| Run { zero, precision: crate::run::Based::preset(precision), ..Run::default() };
         let n = 8.0;
         near(bytes_a_parameter(&run(0, "bf16")), [2.0, 2.0, 12.0]);
         near(bytes_a_parameter(&run(1, "bf16")), [2.0, 2.0, 12.0 / n]);
         near(bytes_a_parameter(&run(2, "bf16")), [2.0, 2.0 / n, 12.0 / n]);
-        near(
-            bytes_a_parameter(&run(3, "bf16")),
-            [2.0 / n, 2.0 / n, 12.0 / n],
-        );
-        near(
-            bytes_a_parameter(&run(1, "bf16-fp32-grads")),
-            [2.0, 4.0, 12.0 / n],
-        );
+        near(bytes_a_parameter(&run(3, "bf16")), [2.0 / n, 2.0 / n, 12.0 / n]);
+        near(bytes_a_parameter(&run(1, "bf16-fp32-grads")), [2.0, 4.0, 12.0 / n]);
     }
 
     #[test]
     fn optimizers_keep_the_states_they_have() {
-        let run = |optimizer| Run {
-            zero: 0,
-            optimizer,
-            ..Run::default()
-        };
+        let run = |optimizer| Run { zero: 0, optimizer, ..Run::default() };
         for (optimizer, states) in [
             (Optimizer::Adam, 12.0),
             (Optimizer::Sgd, 4.0),
@@ -258,20 +218,11 @@ mod tests {
         // GaLore, table 1: `m r + 2 n r` numbers of an m x n matrix. Llama-3.1-8B: attention h x h twice and h x h/4
         // twice, the FFN h x 3.5 h three times, r = h/4.
         let galore = bytes_a_parameter(&run(Optimizer::GaLore))[2];
-        let (square, narrow, wide) = (
-            0.25 * 8.0 + 0.25 * 2.0,
-            8.0 + 2.0 * 0.25,
-            0.25 * 8.0 + 2.0 / 14.0,
-        );
+        let (square, narrow, wide) = (0.25 * 8.0 + 0.25 * 2.0, 8.0 + 2.0 * 0.25, 0.25 * 8.0 + 2.0 / 14.0);
         let mean = (2.0 * square + 0.5 * narrow + 10.5 * wide) / 13.0;
         assert!((galore - 4.0 - mean).abs() < 1e-9, "{galore} {mean}");
         // A matrix of 100 of 1000 elements stays whole where 64 ranks would share them.
-        let many = Run {
-            gpus: 512,
-            global_batch: 512,
-            optimizer: Optimizer::Muon,
-            ..Run::default()
-        };
+        let many = Run { gpus: 512, global_batch: 512, optimizer: Optimizer::Muon, ..Run::default() };
         near(bytes_a_parameter(&many), [2.0, 4.0, 0.8]);
     }
 }

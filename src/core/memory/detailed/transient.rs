@@ -24,60 +24,33 @@ impl Buffer {
     /// One that stays, or comes and goes with activations.
     pub const fn held(name: &'static str, bytes: f64) -> Self {
         let nature = Nature::Held;
-        Self {
-            name,
-            bytes,
-            nature,
-        }
+        Self { name, bytes, nature }
     }
     /// One that is there only while a backward op runs.
     pub const fn momentary(name: &'static str, bytes: f64) -> Self {
         let nature = Nature::Momentary;
-        Self {
-            name,
-            bytes,
-            nature,
-        }
+        Self { name, bytes, nature }
     }
     /// Its part of the memory of a rank.
     pub fn item(self) -> Item {
-        Item {
-            nature: self.nature,
-            ..Item::held(Component::Buffers, self.name, self.bytes)
-        }
+        Item { nature: self.nature, ..Item::held(Component::Buffers, self.name, self.bytes) }
     }
 }
 
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
 /// brings back stands beside it because it is alive during that backward.
-pub(crate) fn transients(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    load: &RankLoad,
-) -> impl Iterator<Item = Buffer> {
+pub(crate) fn transients(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> impl Iterator<Item = Buffer> {
     let (name, bytes) = largest(scenario, &load.stages);
-    let again = load
-        .stages
-        .iter()
-        .map(|stage| chunks.kept(*stage).recomputed);
-    let momentary = [
-        Buffer::momentary(name, bytes),
-        Buffer::momentary("recomputed layer", again.fold(0.0, f64::max)),
-    ];
-    let beside = double_buffers(scenario, &load.stages)
-        .map(|bytes| Buffer::held("p2p double buffers", bytes));
+    let again = load.stages.iter().map(|stage| chunks.kept(*stage).recomputed);
+    let momentary = [Buffer::momentary(name, bytes), Buffer::momentary("recomputed layer", again.fold(0.0, f64::max))];
+    let beside = double_buffers(scenario, &load.stages).map(|bytes| Buffer::held("p2p double buffers", bytes));
     momentary.into_iter().chain(beside)
 }
 
 /// The largest backward pass of a layer or exchange on a rank with `stages`.
 pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
     let list = candidates(scenario, stages).into_iter();
-    list.fold(
-        ("", 0.0),
-        |most: Named, one| {
-            if one.1 > most.1 { one } else { most }
-        },
-    )
+    list.fold(("", 0.0), |most: Named, one| if one.1 > most.1 { one } else { most })
 }
 
 /// What sends and receives beside compute hold, where the schedule has them.
@@ -88,11 +61,7 @@ pub(crate) fn double_buffers(scenario: &Scenario, stages: &[usize]) -> Option<f6
 
 /// A send and a receive, where there are neighbours.
 pub(super) fn both_ways(scenario: &Scenario, stages: &[usize]) -> f64 {
-    if scenario.layout.pp > 1 {
-        2.0 * boundary(scenario, stages)
-    } else {
-        0.0
-    }
+    if scenario.layout.pp > 1 { 2.0 * boundary(scenario, stages) } else { 0.0 }
 }
 
 /// What one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for each
@@ -107,10 +76,7 @@ fn boundary(scenario: &Scenario, stages: &[usize]) -> f64 {
 
 /// Schedules that send and receive while they compute.
 pub(super) fn exchanges_behind_compute(schedule: Schedule) -> bool {
-    matches!(
-        schedule,
-        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
-    )
+    matches!(schedule, Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap)
 }
 
 fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
@@ -141,19 +107,13 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
         let kinds = kinds_of(scenario, *stage);
         let any = |test: fn(Ffn) -> bool| kinds.iter().any(|(kind, _)| test(kind.ffn));
         if any(Ffn::is_dense) {
-            list.push((
-                "FFN backward",
-                bytes * cut.tokens * model.ffn as f64 / cut.tp,
-            ));
+            list.push(("FFN backward", bytes * cut.tokens * model.ffn as f64 / cut.tp));
         }
         if let Some(shape) = model.moe.filter(|_| any(Ffn::is_routed)) {
             let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
             let expert = bytes * rows * shape.expert_ffn as f64;
             list.push(("experts' backward", expert));
-            list.push((
-                "dispatch and combine",
-                2.0 * cut.element * rows * shape.input(model.hidden) as f64,
-            ));
+            list.push(("dispatch and combine", 2.0 * cut.element * rows * shape.input(model.hidden) as f64));
         }
     }
     list
@@ -171,10 +131,7 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
         list.push(("latent attention backward", cut.element * rows * width));
     }
     if !cut.flash {
-        list.push((
-            "gradients of the scores",
-            2.0 * cut.element * rows * cut.keys,
-        ));
+        list.push(("gradients of the scores", 2.0 * cut.element * rows * cut.keys));
     }
     list
 }
@@ -191,28 +148,22 @@ fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
         let heads = scenario.attended(kind.mixer)?;
         let kv_heads = (heads.key_value as f64 / cut.tp).max(1.0);
         let pair = kv_heads * (heads.qk + heads.value) as f64;
-        Some((
-            heads.queries() as f64 / cut.tp,
-            pair,
-            heads.output() as f64 / cut.tp,
-        ))
+        Some((heads.queries() as f64 / cut.tp, pair, heads.output() as f64 / cut.tp))
     });
-    let (query, pair, output) = widths.fold((0.0, 0.0, 0.0), |widest: (f64, f64, f64), one| {
-        if one.0 + one.1 > widest.0 + widest.1 {
-            one
-        } else {
-            widest
-        }
-    });
+    let (query, pair, output) =
+        widths.fold(
+            (0.0, 0.0, 0.0),
+            |widest: (f64, f64, f64), one| {
+                if one.0 + one.1 > widest.0 + widest.1 { one } else { widest }
+            },
+        );
     let bytes = cut.element * cut.tokens;
     match scenario.run.cp_comm {
         CpComm::Ring => ("keys and values of the ring", bytes * 4.0 * pair),
         CpComm::AllGather => ("gathered keys and values", bytes * 2.0 * (cp - 1.0) * pair),
         CpComm::Ulysses => {
             let qkv = query + pair;
-            let worst = (4.0 * qkv)
-                .max(3.0 * qkv + output)
-                .max(2.0 * qkv + 4.0 * output);
+            let worst = (4.0 * qkv).max(3.0 * qkv + output).max(2.0 * qkv + 4.0 * output);
             ("Ulysses exchange", bytes * worst)
         }
     }

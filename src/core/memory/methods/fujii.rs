@@ -86,11 +86,7 @@ impl Symbols {
     /// `s b h / (t c) · ((12 + 4 k/a + 8 f/h) layers · in flight + [first] 8 p + [last] 4 (1 + v/h))`.
     fn activations(self, stage: Stage) -> f64 {
         let embedding = if stage.first { 8.0 * self.p } else { 0.0 };
-        let head = if stage.last {
-            4.0 * (1.0 + self.v / self.h)
-        } else {
-            0.0
-        };
+        let head = if stage.last { 4.0 * (1.0 + self.v / self.h) } else { 0.0 };
         self.s * self.b * self.h / (self.t * self.c)
             * (self.layer_activation() * stage.layers * stage.in_flight + embedding + head)
     }
@@ -109,11 +105,7 @@ struct Stage {
 impl Stage {
     /// Pipeline rank `rank`, holding the chunks `load`.
     fn of(scenario: &Scenario, rank: usize, load: &RankLoad) -> Self {
-        let layers: u64 = load
-            .stages
-            .iter()
-            .filter_map(|stage| scenario.stage_layers.get(*stage))
-            .sum();
+        let layers: u64 = load.stages.iter().filter_map(|stage| scenario.stage_layers.get(*stage)).sum();
         let ranks = scenario.layout.pp as f64;
         Self {
             layers: layers as f64,
@@ -145,11 +137,7 @@ impl MemoryMethod for Fujii {
 
     /// The paper's rule: up to 80 % of the memory fits, above all of it does not.
     fn need(&self, _: &Scenario, peak: Bytes) -> Need {
-        Need {
-            low: peak,
-            likely: peak,
-            high: peak / FITS,
-        }
+        Need { low: peak, likely: peak, high: peak / FITS }
     }
 
     fn capacity(&self, scenario: &Scenario) -> Bytes {
@@ -169,43 +157,30 @@ impl MemoryMethod for Fujii {
 fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let stage = Stage::of(scenario, rank, load);
     let x = Symbols::of(scenario);
-    let count =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
     let ends = match (stage.first, stage.last) {
         (true, true) => " + 2 h v/t + h",
         (true, false) => " + h v/t",
         (false, true) => " + h v/t + h",
         (false, false) => "",
     };
-    let parameters = Term::given(
-        "P",
-        "parameters of the rank",
-        x.stage_parameters(stage),
-        Unit::Parameters,
-    )
-    .over(
-        format!("2 n h² ((1 + k/a + 1.5 f/h)/t + 1/h){ends}"),
-        &[
-            count("n", "layers of the rank", stage.layers),
-            count("h", "hidden size", x.h),
-            count("f", "FFN size", x.f),
-            count("a", "heads", x.a),
-            count("k", "key-value heads", x.k),
-            count("v", "vocabulary", x.v),
-            count("t", "tensor parallel", x.t),
-        ],
-    )
-    .from(&FUJII_2024, "equations 6 to 10");
-    let states = (6.0 + 12.0 / (x.d * x.c)) * x.stage_parameters(stage);
-    let states = Term::given("M", "weights, gradients and optimizer", states, Unit::Bytes)
-        .by(
-            "(6 + 12/(d c)) P",
-            vec![
-                count("d", "data parallel", x.d),
-                count("c", "context parallel", x.c),
-                parameters,
+    let parameters = Term::given("P", "parameters of the rank", x.stage_parameters(stage), Unit::Parameters)
+        .over(
+            format!("2 n h² ((1 + k/a + 1.5 f/h)/t + 1/h){ends}"),
+            &[
+                count("n", "layers of the rank", stage.layers),
+                count("h", "hidden size", x.h),
+                count("f", "FFN size", x.f),
+                count("a", "heads", x.a),
+                count("k", "key-value heads", x.k),
+                count("v", "vocabulary", x.v),
+                count("t", "tensor parallel", x.t),
             ],
         )
+        .from(&FUJII_2024, "equations 6 to 10");
+    let states = (6.0 + 12.0 / (x.d * x.c)) * x.stage_parameters(stage);
+    let states = Term::given("M", "weights, gradients and optimizer", states, Unit::Bytes)
+        .by("(6 + 12/(d c)) P", vec![count("d", "data parallel", x.d), count("c", "context parallel", x.c), parameters])
         .from(&FUJII_2024, "equations 7 to 10");
     let mut terms = String::from("(12 + 4 k/a + 8 f/h) n i");
     if stage.first {
@@ -237,10 +212,10 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         .note("8 p: the embedding's int64 inputs as the paper counts them, h times what they are");
     let total = states.value + activations.value;
     Term::given("T", t!("memory of rank {rank} by Fujii 2024", rank), total, Unit::Bytes)
-            .by("M + A", vec![states, activations])
-            .from(&FUJII_2024, "equation 18")
-            .note("leaves out logits of a last stage behind others, buffers, CUDA context, communicators, fragmentation")
-            .note("held against the size on the box, of which a process sees a little less")
+        .by("M + A", vec![states, activations])
+        .from(&FUJII_2024, "equation 18")
+        .note("leaves out logits of a last stage behind others, buffers, CUDA context, communicators, fragmentation")
+        .note("held against the size on the box, of which a process sees a little less")
 }
 
 #[cfg(test)]
@@ -250,11 +225,7 @@ mod tests {
 
     fn loads(ranks: usize) -> Vec<RankLoad> {
         (0..ranks)
-            .map(|rank| RankLoad {
-                stages: vec![rank],
-                in_flight: vec![(ranks - rank) as f64],
-                weight_versions: 1,
-            })
+            .map(|rank| RankLoad { stages: vec![rank], in_flight: vec![(ranks - rank) as f64], weight_versions: 1 })
             .collect()
     }
 
@@ -272,14 +243,8 @@ mod tests {
 
     #[test]
     fn a_run_outside_the_paper_is_told_what_is_ignored() {
-        let run = Run {
-            zero: 0,
-            sequence_parallel: false,
-            ..Run::default()
-        };
-        let warnings = Fujii
-            .estimate(&Scenario::new(&run).unwrap(), &loads(4))
-            .warnings;
+        let run = Run { zero: 0, sequence_parallel: false, ..Run::default() };
+        let warnings = Fujii.estimate(&Scenario::new(&run).unwrap(), &loads(4)).warnings;
         let fields: Vec<_> = warnings.iter().map(|issue| issue.field.as_str()).collect();
         assert_eq!(fields, ["sequence_parallel", "zero"]);
     }

@@ -63,21 +63,13 @@ impl Symbols {
             dp: layout.dp as f64,
             mb,
             zero: scenario.zero.stage,
-            ac: if run.recompute == Recompute::Full {
-                CHECKPOINTING
-            } else {
-                1.0
-            },
+            ac: if run.recompute == Recompute::Full { CHECKPOINTING } else { 1.0 },
         }
     }
 
     /// Activations inside tensor parallelism, one layer: `14 k b s h + 2 k b a s² + b a s²`.
     fn inside(self) -> f64 {
-        let scores = if self.scores {
-            (2.0 * self.k + 1.0) * self.b * self.a * self.s * self.s
-        } else {
-            0.0
-        };
+        let scores = if self.scores { (2.0 * self.k + 1.0) * self.b * self.a * self.s * self.s } else { 0.0 };
         14.0 * self.k * self.b * self.s * self.h + scores
     }
 
@@ -108,11 +100,7 @@ impl Symbols {
 /// a master copy; k as the Run's precision has it.
 fn whole(scenario: &Scenario, theta: f64) -> [f64; 3] {
     let bytes = scenario.precision;
-    [
-        bytes.weights * theta,
-        bytes.gradients() * theta,
-        bytes.optimizer(scenario.run.optimizer) * theta,
-    ]
+    [bytes.weights * theta, bytes.gradients() * theta, bytes.optimizer(scenario.run.optimizer) * theta]
 }
 
 /// The method of the blog.
@@ -144,10 +132,8 @@ impl MemoryMethod for He {
 /// How the figure of every rank comes about.
 fn explain(scenario: &Scenario, memory: &StageMemory) -> Term {
     let (x, precision) = (Symbols::of(scenario), scenario.precision);
-    let count =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let bytes =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let bytes = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let book = [
         count("L", "layers", x.layers),
         count("b", "sequences of a data-parallel rank", x.b),
@@ -165,17 +151,9 @@ fn explain(scenario: &Scenario, memory: &StageMemory) -> Term {
         Term::given("θ", "parameters of the model", x.theta, Unit::Parameters),
         bytes("w", "bytes per weight", precision.weights),
         bytes("g", "bytes per gradient", precision.gradients()),
-        bytes(
-            "o",
-            "bytes of states per parameter",
-            precision.optimizer(scenario.run.optimizer),
-        ),
+        bytes("o", "bytes of states per parameter", precision.optimizer(scenario.run.optimizer)),
     ];
-    let inside = if x.scores {
-        "14 k b s h + 2 k b a s² + b a s²"
-    } else {
-        "14 k b s h"
-    };
+    let inside = if x.scores { "14 k b s h + 2 k b a s² + b a s²" } else { "14 k b s h" };
     let activations = format!("L (({inside})/TP + (2 k b s h + 2 b s h)/SP)/(PP MB CP AC)");
     let states = |symbol, name, value: Bytes, each: &str, from| {
         let shared = if x.zero >= from { " DP" } else { "" };

@@ -24,11 +24,7 @@ pub struct Slip {
 }
 
 const fn slip(place: &'static str, printed: &'static str, corrected: &'static str) -> Slip {
-    Slip {
-        place,
-        printed,
-        corrected,
-    }
+    Slip { place, printed, corrected }
 }
 
 /// A method of the table.
@@ -53,12 +49,7 @@ pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Esti
 
 /// How the figure of `rank` comes about by `method`.
 #[must_use]
-pub fn explain(
-    method: Method,
-    scenario: &Scenario,
-    loads: &[RankLoad],
-    rank: usize,
-) -> Option<Term> {
+pub fn explain(method: Method, scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     Some(info(method).rule.explain(scenario, rank, load))
 }
@@ -160,19 +151,13 @@ pub static METHODS: &[MethodInfo] = &[
 /// The row of `method`.
 #[must_use]
 pub fn info(method: Method) -> &'static MethodInfo {
-    METHODS
-        .iter()
-        .find(|row| row.method == method)
-        .unwrap_or(&METHODS[0])
+    METHODS.iter().find(|row| row.method == method).unwrap_or(&METHODS[0])
 }
 
 /// Every method's estimate of the same Run, in the order of the table.
 #[must_use]
 pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodInfo, Estimate)> {
-    METHODS
-        .iter()
-        .map(|row| (row, estimate(row.method, scenario, loads)))
-        .collect()
+    METHODS.iter().map(|row| (row, estimate(row.method, scenario, loads))).collect()
 }
 
 #[cfg(test)]
@@ -184,11 +169,7 @@ mod tests {
     fn every_method_of_a_run_has_a_row_and_an_answer() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         let loads: Vec<_> = (0..4)
-            .map(|rank| RankLoad {
-                stages: vec![rank],
-                in_flight: vec![(4 - rank) as f64],
-                weight_versions: 1,
-            })
+            .map(|rank| RankLoad { stages: vec![rank], in_flight: vec![(4 - rank) as f64], weight_versions: 1 })
             .collect();
         for (method, choice) in Method::ALL {
             let row = info(*method);

@@ -48,18 +48,12 @@ impl Layer {
     /// Selective recomputation drops the scores, full keeps `2 s b h`. With k bytes an activation, masks of one byte as
     /// they are: 10 is 4 k + 2, 24 is 12 k, 5 is 2 k + 1.
     fn bytes(self) -> f64 {
-        let Self {
-            s, b, h, a, t, k, ..
-        } = self;
+        let Self { s, b, h, a, t, k, .. } = self;
         let cut = if self.sequence_parallel { t } else { 1.0 };
         if self.full {
             return k * s * b * h / cut;
         }
-        let scores = if self.scores {
-            (2.0 * k + 1.0) * a * s / h
-        } else {
-            0.0
-        };
+        let scores = if self.scores { (2.0 * k + 1.0) * a * s / h } else { 0.0 };
         s * b * h * ((4.0 * k + 2.0) / cut + 12.0 * k / t + scores / t)
     }
 }
@@ -67,41 +61,17 @@ impl Layer {
 fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
     let (layout, bytes) = (&scenario.layout, scenario.precision);
     let over = |stage: u64| {
-        if scenario.zero.stage >= stage {
-            layout.dp as f64
-        } else {
-            1.0
-        }
+        if scenario.zero.stage >= stage { layout.dp as f64 } else { 1.0 }
     };
     let parameters = parameters(scenario, load);
     let layer = Layer::of(scenario).bytes();
     let optimizer = bytes.optimizer(scenario.run.optimizer);
     let items = vec![
-        Item::held(
-            Component::Weights,
-            "weights",
-            bytes.weights * parameters / over(3),
-        ),
-        Item::held(
-            Component::Gradients,
-            "gradients",
-            bytes.grads * parameters / over(2),
-        ),
-        Item::held(
-            Component::Gradients,
-            "fp32 accumulation",
-            bytes.grad_accumulation * parameters / over(2),
-        ),
-        Item::held(
-            Component::Optimizer,
-            "optimizer states",
-            optimizer * parameters / over(1),
-        ),
-        Item::held(
-            Component::Activations,
-            "layers",
-            layer * layers_in_flight(scenario, load),
-        ),
+        Item::held(Component::Weights, "weights", bytes.weights * parameters / over(3)),
+        Item::held(Component::Gradients, "gradients", bytes.grads * parameters / over(2)),
+        Item::held(Component::Gradients, "fp32 accumulation", bytes.grad_accumulation * parameters / over(2)),
+        Item::held(Component::Optimizer, "optimizer states", optimizer * parameters / over(1)),
+        Item::held(Component::Activations, "layers", layer * layers_in_flight(scenario, load)),
     ];
     StageMemory::of_items(rank, load.stage_microbatches(), items)
 }
@@ -114,8 +84,7 @@ fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
         .map(|stage| {
             let predicts = scenario.modules_on(*stage) > 0;
             let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
-            held.dense_per_rank(&scenario.model, layout.tp)
-                + held.experts_per_rank(layout.ep, layout.etp)
+            held.dense_per_rank(&scenario.model, layout.tp) + held.experts_per_rank(layout.ep, layout.etp)
         })
         .sum()
 }
@@ -141,11 +110,7 @@ impl MemoryMethod for Playbook {
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
-        ignored(
-            scenario,
-            "playbook",
-            &[MULTI_HEAD_GPT, PLAYBOOK_METHOD, TENSORS_ONLY],
-        )
+        ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD, TENSORS_ONLY])
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
@@ -158,34 +123,19 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let memory = rank_memory(scenario, rank, load);
     let (layer, precision) = (Layer::of(scenario), scenario.precision);
     let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
-    let bytes =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let bytes = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let states = precision.optimizer(scenario.run.optimizer);
     let book = [
-        Term::given(
-            "n",
-            "layers in flight",
-            layers_in_flight(scenario, load),
-            Unit::Ratio,
-        ),
+        Term::given("n", "layers in flight", layers_in_flight(scenario, load), Unit::Ratio),
         Term::given("s", "tokens of a sequence on a rank", layer.s, Unit::Tokens),
         count("b", "sequences per micro-batch", layer.b),
         count("h", "hidden size", layer.h),
         count("a", "heads", layer.a),
         bytes("k", "bytes an activation", layer.k),
         count("t", "tensor parallel", layer.t),
-        Term::given(
-            "P",
-            "parameters of the rank",
-            parameters(scenario, load),
-            Unit::Parameters,
-        ),
+        Term::given("P", "parameters of the rank", parameters(scenario, load), Unit::Parameters),
         bytes("w", "bytes per weight", precision.weights),
-        bytes(
-            "g",
-            "bytes per gradient and its accumulation",
-            precision.gradients(),
-        ),
+        bytes("g", "bytes per gradient and its accumulation", precision.gradients()),
         bytes("o", "bytes of states per parameter", states),
         count("D", "data parallel", scenario.layout.dp as f64),
     ];
@@ -198,11 +148,7 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         (false, false, false) => "n s b h (4 k + 2 + 12 k/t)",
     };
     let state = |symbol, name, value: f64, each: &str, from| {
-        let over = if scenario.zero.stage >= from {
-            "/D"
-        } else {
-            ""
-        };
+        let over = if scenario.zero.stage >= from { "/D" } else { "" };
         bytes(symbol, name, value).over(format!("{each} P{over}"), &book)
     };
     let parts = vec![
@@ -235,10 +181,7 @@ mod tests {
             full: false,
             k: 2.0,
         };
-        let cut = Layer {
-            sequence_parallel: true,
-            ..whole
-        };
+        let cut = Layer { sequence_parallel: true, ..whole };
         let inside = 24.0 / 8.0 * whole.s * whole.b * whole.h;
         assert!(((whole.bytes() - inside) / 1e9 - 85.9).abs() < 0.05);
         assert!(((cut.bytes() - inside) / 1e9 - 10.7).abs() < 0.05);
@@ -258,10 +201,7 @@ mod tests {
             full: false,
             k: 2.0,
         };
-        let dropped = Layer {
-            scores: false,
-            ..stored
-        };
+        let dropped = Layer { scores: false, ..stored };
         let share = 1.0 - dropped.bytes() / stored.bytes();
         assert!((share - 0.70).abs() < 0.005, "{share}");
     }

@@ -96,10 +96,8 @@ pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {
         return None;
     }
-    let count =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let flops =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Flops);
+    let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let flops = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Flops);
     let (rule, block) = (Rule::of(scenario), llm(scenario));
     let tokens = scenario.run.seq_len as f64;
     let layer = [
@@ -107,11 +105,7 @@ pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
         count("h", "hidden size", block.h),
         count("F", "FFN size", block.f),
     ];
-    let mut vision = flops(
-        "V",
-        "vision tower and projector, forward and backward",
-        rule.vision,
-    );
+    let mut vision = flops("V", "vision tower and projector, forward and backward", rule.vision);
     if let Some(tower) = scenario.model.vision {
         let book = [
             count("N", "patches of an image", tower.patches() as f64),
@@ -129,12 +123,8 @@ pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     let ranks = count("r", "pipeline ranks", rule.ranks);
     let share = vec![
         vision,
-        flops(
-            "f",
-            "a layer of the language model, forward and backward",
-            rule.layer,
-        )
-        .over("3 (8 N h² + 4 h N² + 4 N h F)", &layer),
+        flops("f", "a layer of the language model, forward and backward", rule.layer)
+            .over("3 (8 N h² + 4 h N² + 4 N h F)", &layer),
         layers.clone(),
         ranks.clone(),
     ];
@@ -160,19 +150,11 @@ fn tower_flops(vision: &Vision, hidden: u64) -> f64 {
 }
 
 fn tower(vision: &Vision, t: f64) -> Block {
-    Block {
-        h: vision.hidden as f64,
-        f: vision.ffn as f64,
-        t,
-    }
+    Block { h: vision.hidden as f64, f: vision.ffn as f64, t }
 }
 
 fn llm(scenario: &Scenario) -> Block {
-    Block {
-        h: scenario.model.hidden as f64,
-        f: scenario.model.ffn as f64,
-        t: scenario.layout.tp as f64,
-    }
+    Block { h: scenario.model.hidden as f64, f: scenario.model.ffn as f64, t: scenario.layout.tp as f64 }
 }
 
 impl Part {
@@ -180,21 +162,11 @@ impl Part {
     fn activations_term(&self, scenario: &Scenario) -> Term {
         let term = Term::given("A", "activations", self.activations, Unit::Bytes);
         let block = llm(scenario);
-        let count =
-            |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
+        let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
         let book = [
             count("n", "layers of the rank", self.layers),
-            count(
-                "b",
-                "sequences per micro-batch",
-                scenario.run.micro_batch as f64,
-            ),
-            Term::given(
-                "s",
-                "tokens per sequence",
-                scenario.run.seq_len as f64,
-                Unit::Tokens,
-            ),
+            count("b", "sequences per micro-batch", scenario.run.micro_batch as f64),
+            Term::given("s", "tokens per sequence", scenario.run.seq_len as f64, Unit::Tokens),
             count("h", "hidden size", block.h),
             count("f", "FFN size", block.f),
             count("t", "tensor parallel", block.t),
@@ -202,10 +174,7 @@ impl Part {
         match self.name {
             "language model" => term.over("n b s (18 h + 4 f)/t", &book),
             "head" => term.over("8 b s h/t", &book),
-            _ => term.marked(
-                Provenance::AddedUp,
-                "b s (18 h + 4 f)/t, layer by layer, and the pixels",
-            ),
+            _ => term.marked(Provenance::AddedUp, "b s (18 h + 4 f)/t, layer by layer, and the pixels"),
         }
     }
 }
@@ -228,11 +197,7 @@ fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
     if let (true, Some(vision)) = (load.stages.contains(&0), model.vision) {
         parts.extend(vision_parts(scenario, &vision));
     }
-    let layers: u64 = load
-        .stages
-        .iter()
-        .filter_map(|stage| scenario.stage_layers.get(*stage))
-        .sum();
+    let layers: u64 = load.stages.iter().filter_map(|stage| scenario.stage_layers.get(*stage)).sum();
     parts.push(Part {
         name: "language model",
         layers: layers as f64,
@@ -300,11 +265,7 @@ impl MemoryMethod for Uneven {
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
-        ignored(
-            scenario,
-            "uneven-pp",
-            &[MULTI_HEAD_GPT_SHAPES, UNEVEN, TENSORS_ONLY],
-        )
+        ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN, TENSORS_ONLY])
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
@@ -318,12 +279,9 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         .into_iter()
         .map(|part| {
             let states = (WEIGHT + GRADIENT + STATES) * part.parameters;
-            let book = [
-                Term::given("P", "parameters", part.parameters, Unit::Parameters),
-                part.activations_term(scenario),
-            ];
-            Term::given("T_i", part.name, states + part.activations, Unit::Bytes)
-                .over("16 P + A", &book)
+            let book =
+                [Term::given("P", "parameters", part.parameters, Unit::Parameters), part.activations_term(scenario)];
+            Term::given("T_i", part.name, states + part.activations, Unit::Bytes).over("16 P + A", &book)
         })
         .collect();
     let total = rank_memory(scenario, rank, load).total;
@@ -342,15 +300,8 @@ mod tests {
 
     /// 224 x 224 x 3 images in patches of 14, a tower of 28 layers, 28 language-model layers at 1024 tokens.
     fn qwen(vit_hidden: u64, tp: u64, layers: Option<Vec<u64>>) -> Scenario {
-        let run = Run {
-            gpus: 2 * tp,
-            tp,
-            pp: 2,
-            seq_len: 1024,
-            global_batch: 32,
-            stage_layers: layers,
-            ..Run::default()
-        };
+        let run =
+            Run { gpus: 2 * tp, tp, pp: 2, seq_len: 1024, global_batch: 32, stage_layers: layers, ..Run::default() };
         let mut scenario = Scenario::new(&run).unwrap();
         scenario.model = Architecture {
             vision: Some(Vision {
@@ -377,16 +328,10 @@ mod tests {
 
     #[test]
     fn case_2_is_met_and_the_printed_total_lacks_the_projector() {
-        for (tp, tower, language, printed) in
-            [(1, 91.255, 31.392, 122.647), (2, 45.653, 15.698, 61.350)]
-        {
+        for (tp, tower, language, printed) in [(1, 91.255, 31.392, 122.647), (2, 45.653, 15.698, 61.350)] {
             let mut scenario = qwen(4096, tp, None);
             scenario.stage_layers = vec![10, 18];
-            let load = RankLoad {
-                stages: vec![0],
-                in_flight: vec![1.0],
-                weight_versions: 1,
-            };
+            let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
             let memory = rank_memory(&scenario, 0, &load);
             let gb = |name: &'static str| -> f64 {
                 let items = memory.items.iter().filter(|item| item.name == name);

@@ -36,20 +36,15 @@ pub(crate) fn explain(
     let mut parts = Vec::new();
     let mut items = phase.memory.items.as_slice();
     // What trains comes first and has a tree of its own.
-    if let Some((member, memory)) = at_work
-        .filter(|_| work == Work::Train)
-        .and_then(|member| Some((member, member.training.as_ref()?)))
+    if let Some((member, memory)) =
+        at_work.filter(|_| work == Work::Train).and_then(|member| Some((member, member.training.as_ref()?)))
     {
         items = items.get(memory.items.len()..)?;
         let mut tree = explain_rank(&member.scenario, rank, load);
         (tree.symbol, tree.name) = ("B_i", phase.name.into());
         parts.push(tree);
     }
-    let loose: f64 = items
-        .iter()
-        .filter(|item| is_loose(item))
-        .map(|item| item.bytes.0)
-        .sum();
+    let loose: f64 = items.iter().filter(|item| is_loose(item)).map(|item| item.bytes.0).sum();
     for item in items.iter().filter(|item| item.bytes.0 > 0.0) {
         let member = list.iter().find(|member| member.actor.name() == item.name);
         let awake = work != Work::Train && phases.offload;
@@ -58,9 +53,9 @@ pub(crate) fn explain(
             (None, "rollout engine") => of_engine(scenario, phases, work, item),
             (None, "weights on their way") => on_their_way(scenario, item),
             (None, "fragmentation") => fragments(scenario, loose),
-            (None, "CUDA context, libraries and communicators") => bytes(item.name, item.bytes.0)
-                .marked(Provenance::LookedUp, "")
-                .from(PROCESS.source, PROCESS.place),
+            (None, "CUDA context, libraries and communicators") => {
+                bytes(item.name, item.bytes.0).marked(Provenance::LookedUp, "").from(PROCESS.source, PROCESS.place)
+            }
             (None, _) => added_up(item),
         });
     }
@@ -75,8 +70,7 @@ pub(crate) fn explain(
 fn fragments(scenario: &Scenario, loose: f64) -> Term {
     let share = fragmentation(scenario);
     let book = [
-        Term::given("φ", "reserved over allocated", share, Unit::Ratio)
-            .from(FRAGMENTATION.source, FRAGMENTATION.place),
+        Term::given("φ", "reserved over allocated", share, Unit::Ratio).from(FRAGMENTATION.source, FRAGMENTATION.place),
         Term::given("M", "allocated", loose, Unit::Bytes),
     ];
     bytes("fragmentation", (share - 1.0) * loose).over("(φ - 1) M", &book)
@@ -110,32 +104,14 @@ fn of_member(member: &Member, item: &Item, load: &RankLoad, awake: bool) -> Term
         };
         let n = if shared { n } else { 1.0 };
         let book = [
-            Term::given(
-                "w",
-                "bytes a parameter",
-                value * n / part.elements,
-                Unit::Bytes,
-            ),
-            Term::given(
-                "P",
-                "parameters on the GPU",
-                part.elements,
-                Unit::Parameters,
-            ),
+            Term::given("w", "bytes a parameter", value * n / part.elements, Unit::Bytes),
+            Term::given("P", "parameters on the GPU", part.elements, Unit::Parameters),
             Term::given("N", "ranks that share the states", n, Unit::Count),
         ];
         Term::given("W_i", part.name, value, Unit::Bytes).over("w P/N", &book)
     };
-    let parts: Vec<Term> = holdings(scenario, load)
-        .iter()
-        .map(of)
-        .filter(|term| term.value > 0.0)
-        .collect();
-    let name = t!(
-        "{model}: {part}",
-        model = Message::plain(item.name),
-        part = Message::plain(item.component.name())
-    );
+    let parts: Vec<Term> = holdings(scenario, load).iter().map(of).filter(|term| term.value > 0.0).collect();
+    let name = t!("{model}: {part}", model = Message::plain(item.name), part = Message::plain(item.component.name()));
     let mut term = bytes(item.name, item.bytes.0).by("Σ W_i", parts);
     term.name = name;
     term
@@ -148,12 +124,7 @@ fn of_engine(scenario: &Scenario, phases: &Phases, work: Work, item: &Item) -> T
         return term.note("the engine's reservation: its framework's share of the GPU's memory, or what the run says");
     }
     let book = [
-        Term::given(
-            "P",
-            "parameters",
-            scenario.model.elements().total() as f64,
-            Unit::Parameters,
-        ),
+        Term::given("P", "parameters", scenario.model.elements().total() as f64, Unit::Parameters),
         Term::count("t_r", "GPUs of an engine", phases.rollout_tp),
     ];
     term.over("2 P/t_r", &book)
@@ -163,12 +134,7 @@ fn of_engine(scenario: &Scenario, phases: &Phases, work: Work, item: &Item) -> T
 fn on_their_way(scenario: &Scenario, item: &Item) -> Term {
     let book = [
         Term::given("k", "bytes that are sent at once", BUCKET, Unit::Bytes),
-        Term::given(
-            "n",
-            "elements of the largest tensor",
-            largest_tensor(scenario),
-            Unit::Count,
-        ),
+        Term::given("n", "elements of the largest tensor", largest_tensor(scenario), Unit::Count),
     ];
     bytes(item.name, item.bytes.0).over("max(k, 2 n)", &book)
 }

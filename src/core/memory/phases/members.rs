@@ -53,11 +53,7 @@ pub(super) enum Work {
 pub(super) const PHASES: [(&str, Actor, Work); 8] = [
     ("rollout", Actor::Engine, Work::Generate),
     ("log-probabilities", Actor::Policy, Work::Forward),
-    (
-        "log-probabilities of the reference",
-        Actor::Reference,
-        Work::Forward,
-    ),
+    ("log-probabilities of the reference", Actor::Reference, Work::Forward),
     ("rewards", Actor::Reward, Work::Forward),
     ("values", Actor::Critic, Work::Forward),
     ("critic update", Actor::Critic, Work::Train),
@@ -76,12 +72,7 @@ pub(super) struct Member {
 
 impl Member {
     fn trained(actor: Actor, scenario: Scenario, memory: StageMemory, load: &RankLoad) -> Self {
-        Self {
-            actor,
-            weights: weights(&scenario, load),
-            scenario,
-            training: Some(memory),
-        }
+        Self { actor, weights: weights(&scenario, load), scenario, training: Some(memory) }
     }
 
     /// What stays between two steps.
@@ -107,11 +98,8 @@ impl Member {
         if let (Work::Train, Some(memory)) = (work, &self.training) {
             return memory.items.clone();
         }
-        let mut items = if phases.offload {
-            vec![Item::held(Component::Weights, name, self.weights)]
-        } else {
-            self.lasting()
-        };
+        let mut items =
+            if phases.offload { vec![Item::held(Component::Weights, name, self.weights)] } else { self.lasting() };
         match work {
             Work::Forward => {
                 let scores = matches!(self.actor, Actor::Policy | Actor::Reference);
@@ -120,11 +108,7 @@ impl Member {
             Work::HandOver => {
                 let largest = 2.0 * largest_tensor(&self.scenario);
                 let bytes = BUCKET.max(largest);
-                items.push(Item::held(
-                    Component::Buffers,
-                    "weights on their way",
-                    bytes,
-                ));
+                items.push(Item::held(Component::Buffers, "weights on their way", bytes));
             }
             Work::Train | Work::Generate => {}
         }
@@ -156,18 +140,9 @@ pub(super) fn members(
     load: &RankLoad,
     memory: &StageMemory,
 ) -> Vec<Member> {
-    let mut list = vec![Member::trained(
-        Actor::Policy,
-        scenario.clone(),
-        memory.clone(),
-        load,
-    )];
-    let frozen = |actor, scenario: Scenario| Member {
-        actor,
-        weights: weights(&scenario, load),
-        scenario,
-        training: None,
-    };
+    let mut list = vec![Member::trained(Actor::Policy, scenario.clone(), memory.clone(), load)];
+    let frozen =
+        |actor, scenario: Scenario| Member { actor, weights: weights(&scenario, load), scenario, training: None };
     if has_reference(scenario, phases) {
         list.push(frozen(Actor::Reference, scenario.clone()));
     }
@@ -195,37 +170,24 @@ pub(super) fn engine(scenario: &Scenario, phases: &Phases, work: Work) -> f64 {
 
 /// The phases of `scenario`, each by its fullest pipeline rank; none without a framework.
 #[must_use]
-pub(crate) fn phases(
-    scenario: &Scenario,
-    loads: &[RankLoad],
-    training: &[StageMemory],
-) -> Vec<Phase> {
+pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageMemory]) -> Vec<Phase> {
     let Some(phases) = &scenario.phases else {
         return Vec::new();
     };
     let ranks = loads.iter().zip(training).enumerate();
-    let ranks: Vec<_> = ranks
-        .map(|(rank, (load, memory))| (load, members(scenario, phases, rank, load, memory)))
-        .collect();
+    let ranks: Vec<_> =
+        ranks.map(|(rank, (load, memory))| (load, members(scenario, phases, rank, load, memory))).collect();
     let exists = |actor: Actor| {
         let known = |(_, list): &(&RankLoad, Vec<Member>)| list.iter().any(|m| m.actor == actor);
         actor == Actor::Engine || ranks.iter().any(known)
     };
     let of = |(name, actor, work): (&'static str, Actor, Work)| {
         let each = ranks.iter().enumerate();
-        let each = each
-            .map(|(rank, (load, list))| phase(scenario, phases, rank, load, list, (actor, work)));
+        let each = each.map(|(rank, (load, list))| phase(scenario, phases, rank, load, list, (actor, work)));
         let most = |most: StageMemory, one: StageMemory| {
-            if one.total.0 > most.total.0 {
-                one
-            } else {
-                most
-            }
+            if one.total.0 > most.total.0 { one } else { most }
         };
-        Phase {
-            name,
-            memory: each.reduce(most).unwrap_or_default(),
-        }
+        Phase { name, memory: each.reduce(most).unwrap_or_default() }
     };
     let existing = PHASES.into_iter().filter(|(_, actor, _)| exists(*actor));
     existing.map(of).collect()
@@ -249,10 +211,7 @@ fn phase(
     let at_work = list.iter().find(|member| member.actor == actor);
     let mut items = at_work.map_or_else(Vec::new, |member| member.working(work, load, phases));
     let mut engine_alone = at_work.is_none();
-    for member in list
-        .iter()
-        .filter(|member| beside(member.actor) && member.actor != actor)
-    {
+    for member in list.iter().filter(|member| beside(member.actor) && member.actor != actor) {
         engine_alone = false;
         if !phases.offload {
             items.extend(member.lasting());
@@ -262,17 +221,11 @@ fn phase(
     let has_overhead = work == Work::Train;
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     let loose = if has_overhead {
-        counted
-            - at_work
-                .and_then(|own| own.training.as_ref())
-                .map_or(0.0, |own| own.total.0)
+        counted - at_work.and_then(|own| own.training.as_ref()).map_or(0.0, |own| own.total.0)
     } else {
         counted
     };
-    let overhead = |nature, name, bytes| Item {
-        nature,
-        ..Item::held(Component::Overhead, name, bytes)
-    };
+    let overhead = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
     let extra = (fragmentation(scenario) - 1.0) * loose;
     items.push(overhead(Nature::Fragmentation, "fragmentation", extra));
     if !has_overhead && !engine_alone {

@@ -17,10 +17,7 @@ use std::ops::Range;
 pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
     let d = spec.pp;
     if !d.is_multiple_of(2) {
-        let message = t!(
-            "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order",
-            d
-        );
+        let message = t!("Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order", d);
         return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
     let unit = match spec.variant {
@@ -35,14 +32,9 @@ fn laid_out(spec: &Spec) -> Order {
     match spec.variant {
         Variant::Concat => chimera_concat(spec),
         Variant::ForwardDoubling => doubled(spec),
-        Variant::BackwardHalving => Order {
-            microbatches: m,
-            splits: 2,
-            ..doubled(&Spec {
-                microbatches: 2 * m,
-                ..spec.clone()
-            })
-        },
+        Variant::BackwardHalving => {
+            Order { microbatches: m, splits: 2, ..doubled(&Spec { microbatches: 2 * m, ..spec.clone() }) }
+        }
     }
 }
 
@@ -81,11 +73,7 @@ struct Direction {
 
 impl Direction {
     fn new(d: u32, microbatches: Range<u32>) -> Self {
-        Self {
-            microbatches,
-            forwards: vec![0; d as usize],
-            backwards: vec![0; d as usize],
-        }
+        Self { microbatches, forwards: vec![0; d as usize], backwards: vec![0; d as usize] }
     }
     fn len(&self) -> u32 {
         self.microbatches.end - self.microbatches.start
@@ -95,17 +83,12 @@ impl Direction {
     }
     fn backward_ready(&self, s: usize) -> bool {
         let next = self.backwards[s];
-        let arrived = self
-            .backwards
-            .get(s + 1)
-            .map_or(self.forwards[s] * 2, |after| *after);
+        let arrived = self.backwards.get(s + 1).map_or(self.forwards[s] * 2, |after| *after);
         next < arrived.min(self.len())
     }
     fn forward_ready(&self, s: usize) -> bool {
         let next = self.forwards[s];
-        let arrived = s
-            .checked_sub(1)
-            .map_or(self.pairs(), |before| self.forwards[before]);
+        let arrived = s.checked_sub(1).map_or(self.pairs(), |before| self.forwards[before]);
         next < arrived
     }
 }
@@ -116,16 +99,9 @@ impl Direction {
 /// Source: Li and Hoefler 2021, section 3.5; the paper draws the order, the greedy rule reaches its 4 D − 2 slots.
 fn greedy_unit(d: u32, unit: Range<u32>) -> Vec<(u32, u64, Op)> {
     let middle = unit.start + (unit.end - unit.start).div_ceil(2);
-    let mut directions = [
-        Direction::new(d, unit.start..middle),
-        Direction::new(d, middle..unit.end),
-    ];
+    let mut directions = [Direction::new(d, unit.start..middle), Direction::new(d, middle..unit.end)];
     let stage_of = |direction: usize, worker: u32| {
-        if direction == 0 {
-            worker
-        } else {
-            d - 1 - worker
-        }
+        if direction == 0 { worker } else { d - 1 - worker }
     };
     let mut ops = Vec::new();
     let mut slot = 0u64;
@@ -182,10 +158,7 @@ mod tests {
 
     #[test]
     fn both_halves_of_a_micro_batch_run_forward_together() {
-        let spec = Spec {
-            variant: Variant::BackwardHalving,
-            ..Spec::new(schedule("chimera").unwrap(), 4, 4)
-        };
+        let spec = Spec { variant: Variant::BackwardHalving, ..Spec::new(schedule("chimera").unwrap(), 4, 4) };
         let order = build(&spec, &Durations::unit(4)).unwrap().order;
         assert_eq!((order.units(), order.splits), (8, 2));
         let (_, stats) = measure(&order, &Durations::unit(4)).unwrap();
@@ -212,15 +185,8 @@ mod tests {
         for d in [2, 4, 6, 8] {
             for m in (3 * d..9 * d).chain([20 * d + 2]) {
                 for (variant, _) in Variant::ALL {
-                    let spec = Spec {
-                        variant: *variant,
-                        ..Spec::new(row, d, m)
-                    };
-                    assert_eq!(
-                        chimera(&spec).unwrap(),
-                        laid_out(&spec),
-                        "D={d} m={m} {variant:?}"
-                    );
+                    let spec = Spec { variant: *variant, ..Spec::new(row, d, m) };
+                    assert_eq!(chimera(&spec).unwrap(), laid_out(&spec), "D={d} m={m} {variant:?}");
                 }
             }
         }

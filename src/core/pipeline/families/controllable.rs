@@ -33,12 +33,7 @@ fn min_block(p: u64, i: u64) -> [u64; 4] {
 /// 2i, 3p − 2 − i, 3p + g − 1 + 2i, 6p + g − 2 − i with g = 3 if p is even, else 0.
 fn half_block(p: u64, i: u64) -> [u64; 4] {
     let g = if p.is_multiple_of(2) { 3 } else { 0 };
-    [
-        2 * i,
-        3 * p - 2 - i,
-        3 * p + g - 1 + 2 * i,
-        6 * p + g - 2 - i,
-    ]
+    [2 * i, 3 * p - 2 - i, 3 * p + g - 1 + 2 * i, 6 * p + g - 2 - i]
 }
 
 /// V-Min.
@@ -121,12 +116,7 @@ fn by_slot(ranks: &[Rank]) -> Vec<(u64, usize, usize, usize)> {
     let mut ops = Vec::new();
     for (r, rank) in ranks.iter().enumerate() {
         for (kind, slots) in rank.iter().enumerate() {
-            ops.extend(
-                slots
-                    .iter()
-                    .enumerate()
-                    .map(|(i, slot)| (*slot, r, kind, i)),
-            );
+            ops.extend(slots.iter().enumerate().map(|(i, slot)| (*slot, r, kind, i)));
         }
     }
     sort(&mut ops);
@@ -203,18 +193,9 @@ fn pull_with_weights(ranks: &mut [Rank]) {
     let mut boards: Vec<Board> = Vec::with_capacity(ranks.len());
     for rank in ranks.iter() {
         let held = held(rank);
-        boards.push(Board {
-            taken: vec![false; held.len()],
-            held,
-            gradients: Vec::with_capacity(2 * rank[0].len()),
-        });
+        boards.push(Board { taken: vec![false; held.len()], held, gradients: Vec::with_capacity(2 * rank[0].len()) });
     }
-    let most = boards
-        .iter()
-        .flat_map(|board| &board.held)
-        .max()
-        .copied()
-        .unwrap_or(0);
+    let most = boards.iter().flat_map(|board| &board.held).max().copied().unwrap_or(0);
     let mut phase = Phase::default();
     for (slot, r, kind, i) in by_slot(ranks) {
         let fixed = phase.step(r, kind, i + 1 == ranks[r][F_LO].len());
@@ -223,11 +204,7 @@ fn pull_with_weights(ranks: &mut [Rank]) {
             let from = if kind == W {
                 let before = i.checked_sub(1).map(|before| ranks[r][W][before]);
                 let gradient = boards[r].gradients.get(i).copied();
-                before
-                    .into_iter()
-                    .chain(gradient)
-                    .max()
-                    .map_or(0, |slot| slot + 1)
+                before.into_iter().chain(gradient).max().map_or(0, |slot| slot + 1)
             } else {
                 earliest(ranks, r, kind, i)
             };
@@ -282,11 +259,7 @@ fn pull_tail(ranks: &mut [Rank]) {
 fn squeeze(ranks: &mut [Rank]) {
     let mut free = vec![0u64; ranks.len()];
     for (_, r, kind, i) in by_slot(ranks) {
-        let ready = if kind == W {
-            0
-        } else {
-            earliest(ranks, r, kind, i)
-        };
+        let ready = if kind == W { 0 } else { earliest(ranks, r, kind, i) };
         let slot = ready.max(free[r]);
         ranks[r][kind][i] = slot;
         free[r] = slot + 1;
@@ -305,11 +278,7 @@ fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
     let mut next = [0u32; 6];
     let mut items = Vec::with_capacity(slots.len());
     for (_, kind) in slots {
-        let kind = if kind == W && next[2] == next[4] {
-            5
-        } else {
-            kind
-        };
+        let kind = if kind == W && next[2] == next[4] { 5 } else { kind };
         let op = match kind {
             0 => Op::f(lo, next[0]),
             1 => Op::f(hi, next[1]),

@@ -22,12 +22,7 @@ struct Flow {
 
 impl Flow {
     const fn new(stage: u32, start: u32) -> Self {
-        Self {
-            stage,
-            start,
-            forwards: 0,
-            backwards: 0,
-        }
+        Self { stage, start, forwards: 0, backwards: 0 }
     }
     fn f(&mut self) -> Op {
         self.forwards += 1;
@@ -95,11 +90,7 @@ impl Rank {
 ///
 /// Source: DeepSeek, DualPipe, `dualpipe.py` and `dualpipev.py` (`step`).
 fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Row {
-    let mut rank = Rank {
-        flows,
-        weights: VecDeque::new(),
-        out: Row::default(),
-    };
+    let mut rank = Rank { flows, weights: VecDeque::new(), out: Row::default() };
     let inner = half - i - 1;
     for _ in 0..2 * inner {
         rank.f(0);
@@ -148,37 +139,22 @@ fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Row {
 pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if !p.is_multiple_of(2) {
-        let message = t!(
-            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order",
-            p
-        );
+        let message = t!("DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order", p);
         return Err(Issue::error("pp", message).with_near("pp", u64::from(p), spec.even_sizes()));
     }
     if !m.is_multiple_of(2) {
         let even = (m + 1).max(2 * p);
-        let message = t!(
-            "DualPipe runs half the micro-batches in each direction: {m} is odd",
-            m
-        );
+        let message = t!("DualPipe runs half the micro-batches in each direction: {m} is odd", m);
         return Err(Issue::error("microbatches", message).with_fix("microbatches", even));
     }
     enough(spec, m / 2, p)?;
     let (half, n) = (p / 2, m / 2);
     let ranks = each_rank(p, |r| {
         let direction = |d: u32| {
-            if d == 0 {
-                Flow::new(r, 0)
-            } else {
-                Flow::new(p - 1 - r, n)
-            }
+            if d == 0 { Flow::new(r, 0) } else { Flow::new(p - 1 - r, n) }
         };
         let out = u32::from(r >= half);
-        rank(
-            half,
-            r.min(p - 1 - r),
-            n,
-            [direction(out), direction(1 - out)],
-        )
+        rank(half, r.min(p - 1 - r), n, [direction(out), direction(1 - out)])
     });
     finish(spec, spec.order(ranks))
 }
@@ -187,9 +163,7 @@ pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
 pub(crate) fn dualpipev(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     enough(spec, m, 2 * p)?;
-    let ranks = each_rank(p, |r| {
-        rank(p, r, m, [Flow::new(r, 0), Flow::new(2 * p - 1 - r, 0)])
-    });
+    let ranks = each_rank(p, |r| rank(p, r, m, [Flow::new(r, 0), Flow::new(2 * p - 1 - r, 0)]));
     finish(spec, spec.order(ranks))
 }
 
@@ -242,27 +216,16 @@ mod tests {
 
     #[test]
     fn too_few_micro_batches_are_rejected_with_a_number_that_works() {
-        for (id, p, m) in [
-            ("dualpipe", 8, 8),
-            ("dualpipev", 4, 4),
-            ("dualpipe", 4, 5),
-            ("dualpipe", 3, 8),
-        ] {
+        for (id, p, m) in [("dualpipe", 8, 8), ("dualpipev", 4, 4), ("dualpipe", 4, 5), ("dualpipe", 3, 8)] {
             let spec = Spec::new(schedule(id).unwrap(), p, m);
             let issue = build(&spec, &Durations::unit(2 * p)).unwrap_err();
             let (field, value) = issue.fix.unwrap().set.remove(0);
             let value = value.parse().unwrap();
             let mended = match field {
                 "pp" => Spec { pp: value, ..spec },
-                _ => Spec {
-                    microbatches: value,
-                    ..spec
-                },
+                _ => Spec { microbatches: value, ..spec },
             };
-            assert!(
-                build(&mended, &Durations::unit(2 * p)).is_ok(),
-                "{id} {p} {m}"
-            );
+            assert!(build(&mended, &Durations::unit(2 * p)).is_ok(), "{id} {p} {m}");
         }
     }
 }

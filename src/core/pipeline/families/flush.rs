@@ -15,16 +15,7 @@ fn order(spec: &Spec, lag: impl Fn(u32) -> u32, pairs: bool) -> Order {
     let m = spec.microbatches;
     let row = |r| {
         let (forward, backward) = (|i| Op::f(r, i), |i| Op::bw(r, i));
-        let strands = [
-            Strand {
-                lag: 0,
-                op: &forward,
-            },
-            Strand {
-                lag: lag(r).min(m),
-                op: &backward,
-            },
-        ];
+        let strands = [Strand { lag: 0, op: &forward }, Strand { lag: lag(r).min(m), op: &backward }];
         weave(Pattern::plain(m), &strands, pairs)
     };
     spec.order(each_rank(spec.pp, row))
@@ -81,11 +72,7 @@ pub(crate) fn warn_few_microbatches(spec: &Spec) -> Vec<Issue> {
     if m >= p {
         return Vec::new();
     }
-    let nanotron = if m + 1 < p {
-        ", nanotron asserts m ≥ p − 1"
-    } else {
-        ""
-    };
+    let nanotron = if m + 1 < p { ", nanotron asserts m ≥ p − 1" } else { "" };
     let message = t!(
         "{m} micro-batches on {p} ranks: PyTorch's Schedule1F1B raises for m < p{nanotron}; Megatron-LM runs it",
         m,

@@ -34,9 +34,7 @@ fn merged(spec: &Spec) -> Order {
     let chunks = 2 * spec.waves;
     let stages = p * chunks;
     let limit = chunks * p;
-    let mut ranks: Vec<Rank> = (0..p)
-        .map(|rank| Rank::new(unit(rank, p, chunks), m))
-        .collect();
+    let mut ranks: Vec<Rank> = (0..p).map(|rank| Rank::new(unit(rank, p, chunks), m)).collect();
     let mut done = Done::new(stages, m);
     let mut slot = 0;
     while ranks.iter().any(|rank| !rank.open.is_empty()) {
@@ -72,11 +70,7 @@ struct Done {
 impl Done {
     fn new(stages: u32, microbatches: u32) -> Self {
         let cells = stages as usize * microbatches as usize;
-        Self {
-            stages: stages as usize,
-            forward: vec![u32::MAX; cells],
-            backward: vec![u32::MAX; cells],
-        }
+        Self { stages: stages as usize, forward: vec![u32::MAX; cells], backward: vec![u32::MAX; cells] }
     }
     fn at(&self, op: Op) -> usize {
         op.microbatch as usize * self.stages + op.stage as usize
@@ -135,10 +129,7 @@ impl Rank {
 
     fn open_next(&mut self) {
         if let Some(microbatches) = self.later.pop_front() {
-            let ops = self.unit.iter().map(|op| Op {
-                microbatch: microbatches.start + op.microbatch,
-                ..*op
-            });
+            let ops = self.unit.iter().map(|op| Op { microbatch: microbatches.start + op.microbatch, ..*op });
             let ops: VecDeque<Op> = ops.filter(|op| op.microbatch < microbatches.end).collect();
             let forwards = ops.iter().map(|op| u32::from(op.kind == Kind::F)).sum();
             self.open.push_back(Unit { ops, forwards });
@@ -152,8 +143,7 @@ impl Rank {
         let mut older = 0;
         for (at, unit) in self.open.iter().enumerate() {
             let next = unit.ops.front().copied();
-            let admitted =
-                |op: &Op| op.kind != Kind::F || at == 0 || self.alive + 1 + older <= limit;
+            let admitted = |op: &Op| op.kind != Kind::F || at == 0 || self.alive + 1 + older <= limit;
             let ready = next.filter(|op| done.frees(*op, slot) && admitted(op));
             chosen = ready.map(|op| (at, op)).or(chosen);
             older += unit.forwards;
@@ -204,37 +194,21 @@ mod tests {
 
     #[test]
     fn units_keep_their_own_order_and_a_rank_never_holds_more_than_p_micro_batches() {
-        for (p, waves, m) in [
-            (1u32, 1, 5u32),
-            (2, 3, 9),
-            (4, 1, 64),
-            (5, 2, 23),
-            (8, 1, 24),
-        ] {
-            let spec = Spec {
-                waves,
-                ..Spec::new(schedule("hanayo").unwrap(), p, m)
-            };
+        for (p, waves, m) in [(1u32, 1, 5u32), (2, 3, 9), (4, 1, 64), (5, 2, 23), (8, 1, 24)] {
+            let spec = Spec { waves, ..Spec::new(schedule("hanayo").unwrap(), p, m) };
             let order = build(&spec, &Durations::unit(spec.stages())).unwrap().order;
             for (rank, row) in (0..p).zip(&order.ranks) {
                 let alone = unit(rank, p, 2 * waves);
                 for range in units(m, p) {
                     let ops = row.iter().flat_map(Item::ops);
                     let own: Vec<Op> = ops.filter(|op| range.contains(&op.microbatch)).collect();
-                    let drawn = alone.iter().map(|op| Op {
-                        microbatch: op.microbatch + range.start,
-                        ..*op
-                    });
+                    let drawn = alone.iter().map(|op| Op { microbatch: op.microbatch + range.start, ..*op });
                     let drawn: Vec<Op> = drawn.filter(|op| op.microbatch < range.end).collect();
                     assert_eq!(own, drawn, "p={p} W={waves} m={m} rank {rank}");
                 }
             }
             let (_, stats) = measure(&order, &Durations::unit(order.stages)).unwrap();
-            assert!(
-                stats.in_flight.iter().all(|held| *held <= f64::from(p)),
-                "{:?}",
-                stats.in_flight
-            );
+            assert!(stats.in_flight.iter().all(|held| *held <= f64::from(p)), "{:?}", stats.in_flight);
         }
     }
 
@@ -244,10 +218,7 @@ mod tests {
         for p in 1..=6 {
             for waves in 1..=3 {
                 for m in (6 * p..9 * p + 3).chain([14 * p + 1]) {
-                    let spec = Spec {
-                        waves,
-                        ..Spec::new(row, p, m)
-                    };
+                    let spec = Spec { waves, ..Spec::new(row, p, m) };
                     assert_eq!(hanayo(&spec), merged(&spec), "p={p} W={waves} m={m}");
                 }
             }

@@ -26,12 +26,7 @@ struct Visits {
 impl Visits {
     fn new(spec: &Spec, g: u32) -> Self {
         let m = spec.microbatches;
-        Self {
-            p: spec.pp,
-            m,
-            v: spec.chunks(),
-            g: g.min(m),
-        }
+        Self { p: spec.pp, m, v: spec.chunks(), g: g.min(m) }
     }
     /// Micro-batch and chunk.
     const fn at(self, at: u32) -> (u32, u32) {
@@ -51,12 +46,7 @@ impl Visits {
     }
     const fn pattern(self) -> Pattern {
         let period = self.g * self.v;
-        Pattern {
-            units: self.m * self.v,
-            period,
-            step: self.g,
-            regular: self.m / self.g * period,
-        }
+        Pattern { units: self.m * self.v, period, step: self.g, regular: self.m / self.g * period }
     }
 }
 
@@ -66,11 +56,7 @@ fn order(spec: &Spec, rank: impl Fn(u32) -> Row) -> Order {
 
 /// per · (p − 1 − r) + (v − 1) g + extra, at most m v.
 fn warm_up(spec: &Spec, r: u32, g: u32, per: u64, extra: u64) -> u32 {
-    let (p, m, v) = (
-        u64::from(spec.pp),
-        u64::from(spec.microbatches),
-        u64::from(spec.chunks()),
-    );
+    let (p, m, v) = (u64::from(spec.pp), u64::from(spec.microbatches), u64::from(spec.chunks()));
     let warm_up = per * (p - 1 - u64::from(r)) + (v - 1) * u64::from(g) + extra;
     u32::try_from(warm_up.min(m * v)).unwrap_or(u32::MAX)
 }
@@ -81,16 +67,7 @@ fn visited(spec: &Spec, g: u32, warm_up: impl Fn(u32) -> u32, pairs: bool) -> Or
     order(spec, |r| {
         let forward = |at| visits.forward(r, at);
         let backward = |at| visits.backward(r, at, Op::bw);
-        let strands = [
-            Strand {
-                lag: 0,
-                op: &forward,
-            },
-            Strand {
-                lag: warm_up(r),
-                op: &backward,
-            },
-        ];
+        let strands = [Strand { lag: 0, op: &forward }, Strand { lag: warm_up(r), op: &backward }];
         weave(visits.pattern(), &strands, pairs)
     })
 }
@@ -133,19 +110,10 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     let nearest = legal.min_by_key(|group| group.abs_diff(g));
     let nearest = nearest.or_else(|| runs(&make(spec, m)).then_some(m));
     let what = if g < p {
-        t!(
-            "groups of {g} are smaller than the {p} ranks and the order dead-locks",
-            g,
-            p
-        )
+        t!("groups of {g} are smaller than the {p} ranks and the order dead-locks", g, p)
     } else {
         let left = m % g;
-        t!(
-            "groups of {g} leave {left} of {m} micro-batches over and the order dead-locks",
-            g,
-            left,
-            m
-        )
+        t!("groups of {g} leave {left} of {m} micro-batches over and the order dead-locks", g, left, m)
     };
     match nearest {
         Some(group) if field == "group" => Issue::error(field, what).with_fix(field, group),
@@ -163,17 +131,9 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     let mut warnings = Vec::new();
     if !is_megatron_legal(spec, g) {
         let why = if g < p {
-            t!(
-                "group {g} is below the {p} ranks: Megatron-LM raises (Llama 3 allows it)",
-                g,
-                p
-            )
+            t!("group {g} is below the {p} ranks: Megatron-LM raises (Llama 3 allows it)", g, p)
         } else if g > m {
-            t!(
-                "group {g} is above the {m} micro-batches: Megatron-LM raises",
-                g,
-                m
-            )
+            t!("group {g} is above the {m} micro-batches: Megatron-LM raises", g, m)
         } else {
             t!(
                 "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the short group stalls",
@@ -191,11 +151,7 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     }
     warnings.extend(warn_rounds(spec));
     if m > 1 && !m.is_multiple_of(p) {
-        let message = t!(
-            "sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple",
-            m,
-            p
-        );
+        let message = t!("sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple", m, p);
         let nearest = (m / p).max(1) * p;
         warnings.push(Issue::warning("microbatches", message).with_fix("microbatches", nearest));
     }
@@ -260,14 +216,7 @@ pub(crate) fn zero_bubble(spec: &Spec) -> Result<Order, Issue> {
             let b = |at| visits.backward(r, at, Op::b);
             let w = |at| visits.backward(r, at, Op::w);
             let lag = warm_up(spec, r, g, 1, 0);
-            let strands = [
-                Strand { lag: 0, op: &f },
-                Strand { lag, op: &b },
-                Strand {
-                    lag: lag + r,
-                    op: &w,
-                },
-            ];
+            let strands = [Strand { lag: 0, op: &f }, Strand { lag, op: &b }, Strand { lag: lag + r, op: &w }];
             weave(visits.pattern(), &strands, false)
         })
     };
@@ -300,11 +249,7 @@ mod tests {
     use crate::pipeline::{Durations, build, schedule, stats::peak_in_flight};
 
     fn spec(p: u32, m: u32, v: u32, group: Option<u32>) -> Spec {
-        Spec {
-            virtual_stages: v,
-            group,
-            ..Spec::new(schedule("interleaved-1f1b").unwrap(), p, m)
-        }
+        Spec { virtual_stages: v, group, ..Spec::new(schedule("interleaved-1f1b").unwrap(), p, m) }
     }
 
     #[test]
@@ -314,10 +259,7 @@ mod tests {
         assert_eq!(issue.field, "group");
         let (key, group) = issue.fix.unwrap().set.remove(0);
         assert_eq!(key, "group");
-        let mended = Spec {
-            group: Some(group.parse().unwrap()),
-            ..spec
-        };
+        let mended = Spec { group: Some(group.parse().unwrap()), ..spec };
         assert!(build(&mended, &Durations::unit(32)).is_ok());
     }
 
@@ -332,9 +274,7 @@ mod tests {
     fn the_first_rank_holds_as_korthikanti_prints() {
         // A (1 + (p − 1)/(p v)) in chunks of A/(p v): p v + p − 1.
         for (p, v) in [(4, 2), (8, 4), (3, 5)] {
-            let order = build(&spec(p, 4 * p, v, None), &Durations::unit(p * v))
-                .unwrap()
-                .order;
+            let order = build(&spec(p, 4 * p, v, None), &Durations::unit(p * v)).unwrap().order;
             assert_eq!(peak_in_flight(&order)[0], p * v + p - 1);
         }
     }

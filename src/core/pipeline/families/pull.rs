@@ -13,18 +13,9 @@ impl State {
     fn after(self, kind: Option<u8>) -> Self {
         let Self { held, pending } = self;
         match kind {
-            Some(0 | 1) => Self {
-                held: held + 1,
-                pending,
-            },
-            Some(_) => Self {
-                held,
-                pending: pending + 1,
-            },
-            None if pending > 0 => Self {
-                held: held.saturating_sub(1),
-                pending: pending - 1,
-            },
+            Some(0 | 1) => Self { held: held + 1, pending },
+            Some(_) => Self { held, pending: pending + 1 },
+            None if pending > 0 => Self { held: held.saturating_sub(1), pending: pending - 1 },
             None => self,
         }
     }
@@ -46,22 +37,14 @@ impl Tail {
             state = state.after(*kind);
             state
         });
-        Self {
-            states: states.collect(),
-            kinds,
-        }
+        Self { states: states.collect(), kinds }
     }
     /// Most activations held at once.
     pub(crate) fn peak(&self) -> u32 {
-        self.states
-            .iter()
-            .map(|state| state.held)
-            .max()
-            .unwrap_or(0)
+        self.states.iter().map(|state| state.held).max().unwrap_or(0)
     }
     fn before(&self, slot: usize) -> State {
-        slot.checked_sub(1)
-            .map_or_else(State::default, |before| self.states[before])
+        slot.checked_sub(1).map_or_else(State::default, |before| self.states[before])
     }
     /// Moves the op in `slot` to the first idle slot from `from` on that keeps within `most`; gives where it is then.
     pub(crate) fn pull(&mut self, from: usize, slot: usize, most: u32) -> usize {

@@ -15,11 +15,7 @@ pub(super) const LONGEST: usize = 64;
 
 /// `durations` on a grid on which sums of `ops` of them are exact, a billionth of the longest or finer.
 pub(super) fn exact(durations: &Durations, ops: u64) -> Durations {
-    let [f, b, w] = [
-        &durations.forward,
-        &durations.backward_input,
-        &durations.backward_weight,
-    ];
+    let [f, b, w] = [&durations.forward, &durations.backward_input, &durations.backward_weight];
     let longest = [f, b, w].into_iter().flatten().copied();
     let longest = longest.fold(durations.p2p, f64::max);
     let mut unit = f64::MIN_POSITIVE;
@@ -109,10 +105,7 @@ pub(super) struct Rounds {
 impl Rounds {
     /// None yet; periods of `longest` rounds at most are found.
     pub const fn new(longest: usize) -> Self {
-        Self {
-            marks: VecDeque::new(),
-            longest,
-        }
+        Self { marks: VecDeque::new(), longest }
     }
     /// The period that ends with the round behind which `mark` stands, repeated until the last of `microbatches` is to be
     /// begun at most.
@@ -128,9 +121,7 @@ impl Rounds {
             let since = marks.iter().rev().take(rounds as usize - 1);
             let comparisons = since.chain([&mark]).flat_map(|mark| &mark.comparisons);
             let lasting = comparisons.map(|one| one.lasts(&rates, most));
-            let left = (microbatches - 1)
-                .checked_sub(mark.microbatch)?
-                .checked_div(step)?;
+            let left = (microbatches - 1).checked_sub(mark.microbatch)?.checked_div(step)?;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most `left`
             let times = lasting.fold(f64::from(left), f64::min) as u32;
             (times > 0).then(|| Period {
@@ -171,11 +162,7 @@ impl Comparison {
                 return f64::INFINITY;
             }
             let times = (-self.over / by).floor();
-            if times * by <= -self.over {
-                times
-            } else {
-                times - 1.0
-            }
+            if times * by <= -self.over { times } else { times - 1.0 }
         }
     }
 }
@@ -201,10 +188,7 @@ pub(super) mod tests {
                 1 => 1 + next(3),
                 _ => 1 + next(1000),
             };
-            (0..stages)
-                .map(of)
-                .map(|time| time as f64 / 300.0)
-                .collect()
+            (0..stages).map(of).map(|time| time as f64 / 300.0).collect()
         };
         Durations {
             forward: times(),
@@ -226,11 +210,7 @@ pub(super) mod tests {
         all.sort_by(f64::total_cmp);
         assert_eq!(forth, all.iter().sum::<f64>());
         let known = any_durations(5, 64).forward;
-        let near = durations
-            .forward
-            .iter()
-            .zip(known)
-            .all(|(on, of)| (on - of).abs() < 1e-8);
+        let near = durations.forward.iter().zip(known).all(|(on, of)| (on - of).abs() < 1e-8);
         assert!(near);
     }
 }

@@ -19,28 +19,11 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
     let ranks = each_rank(p, |r| {
         let forward = |i| Op::f(r, i);
         let backward = |at| Op::bw(r, backward_index(at, c));
-        let strands = [
-            Strand {
-                lag: 0,
-                op: &forward,
-            },
-            Strand {
-                lag: warm_up(r).min(units),
-                op: &backward,
-            },
-        ];
-        let pattern = Pattern {
-            period: c,
-            step: c,
-            ..Pattern::plain(units)
-        };
+        let strands = [Strand { lag: 0, op: &forward }, Strand { lag: warm_up(r).min(units), op: &backward }];
+        let pattern = Pattern { period: c, step: c, ..Pattern::plain(units) };
         weave(pattern, &strands, false)
     });
-    Order {
-        splits: c,
-        causal: true,
-        ..spec.order(ranks)
-    }
+    Order { splits: c, causal: true, ..spec.order(ranks) }
 }
 
 /// weave(min(p − r − 2 + c, m c)) over the splits.

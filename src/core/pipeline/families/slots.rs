@@ -20,13 +20,7 @@ impl Grid {
         self.0.push((slot, op));
     }
     /// Forward k of a stage at s + 2k, its backward at 2S − 1 − s + 2k, from slot `start` on.
-    pub(crate) fn wave(
-        &mut self,
-        start: u64,
-        stage: u32,
-        stages: u32,
-        microbatches: std::ops::Range<u32>,
-    ) {
+    pub(crate) fn wave(&mut self, start: u64, stage: u32, stages: u32, microbatches: std::ops::Range<u32>) {
         let (s, all) = (u64::from(stage), u64::from(stages));
         for (k, microbatch) in (0u64..).zip(microbatches) {
             self.push(start + s + 2 * k, Op::f(stage, microbatch));
@@ -70,12 +64,8 @@ pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let name = spec.schedule.name;
-    let message = t!(
-        "{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more",
-        name,
-        p,
-        m
-    );
+    let message =
+        t!("{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more", name, p, m);
     let nearest = (m / p).max(1) * p;
     vec![Issue::notice("microbatches", message).with_fix("microbatches", nearest)]
 }

@@ -24,12 +24,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Op i is of unit i.
     pub(crate) const fn plain(units: u32) -> Self {
-        Self {
-            units,
-            period: 1,
-            step: 1,
-            regular: units,
-        }
+        Self { units, period: 1, step: 1, regular: units }
     }
 }
 
@@ -41,10 +36,8 @@ impl Pattern {
 pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
     let Pattern { units, regular, .. } = pattern;
     let turns = |strand: &Strand, ops: u32| strand.lag..strand.lag + ops;
-    let mut bounds: Vec<u32> = strands
-        .iter()
-        .flat_map(|strand| [0, regular, units].map(|op| strand.lag + op))
-        .collect();
+    let mut bounds: Vec<u32> =
+        strands.iter().flat_map(|strand| [0, regular, units].map(|op| strand.lag + op)).collect();
     bounds.sort_unstable();
     bounds.dedup();
     let turn = |items: &mut Vec<Item>, turn: u32| {
@@ -66,9 +59,9 @@ pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
     let mut items = Vec::new();
     for between in bounds.windows(2) {
         let (start, end) = (between[0], between[1]);
-        let even = strands.iter().all(|strand| {
-            turns(strand, regular).contains(&start) || !turns(strand, units).contains(&start)
-        });
+        let even = strands
+            .iter()
+            .all(|strand| turns(strand, regular).contains(&start) || !turns(strand, units).contains(&start));
         let period = if even { pattern.period } else { end - start };
         let times = (end - start) / period;
         let (whole, step) = (start + times * period, pattern.step.cast_signed());
@@ -92,16 +85,7 @@ mod tests {
     #[test]
     fn warm_up_then_one_each_then_the_rest() {
         let (forward, backward) = (|i| Op::f(0, i), |i| Op::bw(0, i));
-        let strands = [
-            Strand {
-                lag: 0,
-                op: &forward,
-            },
-            Strand {
-                lag: 2,
-                op: &backward,
-            },
-        ];
+        let strands = [Strand { lag: 0, op: &forward }, Strand { lag: 2, op: &backward }];
         let row = weave(Pattern::plain(4), &strands, false);
         assert_eq!(text(&row), "0F0 0F1 0F2 0BW0 0F3 0BW1 0BW2 0BW3");
         let row = weave(Pattern::plain(4), &strands, true);

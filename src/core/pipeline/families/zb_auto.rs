@@ -59,13 +59,7 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(spec: &Spec, durations: &'a Durations, limit: usize, switches: Switches) -> Self {
         let (p, m) = (spec.pp as usize, spec.microbatches as usize);
-        let rank = |_| Rank {
-            clock: 0.0,
-            done: [0; 3],
-            lost: 0.0,
-            first: 0.0,
-            laid: Laid::default(),
-        };
+        let rank = |_| Rank { clock: 0.0, done: [0; 3], lost: 0.0, first: 0.0, laid: Laid::default() };
         let none = vec![VecDeque::new(); p];
         Self {
             ranks: (0..p).map(rank).collect(),
@@ -104,9 +98,7 @@ impl<'a> Layout<'a> {
     fn run(&mut self, j: usize, kind: Kind) {
         let time = self.time(j, kind);
         let unhindered = self.ranks[j].clock + time;
-        let end = self
-            .arrival(j, kind)
-            .map_or(unhindered, |arrival| unhindered.max(arrival + time));
+        let end = self.arrival(j, kind).map_or(unhindered, |arrival| unhindered.max(arrival + time));
         let is_used = match kind {
             Kind::F => j + 1 < self.ranks.len(),
             Kind::B => j > 0,
@@ -137,11 +129,7 @@ impl<'a> Layout<'a> {
     /// Whether idle time of `gap` would make rank j the one that has lost most.
     fn matters(&mut self, j: usize, gap: f64) -> bool {
         let over = gap - (self.ranks[self.worst].lost - self.ranks[j].lost);
-        self.comparisons.push(Comparison {
-            rank: j,
-            worst: Some(self.worst),
-            over,
-        });
+        self.comparisons.push(Comparison { rank: j, worst: Some(self.worst), over });
         over > 0.0
     }
     /// Room for one more activation on rank j. A pending W exists whenever it is needed: before a forward, a rank has
@@ -176,11 +164,7 @@ impl<'a> Layout<'a> {
             let time = self.time(j, Kind::F);
             let mut clock = self.ranks[j].clock;
             while 1 + extra[j] < self.m && 1 + extra[j] < self.limit {
-                let late = if self.switches.bubble_first {
-                    clock + time > arrival
-                } else {
-                    clock >= arrival
-                };
+                let late = if self.switches.bubble_first { clock + time > arrival } else { clock >= arrival };
                 if late {
                     break;
                 }
@@ -192,11 +176,7 @@ impl<'a> Layout<'a> {
         for j in 1..p {
             // A rank stays behind the one before it; level with it only where both have run every forward.
             let full = 1 + extra[j - 1] >= self.m;
-            let most = if full {
-                extra[j - 1]
-            } else {
-                extra[j - 1].saturating_sub(1)
-            };
+            let most = if full { extra[j - 1] } else { extra[j - 1].saturating_sub(1) };
             extra[j] = extra[j].min(most);
         }
         for (j, extra) in extra.into_iter().enumerate() {
@@ -217,8 +197,7 @@ impl<'a> Layout<'a> {
         if !self.switches.favour_b || rank.done[0] < next.done[0] + 2 {
             return true;
         }
-        let horizon =
-            next.clock + self.time(j + 1, Kind::F) + self.time(j + 1, Kind::B) + self.durations.p2p;
+        let horizon = next.clock + self.time(j + 1, Kind::F) + self.time(j + 1, Kind::B) + self.durations.p2p;
         if rank.clock >= horizon {
             return false;
         }
@@ -343,11 +322,7 @@ fn best_of_eight(spec: &Spec, durations: &Durations, longest: usize) -> Result<O
     let durations = &exact(durations, op_count(spec));
     let mut best: Option<(f64, Layout)> = None;
     for bits in 0..8 {
-        let switches = Switches {
-            bubble_first: bits & 4 == 0,
-            favour_b: bits & 2 == 0,
-            greedy: bits & 1 == 0,
-        };
+        let switches = Switches { bubble_first: bits & 4 == 0, favour_b: bits & 2 == 0, greedy: bits & 1 == 0 };
         let mut layout = Layout::new(spec, durations, limit as usize, switches);
         let span = layout.lay_out(longest);
         if best.as_ref().is_none_or(|(shortest, _)| span < *shortest) {
@@ -368,10 +343,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn built(p: u32, m: u32, limit: Option<u32>, durations: &Durations) -> Order {
-        let spec = Spec {
-            memory_limit: limit,
-            ..Spec::new(schedule("zb-auto").unwrap(), p, m)
-        };
+        let spec = Spec { memory_limit: limit, ..Spec::new(schedule("zb-auto").unwrap(), p, m) };
         build(&spec, durations).unwrap().order
     }
 

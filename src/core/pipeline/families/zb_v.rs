@@ -36,14 +36,7 @@ impl Rank {
     }
     /// One op of each kind and chunk, so many times; none of a micro-batch from m on.
     fn repeat(&mut self, times: u32) {
-        let kinds = [
-            (LO, Kind::F),
-            (LO, Kind::B),
-            (LO, Kind::W),
-            (HI, Kind::F),
-            (HI, Kind::B),
-            (HI, Kind::W),
-        ];
+        let kinds = [(LO, Kind::F), (LO, Kind::B), (LO, Kind::W), (HI, Kind::F), (HI, Kind::B), (HI, Kind::W)];
         let op = |(chunk, kind)| Op::new(kind, self.stages[chunk], self.done(chunk, kind));
         let body = kinds.map(op).map(Item::from);
         self.out.repeat(body, times, 1);
@@ -64,12 +57,7 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
     let (p, m) = (spec.pp, spec.microbatches);
     let n = m.max(2 * p - 1);
     let ranks = each_rank(p, |r| {
-        let mut rank = Rank {
-            stages: [r, 2 * p - 1 - r],
-            next: [[0; 3]; 2],
-            m,
-            out: Row::default(),
-        };
+        let mut rank = Rank { stages: [r, 2 * p - 1 - r], next: [[0; 3]; 2], m, out: Row::default() };
         for _ in 0..2 * (p - r) - 1 {
             rank.run(LO, F);
         }
@@ -117,11 +105,7 @@ mod tests {
         for p in 1..6 {
             let full = zb_v(&Spec::new(row, p, 2 * p - 1));
             for m in 1..2 * p {
-                let kept = |row: &Row| -> Row {
-                    row.iter()
-                        .filter(|item| item.first().microbatch < m)
-                        .collect()
-                };
+                let kept = |row: &Row| -> Row { row.iter().filter(|item| item.first().microbatch < m).collect() };
                 let filtered: Vec<Row> = full.ranks.iter().map(kept).collect();
                 assert_eq!(zb_v(&Spec::new(row, p, m)).ranks, filtered, "p={p} m={m}");
             }

@@ -80,30 +80,18 @@ impl<'a> Layout<'a> {
     }
     /// The global stage that a lane's op of this kind works on: gradients of lane 0 are the second chunk's.
     fn stage(&self, kind: usize, lane: usize, rank: usize) -> usize {
-        if kind == lane {
-            rank
-        } else {
-            2 * self.p - 1 - rank
-        }
+        if kind == lane { rank } else { 2 * self.p - 1 - rank }
     }
     fn time(&self, kind: usize, lane: usize, rank: usize) -> f64 {
         let stage = self.stage(kind, lane, rank);
-        if kind == F {
-            self.durations.forward[stage]
-        } else {
-            self.durations.backward_input[stage]
-        }
+        if kind == F { self.durations.forward[stage] } else { self.durations.backward_input[stage] }
     }
     fn weight_time(&self, lane: usize, rank: usize) -> f64 {
         self.durations.backward_weight[self.stage(B, lane, rank)]
     }
     /// The rank that the lane comes from.
     fn upstream(&self, lane: usize, rank: usize) -> Option<usize> {
-        if lane == 0 {
-            rank.checked_sub(1)
-        } else {
-            Some(rank + 1).filter(|next| *next < self.p)
-        }
+        if lane == 0 { rank.checked_sub(1) } else { Some(rank + 1).filter(|next| *next < self.p) }
     }
     /// The rank that the lane goes to.
     fn downstream(&self, lane: usize, rank: usize) -> Option<usize> {
@@ -186,11 +174,7 @@ impl<'a> Layout<'a> {
         let approved = self.most_approved - self.approved[rank];
         let slack = self.most_lost().max(approved) - self.ranks[rank].lost;
         let over = ready - self.ranks[rank].clock - slack;
-        self.comparisons.push(Comparison {
-            rank,
-            worst: (self.most_lost() >= approved).then_some(self.worst),
-            over,
-        });
+        self.comparisons.push(Comparison { rank, worst: (self.most_lost() >= approved).then_some(self.worst), over });
         if over > 0.0 {
             self.run_weight(rank);
         }
@@ -340,10 +324,7 @@ impl<'a> Layout<'a> {
     /// Repeats what was laid out last.
     fn repeat(&mut self, period: &Period) {
         let times = f64::from(period.times);
-        let (later, further) = (
-            times * period.seconds,
-            (period.times * period.step) as usize,
-        );
+        let (later, further) = (times * period.seconds, (period.times * period.step) as usize);
         for (j, rank) in self.ranks.iter_mut().enumerate() {
             rank.clock += later;
             rank.lost += times * period.rates[j];
@@ -382,11 +363,8 @@ fn settle<'a>(
     // Each turn loses less than the one before; the bound is for times that differ by rounding only.
     for _ in 0..100 {
         let approved = best.ranks.iter().map(|rank| rank.lost).collect();
-        let again = Layout {
-            approved,
-            most_approved: best.most_lost(),
-            ..Layout::new(spec, durations, limit, switches)
-        };
+        let again =
+            Layout { approved, most_approved: best.most_lost(), ..Layout::new(spec, durations, limit, switches) };
         match again.lay_out(longest) {
             Ok(again) if again.most_lost() < best.most_lost() => best = again,
             _ => break,
@@ -402,10 +380,7 @@ fn best_of_four(spec: &Spec, durations: &Durations, limit: usize, longest: usize
         let Ok(layout) = settle(spec, durations, limit, switches, longest) else {
             continue;
         };
-        if best
-            .as_ref()
-            .is_none_or(|best| layout.most_lost() < best.most_lost())
-        {
+        if best.as_ref().is_none_or(|best| layout.most_lost() < best.most_lost()) {
             best = Some(layout);
         }
     }
@@ -421,14 +396,8 @@ pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Iss
         return Ok(order);
     }
     let works = |limit: &u32| best_of_four(spec, durations, *limit as usize, LONGEST).is_some();
-    let enough = (limit.saturating_add(1)..usual)
-        .take(16)
-        .find(works)
-        .unwrap_or(usual);
-    let message = t!(
-        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients",
-        limit
-    );
+    let enough = (limit.saturating_add(1)..usual).take(16).find(works).unwrap_or(usual);
+    let message = t!("{limit} chunks do not hold what ZB-V's rule runs before its first gradients", limit);
     Err(Issue::error("memory_limit", message).with_fix("memory_limit", enough))
 }
 
@@ -440,10 +409,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn spec(p: u32, m: u32, limit: Option<u32>) -> Spec {
-        Spec {
-            memory_limit: limit,
-            ..Spec::new(schedule("zb-v-auto").unwrap(), p, m)
-        }
+        Spec { memory_limit: limit, ..Spec::new(schedule("zb-v-auto").unwrap(), p, m) }
     }
 
     #[test]

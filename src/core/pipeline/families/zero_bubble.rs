@@ -14,14 +14,7 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32
     let ranks = each_rank(p, |r| {
         let (f, b, w) = (|i| Op::f(r, i), |i| Op::b(r, i), |i| Op::w(r, i));
         let lag = warm_up(r).min(m);
-        let strands = [
-            Strand { lag: 0, op: &f },
-            Strand { lag, op: &b },
-            Strand {
-                lag: lag + delay(r),
-                op: &w,
-            },
-        ];
+        let strands = [Strand { lag: 0, op: &f }, Strand { lag, op: &b }, Strand { lag: lag + delay(r), op: &w }];
         weave(Pattern::plain(m), &strands, false)
     });
     spec.order(ranks)
@@ -69,26 +62,15 @@ mod tests {
         let spec = Spec::new(schedule("zb-h2").unwrap(), 3, 8);
         let order = build(&spec, &Durations::unit(3)).unwrap().order;
         let text = order.print();
-        assert!(
-            text.starts_with("0F0,0F1,0F2,0F3,0F4,0B0,0W0,0F5,0B1,0W1,"),
-            "{text}"
-        );
+        assert!(text.starts_with("0F0,0F1,0F2,0F3,0F4,0B0,0W0,0F5,0B1,0W1,"), "{text}");
         let last = text.lines().last().unwrap();
-        assert!(
-            last.starts_with("2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3,2F4,2B4,2W0,"),
-            "{last}"
-        );
+        assert!(last.starts_with("2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3,2F4,2B4,2W0,"), "{last}");
     }
 
     #[test]
     fn few_micro_batches_for_h2_are_a_warning() {
         let spec = Spec::new(schedule("zb-h2").unwrap(), 4, 6);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(
-            built.warnings[0]
-                .message
-                .to_string()
-                .contains("m ≥ 2p − 1 = 7")
-        );
+        assert!(built.warnings[0].message.to_string().contains("m ≥ 2p − 1 = 7"));
     }
 }

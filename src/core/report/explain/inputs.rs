@@ -41,18 +41,9 @@ pub fn makespan(evaluation: &Evaluation) -> Term {
     let over: f64 = work[ranks.clone()].iter().sum();
     let of = match ranks.len() {
         1 => t!("work of rank {start} on a micro-batch", start = ranks.start),
-        _ => t!(
-            "work of ranks {start} to {end} on a micro-batch",
-            start = ranks.start,
-            end = ranks.end - 1
-        ),
+        _ => t!("work of ranks {start} to {end} on a micro-batch", start = ranks.start, end = ranks.end - 1),
     };
-    let pace = seconds(
-        "P",
-        "slowest cycle of ranks and messages, a micro-batch",
-        cycle.seconds,
-    )
-    .by(
+    let pace = seconds("P", "slowest cycle of ranks and messages, a micro-batch", cycle.seconds).by(
         "(W + 2 (n - 1) l)/n",
         vec![
             seconds("W", of, over),

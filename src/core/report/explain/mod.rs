@@ -79,9 +79,7 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
         Figure::Memory(rank) => memory::explain(&evaluation.scenario, &evaluation.loads, rank),
         Figure::Component(rank, component) => self::component(evaluation, rank, component),
         Figure::InFlight(rank) => in_flight(evaluation, rank),
-        Figure::Method(method, rank) => {
-            methods::explain(method, &evaluation.scenario, &evaluation.loads, rank)
-        }
+        Figure::Method(method, rank) => methods::explain(method, &evaluation.scenario, &evaluation.loads, rank),
         Figure::Capacity => Some(capacity(evaluation)),
         Figure::Step => Some(step::step(evaluation)),
         Figure::Compute => Some(step::compute(evaluation)),
@@ -110,9 +108,7 @@ fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Opti
         Component::Buffers => &["B"],
         Component::Overhead => &["X"],
     };
-    let own = symbols
-        .iter()
-        .find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
+    let own = symbols.iter().find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
     let Some(own) = own.filter(|part| part.formula().is_some()) else {
         return Some(whole);
     };
@@ -124,55 +120,34 @@ fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Opti
 
 fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
     let load = evaluation.loads.get(rank)?;
-    let chunks = load
-        .stages
-        .iter()
-        .zip(&load.in_flight)
-        .map(|(stage, held)| {
-            let name = t!("micro-batches of stage {stage} alive at once", stage);
-            Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
-        });
+    let chunks = load.stages.iter().zip(&load.in_flight).map(|(stage, held)| {
+        let name = t!("micro-batches of stage {stage} alive at once", stage);
+        Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
+    });
     let mut parts: Vec<Term> = chunks.collect();
-    parts.push(Term::count(
-        "c",
-        "stages of the rank",
-        load.stages.len() as u64,
-    ));
+    parts.push(Term::count("c", "stages of the rank", load.stages.len() as u64));
     Some(
-        Term::given(
-            "i",
-            t!("micro-batches in flight on rank {rank}", rank),
-            load.stage_microbatches(),
-            Unit::Ratio,
-        )
-        .by("Σ n/c", parts)
-        .note("counted in the simulated order: from the start of a forward to the end of the backward that frees it")
-        .note("where activations weigh most, by their bytes"),
+        Term::given("i", t!("micro-batches in flight on rank {rank}", rank), load.stage_microbatches(), Unit::Ratio)
+            .by("Σ n/c", parts)
+            .note(
+                "counted in the simulated order: from the start of a forward to the end of the backward that frees it",
+            )
+            .note("where activations weigh most, by their bytes"),
     )
 }
 
 fn capacity(evaluation: &Evaluation) -> Term {
     let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
-    let bytes =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let bytes = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
-    let formula = if memory.capacity_bytes == gpu.memory {
-        "box"
-    } else {
-        "box - kept"
-    };
+    let formula = if memory.capacity_bytes == gpu.memory { "box" } else { "box - kept" };
     let book = [
         bytes("box", "size on the box", gpu.memory.0),
         bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
     ];
-    let term =
-        bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
+    let term = bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
     let method = evaluation.scenario.run.memory_method;
-    let verdicts = [
-        (Verdict::Fits, "fits"),
-        (Verdict::Tight, "tight"),
-        (Verdict::Oom, "out of memory"),
-    ];
+    let verdicts = [(Verdict::Fits, "fits"), (Verdict::Tight, "tight"), (Verdict::Oom, "out of memory")];
     let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {
         let Chance { like, ran_out } = chance(method, verdict);
         term.note(t!(

@@ -9,8 +9,8 @@ use crate::explain::{Provenance, Term, Unit};
 use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family,
-    range, seconds_a_parameter, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, range,
+    seconds_a_parameter, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -21,13 +21,8 @@ pub fn step(evaluation: &Evaluation) -> Term {
     let pipeline = &evaluation.report.pipeline;
     let mut parts = vec![
         compute(evaluation),
-        seconds("I", "waiting in the pipeline", step.bubble_s.0).by(
-            "M - B",
-            vec![
-                makespan(evaluation),
-                simulated("B", "mean busy time of a rank", pipeline.ideal_s.0),
-            ],
-        ),
+        seconds("I", "waiting in the pipeline", step.bubble_s.0)
+            .by("M - B", vec![makespan(evaluation), simulated("B", "mean busy time of a rank", pipeline.ideal_s.0)]),
         wires::exposed(evaluation),
         optimizer(evaluation),
     ];
@@ -101,22 +96,12 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     let ranks = evaluation.loads.iter().map(|load| {
         let held = Held::trained(scenario, &load.stages);
         let updated = held.dense / n + held.experts / n_e;
-        let kept = if zero.stage == 3 {
-            updated
-        } else {
-            held.total()
-        };
-        (
-            step_end(scenario, clock.rates(), updated, kept).0,
-            held,
-            updated,
-            kept,
-        )
+        let kept = if zero.stage == 3 { updated } else { held.total() };
+        (step_end(scenario, clock.rates(), updated, kept).0, held, updated, kept)
     });
     let slowest = ranks.max_by(|a, b| a.0.total_cmp(&b.0));
     let (_, held, updated, kept) = slowest.unwrap_or_default();
-    let parameters =
-        |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
+    let parameters = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
     let bytes = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Bytes);
     let shares = [
         parameters("P_d", "parameters outside the experts", held.dense),
@@ -124,11 +109,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
         count("N", "ranks that share the states", n),
         count("N_e", "ranks that share the experts' states", n_e),
     ];
-    let formula = if held.experts > 0.0 {
-        "P_d/N + P_e/N_e"
-    } else {
-        "P_d/N"
-    };
+    let formula = if held.experts > 0.0 { "P_d/N + P_e/N_e" } else { "P_d/N" };
     let states = precision.optimizer(scenario.run.optimizer);
     let muon = seconds_a_parameter(scenario, clock.rates());
     let formula_of_all = if muon > 0.0 {
@@ -139,39 +120,15 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     let (formula_of_all, [share, added]) = offloaded(evaluation, formula_of_all);
     let (whole, scale) = scaled(evaluation, &formula_of_all);
     let book = [
-        bytes(
-            "o",
-            "bytes of states per parameter, read and written",
-            states,
-        ),
-        bytes(
-            "g",
-            "bytes per gradient and its accumulation",
-            precision.gradients(),
-        ),
+        bytes("o", "bytes of states per parameter, read and written", states),
+        bytes("g", "bytes per gradient and its accumulation", precision.gradients()),
         bytes("w", "bytes per weight", precision.gathered_weight()),
         parameters("U", "parameters that the rank updates", updated).over(formula, &shares),
-        parameters(
-            "P",
-            "parameters whose gradients it reads for the norm and clears",
-            kept,
-        ),
-        Term::given(
-            "β",
-            "rate of the memory, as kernels reach it",
-            clock.rates().elementwise.0,
-            Unit::Bandwidth,
-        ),
+        parameters("P", "parameters whose gradients it reads for the norm and clears", kept),
+        Term::given("β", "rate of the memory, as kernels reach it", clock.rates().elementwise.0, Unit::Bandwidth),
         count("k", "updates of the weights", scenario.updates()),
-        seconds(
-            "m",
-            "Muon's products, a parameter that the rank updates",
-            muon,
-        )
-        .marked(
-            Provenance::AddedUp,
-            "20 m² n + 10 m³ FLOPs for every matrix",
-        ),
+        seconds("m", "Muon's products, a parameter that the rank updates", muon)
+            .marked(Provenance::AddedUp, "20 m² n + 10 m³ FLOPs for every matrix"),
         seconds("e", "the end of a step", clock.rates().end.0),
         share,
         added,
@@ -189,16 +146,11 @@ fn loader(evaluation: &Evaluation) -> Term {
     let samples = run.global_batch as f64 / scenario.layout.dp as f64;
     let (formula, scale) = scaled(evaluation, "l s² n");
     let scale_of = step.rescaled_by.unwrap_or(1.0);
-    let floor =
-        scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
+    let floor = scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
     let floor = seconds("f", "what the loader needs", floor).over(
         formula,
         &[
-            seconds(
-                "l",
-                "for a sample, over the square of its tokens",
-                scenario.software.loader_ns * 1e-9,
-            ),
+            seconds("l", "for a sample, over the square of its tokens", scenario.software.loader_ns * 1e-9),
             Term::given("s", "tokens per sequence", run.seq_len as f64, Unit::Tokens),
             count("n", "samples of a rank", samples),
             scale,
@@ -210,11 +162,7 @@ fn loader(evaluation: &Evaluation) -> Term {
             vec![
                 seconds("b", "what the GPUs need", busy.0),
                 floor,
-                ratio(
-                    "q",
-                    "how sharply the slower sets the pace, fitted",
-                    COUPLING.value,
-                ),
+                ratio("q", "how sharply the slower sets the pace, fitted", COUPLING.value),
             ],
         )
         .note("computed and loaded in turn through a short queue")
@@ -226,9 +174,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let clock = Clock::new(scenario);
     let scale = step.rescaled_by.unwrap_or(1.0);
     let m = scenario.usual_microbatches();
-    let stages: Vec<ComputeTime> = (0..scenario.stage_layers.len())
-        .map(|stage| clock.stage(scenario, stage))
-        .collect();
+    let stages: Vec<ComputeTime> = (0..scenario.stage_layers.len()).map(|stage| clock.stage(scenario, stage)).collect();
     let loads = &evaluation.loads;
     let mean = |part: fn(&ComputeTime) -> Seconds| -> f64 {
         let ranks = loads.iter().map(|load| {
@@ -270,9 +216,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     ];
     let mut formula = String::from("L + A + G + E");
     if again > 0.0 {
-        parts.push(
-            seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""),
-        );
+        parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""));
         formula.push_str(" + R");
     }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
@@ -292,11 +236,7 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let peak = Peak::of(scenario);
     let name = "GEMM rate in training";
     let fitted = scenario.factors.of(Multiplier::Gemm);
-    let formula = if (fitted - 1.0).abs() > 0.0 {
-        "t g F/p"
-    } else {
-        "t g F"
-    };
+    let formula = if (fitted - 1.0).abs() > 0.0 { "t g F/p" } else { "t g F" };
     let mut rate = Term::given("r", name, rates.gemm.0, Unit::FlopRate);
     if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
         rate = rate
@@ -306,12 +246,7 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
                     ratio("t", "in training over alone, fitted", rates.in_training),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
                     ratio("p", "what your runs say that it takes", fitted),
-                    Term::given(
-                        "F",
-                        t!("{precision} peak", precision = peak.precision),
-                        peak.rate().0,
-                        Unit::FlopRate,
-                    ),
+                    Term::given("F", t!("{precision} peak", precision = peak.precision), peak.rate().0, Unit::FlopRate),
                 ],
             )
             .from(family.source, "kernel benchmarks")
@@ -337,26 +272,14 @@ mod tests {
 
     fn parts_of(term: &Term, symbols: &str) -> f64 {
         let parts = term.parts.iter();
-        parts
-            .filter(|part| symbols.contains(part.symbol))
-            .map(|part| part.value)
-            .sum()
+        parts.filter(|part| symbols.contains(part.symbol)).map(|part| part.value).sum()
     }
 
     #[test]
     fn the_parts_of_the_step_and_of_its_compute_add_up() {
-        let full = Run {
-            recompute: Recompute::Full,
-            measured_step_s: Some(30.0),
-            loader_ns: Some(2.0),
-            ..Run::default()
-        };
-        let experts = Run {
-            model: Based::preset("mixtral-8x7b"),
-            tp: 1,
-            ep: 8,
-            ..Run::default()
-        };
+        let full =
+            Run { recompute: Recompute::Full, measured_step_s: Some(30.0), loader_ns: Some(2.0), ..Run::default() };
+        let experts = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
         for run in [Run::default(), full, experts] {
             let evaluation = evaluate(&run).unwrap();
             let step = step(&evaluation);
@@ -374,11 +297,7 @@ mod tests {
         let mut run = Run::default();
         let alone = evaluate(&run).unwrap().report.step.time_s.0;
         run.measured_step_s = Some(alone * 1.25);
-        let notes = step(&evaluate(&run).unwrap())
-            .notes
-            .iter()
-            .map(ToString::to_string)
-            .collect::<String>();
+        let notes = step(&evaluate(&run).unwrap()).notes.iter().map(ToString::to_string).collect::<String>();
         assert!(notes.contains("scaled by 1.25") && !notes.contains("range"));
     }
 }

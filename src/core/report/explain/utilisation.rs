@@ -5,9 +5,8 @@ use super::inputs::{count, ratio, seconds};
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CONVENTIONS, Convention, Ffn, LayerKind, MAX_KINDS, Mixer,
-    as_nanotron, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
-    visited, weight_gradient_flops,
+    Architecture, AttentionCount, CONVENTIONS, Convention, Ffn, LayerKind, MAX_KINDS, Mixer, as_nanotron,
+    head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token, visited, weight_gradient_flops,
 };
 use crate::source::NARAYANAN_2021;
 use crate::t;
@@ -23,13 +22,7 @@ struct Counted {
 }
 
 /// Forward FLOPs of one token in a layer of `kind`. Kinds without a formula of one line are added up.
-fn layer_flops(
-    model: &Architecture,
-    symbol: &'static str,
-    name: Message,
-    kind: LayerKind,
-    counted: Counted,
-) -> Term {
+fn layer_flops(model: &Architecture, symbol: &'static str, name: Message, kind: LayerKind, counted: Counted) -> Term {
     let routed = model.moe.filter(|_| kind.ffn.is_routed());
     let left_out = match routed {
         Some(moe) if !counted.router => 2.0 * (model.hidden * moe.experts) as f64,
@@ -60,11 +53,7 @@ fn layer_flops(
     if attention.is_empty() || ffn.is_empty() || model.output_gate || latent {
         return term.marked(Provenance::AddedUp, "");
     }
-    let router = if routed.is_some() && counted.router {
-        " + 2 h E"
-    } else {
-        ""
-    };
+    let router = if routed.is_some() && counted.router { " + 2 h E" } else { "" };
     let keys = mean_keys(model, kind.mixer, counted.seq, counted.attention);
     term.over(format!("{attention} + {ffn}{router}"), &shape(model, keys))
 }
@@ -72,10 +61,7 @@ fn layer_flops(
 /// The sizes of a model.
 fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
     let mut book = model.symbols();
-    book.extend([
-        Term::count("v", "vocabulary", model.vocab),
-        count("s", "keys that a query meets, as counted", keys),
-    ]);
+    book.extend([Term::count("v", "vocabulary", model.vocab), count("s", "keys that a query meets, as counted", keys)]);
     book
 }
 
@@ -94,24 +80,17 @@ const KINDS: [[&str; 2]; MAX_KINDS] = [
 /// FLOPs of a token, forward and backward: those of a layer of each kind times their number, the head, and multi-token
 /// prediction.
 fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counted) -> Term {
-    let head = Term::given(
-        "w",
-        "forward FLOPs of a token in the head",
-        head_forward_flops(model),
-        Unit::Flops,
-    )
-    .over("2 h v", &shape(model, 0.0));
+    let head = Term::given("w", "forward FLOPs of a token in the head", head_forward_flops(model), Unit::Flops)
+        .over("2 h v", &shape(model, 0.0));
     let uniform = model.pattern.is_uniform();
     let kinds = model.all_kinds();
     let mut book = Vec::new();
     let mut sum = Vec::new();
     for (place, (kind, count)) in kinds.iter().enumerate() {
         let ([layers, each], number, name) = match (uniform, kind.ffn.is_routed()) {
-            (true, false) => (
-                ["L", "f"],
-                Message::plain("layers"),
-                Message::plain("forward FLOPs of a token in a layer"),
-            ),
+            (true, false) => {
+                (["L", "f"], Message::plain("layers"), Message::plain("forward FLOPs of a token in a layer"))
+            }
             (true, true) => (
                 ["L_e", "f_e"],
                 Message::plain("layers with routed experts"),
@@ -161,49 +140,30 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counte
 fn model_flops(evaluation: &Evaluation) -> Term {
     let (report, scenario) = (&evaluation.report, &evaluation.scenario);
     let tokens = report.layout.tokens_per_step;
-    let counted = Counted {
-        seq: scenario.run.seq_len,
-        attention: scenario.run.attention_flops,
-        router: true,
-    };
+    let counted = Counted { seq: scenario.run.seq_len, attention: scenario.run.attention_flops, router: true };
     let each = report.step.model_flops / tokens;
     let model = &scenario.model;
     let token = match &scenario.adapter {
         None => whole("m", each, model, counted),
         Some(adapter) => {
             let all = model_flops_per_token(model, counted.seq, counted.attention);
-            let flops =
-                |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
+            let flops = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
             let gradients = weight_gradient_flops(model);
             let active = adapter.active_elements(model);
             flops("m", "model FLOPs of a token beside a frozen base", each).by(
                 "a - g + 6 A",
                 vec![
                     whole("a", all, model, counted),
-                    flops("g", "gradients of the base's weights", gradients)
-                        .marked(Provenance::AddedUp, ""),
-                    Term::given(
-                        "A",
-                        "parameters of adapters that a token meets",
-                        active,
-                        Unit::Parameters,
-                    ),
+                    flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
+                    Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
                 ],
             )
         }
     }
-    .note(t!(
-        "attention counted {attention_flops_note}",
-        attention_flops_note = scenario.run.attention_flops_note()
-    ));
+    .note(t!("attention counted {attention_flops_note}", attention_flops_note = scenario.run.attention_flops_note()));
     let name = "model FLOPs of a step";
-    Term::given("M", name, report.step.model_flops, Unit::Flops).by(
-        "m D",
-        vec![
-            token,
-            Term::given("D", "tokens per step", tokens, Unit::Tokens),
-        ],
-    )
+    Term::given("M", name, report.step.model_flops, Unit::Flops)
+        .by("m D", vec![token, Term::given("D", "tokens per step", tokens, Unit::Tokens)])
 }
 
 /// Step time, GPUs and the peak: what FLOPs are divided by.
@@ -224,15 +184,13 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
     parts.extend(below(evaluation));
     if step.hfu > step.mfu {
         let again = "compute with recomputation over compute without";
-        parts.push(
-            Term::given("HFU", "hardware FLOPs utilisation", step.hfu, Unit::Share).by(
-                "U x",
-                vec![
-                    Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
-                    ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
-                ],
-            ),
-        );
+        parts.push(Term::given("HFU", "hardware FLOPs utilisation", step.hfu, Unit::Share).by(
+            "U x",
+            vec![
+                Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
+                ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
+            ],
+        ));
     }
     parts.extend(step.mfu_by.iter().filter_map(|row| by(evaluation, row)));
     let term = Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share)
@@ -264,10 +222,7 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
     let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
     let token = token_flops(evaluation, convention, row.flops_per_token);
     let tokens = evaluation.report.layout.tokens_per_step;
-    let mut parts = vec![
-        token,
-        Term::given("D", "tokens per step", tokens, Unit::Tokens),
-    ];
+    let mut parts = vec![token, Term::given("D", "tokens per step", tokens, Unit::Tokens)];
     parts.extend(below(evaluation));
     let name = t!("as {convention} counts", convention = convention.name);
     Some(
@@ -281,24 +236,11 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
 /// FLOPs of a token by a convention.
 fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> Term {
     let (model, seq) = (&evaluation.scenario.model, evaluation.scenario.run.seq_len);
-    let counted = |attention, router| Counted {
-        seq,
-        attention,
-        router,
-    };
+    let counted = |attention, router| Counted { seq, attention, router };
     if convention.id == "megatron" {
         // It counts no windows.
-        let whole_keys = Architecture {
-            window: seq,
-            chunk: seq,
-            ..*model
-        };
-        return whole(
-            "m",
-            value,
-            &whole_keys,
-            counted(AttentionCount::Causal, false),
-        );
+        let whole_keys = Architecture { window: seq, chunk: seq, ..*model };
+        return whole("m", value, &whole_keys, counted(AttentionCount::Causal, false));
     }
     if convention.id == "nanotron" {
         let gated = as_nanotron(model);
@@ -311,11 +253,7 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
         Term::count("N", "parameters that a token visits", all),
         Term::count("e", "of them in the input embedding", embedding),
     ]);
-    let parameters = if convention.id == "torchtitan" {
-        "6 (N - e)"
-    } else {
-        "6 N"
-    };
+    let parameters = if convention.id == "torchtitan" { "6 (N - e)" } else { "6 N" };
     let square = if !model.pattern.is_uniform() {
         "a_s"
     } else if model.mla.is_some() {
@@ -324,11 +262,7 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
         "12 L a d s"
     };
     if square == "a_s" {
-        let counted = if convention.id == "torchtitan" {
-            all - embedding
-        } else {
-            all
-        };
+        let counted = if convention.id == "torchtitan" { all - embedding } else { all };
         let name = "FLOPs of attention over the whole square, of all layers that have it";
         let square = Term::given("a_s", name, value - 6.0 * counted as f64, Unit::Flops);
         book.push(square.marked(Provenance::AddedUp, ""));
@@ -345,12 +279,7 @@ pub fn tokens(evaluation: &Evaluation) -> Term {
         .by(
             "D/(T N)",
             vec![
-                Term::given(
-                    "D",
-                    "tokens per step",
-                    report.layout.tokens_per_step,
-                    Unit::Tokens,
-                ),
+                Term::given("D", "tokens per step", report.layout.tokens_per_step, Unit::Tokens),
                 seconds("T", "step time", report.step.time_s.0),
                 count("N", "GPUs", evaluation.scenario.layout.gpus as f64),
             ],
@@ -358,10 +287,7 @@ pub fn tokens(evaluation: &Evaluation) -> Term {
         .note("every position of every sequence counts as a token");
     if let Some(hours) = report.step.gpu_hours {
         let hours = crate::units::group(&format!("{hours:.0}"));
-        term = term.note(t!(
-            "the token budget takes {hours} GPU-hours: budget/(3600 R)",
-            hours
-        ));
+        term = term.note(t!("the token budget takes {hours} GPU-hours: budget/(3600 R)", hours));
     }
     term
 }

@@ -9,8 +9,7 @@ use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
-    Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node, rank_key_width,
-    tensor_pairs, widest_queries,
+    Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node, rank_key_width, tensor_pairs, widest_queries,
 };
 
 /// The volume of a row, with its formula.
@@ -24,9 +23,7 @@ pub(crate) fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let book = inputs.book();
     match row.name {
         "tp" => plain.over("8 b n T h m (t - 1)/t", &book),
-        "cp" if !evaluation.scenario.model.pattern.is_uniform() => {
-            plain.marked(Provenance::AddedUp, "")
-        }
+        "cp" if !evaluation.scenario.model.pattern.is_uniform() => plain.marked(Provenance::AddedUp, ""),
         "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
             plain.over("4 b l T (q/t + w) m (c - 1)/c", &book)
         }
@@ -80,10 +77,7 @@ impl<'a> Inputs<'a> {
         let load = evaluation.loads.get(evaluation.busiest)?;
         let copies = load.stages.len() as f64 / scenario.chunks as f64;
         let model = &scenario.model;
-        let kinds = load
-            .stages
-            .iter()
-            .flat_map(|stage| scenario.kinds_on(*stage).to_vec());
+        let kinds = load.stages.iter().flat_map(|stage| scenario.kinds_on(*stage).to_vec());
         let sum = |each: &dyn Fn(LayerKind) -> f64| -> f64 {
             let kinds = kinds.clone();
             kinds.map(|(kind, count)| count as f64 * each(kind)).sum()
@@ -95,11 +89,7 @@ impl<'a> Inputs<'a> {
             pairs: sum(&|kind| tensor_pairs(model, kind)),
             routed: sum(&|kind| f64::from(u8::from(kind.ffn.is_routed()))),
             m: scenario.usual_microbatches() / copies,
-            held: if gathered {
-                Held::of(scenario, &load.stages)
-            } else {
-                Held::trained(scenario, &load.stages)
-            },
+            held: if gathered { Held::of(scenario, &load.stages) } else { Held::trained(scenario, &load.stages) },
         })
     }
 
@@ -110,29 +100,12 @@ impl<'a> Inputs<'a> {
         let k = model.moe.map_or(0, |moe| moe.top_k);
         let imbalance = scenario.run.moe_imbalance;
         vec![
-            Term::given(
-                "T",
-                "tokens of a micro-batch on a rank",
-                scenario.tokens_per_rank(),
-                Unit::Tokens,
-            ),
-            bytes(
-                "b",
-                "bytes an activation",
-                scenario.precision.computes.activation(),
-            ),
+            Term::given("T", "tokens of a micro-batch on a rank", scenario.tokens_per_rank(), Unit::Tokens),
+            bytes("b", "bytes an activation", scenario.precision.computes.activation()),
             count("h", "hidden size", model.hidden as f64),
-            count(
-                "h_e",
-                "width of what is routed",
-                model.moe.map_or(0, |moe| moe.input(model.hidden)) as f64,
-            ),
+            count("h_e", "width of what is routed", model.moe.map_or(0, |moe| moe.input(model.hidden)) as f64),
             count("m", "micro-batches", self.m),
-            count(
-                "n",
-                "layers of the rank (one whose FFN is routed counts half)",
-                self.pairs / 2.0,
-            ),
+            count("n", "layers of the rank (one whose FFN is routed counts half)", self.pairs / 2.0),
             count("l", "layers of the rank", self.layers),
             count("e", "routed layers of the rank", self.routed),
             count("v", "stages on the rank", self.stages),
@@ -140,11 +113,7 @@ impl<'a> Inputs<'a> {
             count("c", "context parallel", layout.cp as f64),
             count("x", "expert parallel", layout.ep as f64),
             count("q", "width of the queries", widest_queries(model)),
-            count(
-                "w",
-                "width of the keys on a rank, as of the values",
-                rank_key_width(scenario),
-            ),
+            count("w", "width of the keys on a rank, as of the values", rank_key_width(scenario)),
             Term::count("K", "experts per token", k),
             Term::given("u", "imbalance", imbalance, Unit::Ratio),
         ]
@@ -164,8 +133,7 @@ impl<'a> Inputs<'a> {
         };
         let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().group(Axis::Ep));
         let copies = |symbol, name: &'static str, value| {
-            Term::given(symbol, name, value, Unit::Ratio)
-                .marked(Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
+            Term::given(symbol, name, value, Unit::Ratio).marked(Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
         };
         book.extend([
             copies("X", "copies of a token over the network", crossing),
@@ -178,27 +146,13 @@ impl<'a> Inputs<'a> {
     /// weights of ZeRO-3.
     fn parameters(&self, plain: Term, gathered: bool) -> Term {
         let (scenario, layout, zero) = (self.scenario, &self.scenario.layout, self.scenario.zero);
-        let weight = if gathered {
-            scenario.gathered_weight()
-        } else {
-            scenario.trained_bytes().gathered_weight()
-        };
+        let weight = if gathered { scenario.gathered_weight() } else { scenario.trained_bytes().gathered_weight() };
         let mut parts = Vec::new();
         let often = scenario.reductions() as f64 / layout.microbatches as f64;
         let reductions = self.m * often;
         for (name, elements, shard, ranks) in [
-            (
-                "parameters outside the experts",
-                self.held.dense,
-                zero.shard,
-                layout.dp * layout.cp,
-            ),
-            (
-                "routed experts",
-                self.held.experts,
-                zero.expert_shard,
-                layout.expert_dp,
-            ),
+            ("parameters outside the experts", self.held.dense, zero.shard, layout.dp * layout.cp),
+            ("routed experts", self.held.experts, zero.expert_shard, layout.expert_dp),
         ] {
             if elements <= 0.0 {
                 continue;
@@ -209,11 +163,7 @@ impl<'a> Inputs<'a> {
                 Term::given("P", "parameters of the GPU", elements, Unit::Parameters),
                 count("N", "ranks that share them", shard as f64),
                 count("y", "groups that hold the same shards", copies as f64),
-                bytes(
-                    "g",
-                    "bytes per gradient between ranks",
-                    scenario.reduced_gradient(),
-                ),
+                bytes("g", "bytes per gradient between ranks", scenario.reduced_gradient()),
                 bytes("w", "bytes per weight", weight),
                 count("m", "micro-batches", self.m),
                 count("R", "reductions of a stage's gradients", reductions),
@@ -244,34 +194,19 @@ impl<'a> Inputs<'a> {
     fn copies(&self) -> Vec<Term> {
         let (scenario, layout) = (self.scenario, &self.scenario.layout);
         let model = &scenario.model;
-        let shard = if scenario.shards_gradients() {
-            scenario.zero.shard
-        } else {
-            1
-        };
+        let shard = if scenario.shards_gradients() { scenario.zero.shard } else { 1 };
         let ranks = model.key_value_ranks(layout.tp);
         let mut book = vec![
             count("N", "ranks that share the gradients", shard as f64),
             count("k", "updates of the weights", scenario.updates()),
-            bytes(
-                "g",
-                "bytes per gradient between ranks",
-                scenario.reduced_gradient(),
-            ),
+            bytes("g", "bytes per gradient between ranks", scenario.reduced_gradient()),
             count("v", "vocabulary", model.vocab as f64),
             count("h", "hidden size", model.hidden as f64),
             count("t", "tensor parallel", layout.tp as f64),
-            count(
-                "n",
-                "ranks of the pipeline that hold the embedding",
-                scenario.embedding_copies() as f64,
-            ),
+            count("n", "ranks of the pipeline that hold the embedding", scenario.embedding_copies() as f64),
         ];
-        let ends = part(
-            "embeddings, between the ranks of the pipeline that hold them",
-            "2 g v h k (n - 1)/(n t)",
-            &book,
-        );
+        let ends =
+            part("embeddings, between the ranks of the pipeline that hold them", "2 g v h k (n - 1)/(n t)", &book);
         let held = self.held.copied.into_iter().zip(ranks);
         let heads = held.map(|(copied, ranks)| {
             let name = "parameters of keys and values";

@@ -12,8 +12,8 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow,
-    StageWaits, Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Wait,
+    bandwidth, is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
@@ -24,9 +24,7 @@ type Kind = fn(&StageWaits) -> Wait;
 pub fn exposed(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);
-    let passes: Vec<Pass> = (0..scenario.stage_layers.len())
-        .map(|stage| Pass::of(scenario, &clock, stage))
-        .collect();
+    let passes: Vec<Pass> = (0..scenario.stage_layers.len()).map(|stage| Pass::of(scenario, &clock, stage)).collect();
     let scale = step.rescaled_by.unwrap_or(1.0);
     let m = scenario.usual_microbatches();
     let loads = &evaluation.loads;
@@ -45,17 +43,11 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         ("zero3", |waits| waits.zero3),
         ("dp", |waits| waits.gradients),
     ];
-    let part = |name: Message, value: f64| {
-        seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H")
-    };
+    let part = |name: Message, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H");
     let mut parts: Vec<Term> = kinds
         .into_iter()
         .map(|(name, wait)| {
-            let when = if name == "dp" {
-                "gradients of every micro-batch or group"
-            } else {
-                title(name)
-            };
+            let when = if name == "dp" { "gradients of every micro-batch or group" } else { title(name) };
             part(t!("{when}, average rank", when), mean(wait))
         })
         .collect();
@@ -65,19 +57,18 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
             let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
             stages.map(part).sum()
         };
-        step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward))
-            .exposed()
-            .0
+        step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward)).exposed().0
     });
     let end = ends.fold(0.0, f64::max) * scale;
-    parts.push(part(
-        t!("gradients and weights at every update, slowest rank"),
-        end,
-    ));
+    parts.push(part(t!("gradients and weights at every update, slowest rank"), end));
     parts.retain(|part| part.value > 0.0);
     seconds("X", "exposed communication", step.exposed_comm_s.0)
         .by("Σ X_i", parts)
-        .note(t!("{exposed} of it do not hide; {slowed} are compute that hidden traffic slows", exposed = show_seconds(step.not_hidden_s), slowed = show_seconds(step.slows_compute_s)))
+        .note(t!(
+            "{exposed} of it do not hide; {slowed} are compute that hidden traffic slows",
+            exposed = show_seconds(step.not_hidden_s),
+            slowed = show_seconds(step.slows_compute_s)
+        ))
         .note("the rows of the table are those of the busiest rank; pipeline sends wait inside the bubble")
         .note("the overlap table opens each row")
 }
@@ -104,25 +95,13 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let mut term = if row.name == "pp" {
         let mut wire = wire;
         wire.name = t!("wire time of the sends between stages");
-        wire.note(
-            "waiting for them is inside the bubble: the schedule is simulated with their latency",
-        )
+        wire.note("waiting for them is inside the bubble: the schedule is simulated with their latency")
     } else {
-        let hidden = seconds(
-            "H",
-            "of it beside compute",
-            row.comm_s.0 - row.not_hidden_s.0,
-        );
+        let hidden = seconds("H", "of it beside compute", row.comm_s.0 - row.not_hidden_s.0);
         let tax = tax(scenario, row.name);
         let slows = tax.map(|tax| {
-            let x = Term::given(
-                "x",
-                "what a hidden second slows compute by",
-                tax,
-                Unit::Ratio,
-            );
-            seconds("S", "compute that it slows", row.slows_compute_s.0)
-                .by("x H", vec![x, hidden.clone()])
+            let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
+            seconds("S", "compute that it slows", row.slows_compute_s.0).by("x H", vec![x, hidden.clone()])
         });
         let hidden = hidden
             .marked(Provenance::AddedUp, hiding(scenario, row.name))
@@ -133,32 +112,20 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         let formula = if slows.is_some() { "E + S" } else { "E" };
         parts.extend(slows);
         let name = t!("exposed: {row}", row = title(row.name));
-        row.passes
-            .iter()
-            .filter(|pass| pass.compute_s.0 > 0.0)
-            .fold(
-                seconds("X", name, row.exposed_s.0).by(formula, parts),
-                |term, pass| {
-                    let ratio = significant(pass.comm_s / pass.compute_s, 3);
-                    let words = if pass.pass == "forward" {
-                        "forward pass"
-                    } else {
-                        "backward pass"
-                    };
-                    term.note(t!(
-                        "{pass}: {ratio} of the compute beside it",
-                        pass = words,
-                        ratio
-                    ))
-                },
-            )
+        row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
+            seconds("X", name, row.exposed_s.0).by(formula, parts),
+            |term, pass| {
+                let ratio = significant(pass.comm_s / pass.compute_s, 3);
+                let words = if pass.pass == "forward" { "forward pass" } else { "backward pass" };
+                term.note(t!("{pass}: {ratio} of the compute beside it", pass = words, ratio))
+            },
+        )
     };
     term.parts.extend(ratio);
     if let (Some(corrected), Some(printed)) = (row.corrected_ratio, row.printed_ratio) {
         let playbook = playbook_term(scenario, row.name, bandwidth(scenario, row.link), corrected);
         let printed = significant(printed, 4);
-        term.parts
-            .push(playbook.note(t!("printed: {printed}", printed)));
+        term.parts.push(playbook.note(t!("printed: {printed}", printed)));
     }
     Some(term.note("on the busiest rank, over a step"))
 }
@@ -179,9 +146,7 @@ fn window_of(scenario: &Scenario, name: &'static str) -> &'static str {
     match name {
         "dp" => "backward pass that reduces, forward pass that gathers",
         "zero3" => "all passes",
-        "tp" if scenario.software.tp_overlap != TpOverlap::None => {
-            "linears whose messages may run beside them"
-        }
+        "tp" if scenario.software.tp_overlap != TpOverlap::None => "linears whose messages may run beside them",
         "tp" => "weight gradients of the column-cut linears",
         "pp" => "passes of the stage",
         "cp" => "attention",
@@ -233,12 +198,7 @@ fn share(scenario: &Scenario, name: &'static str) -> Term {
         "ep" => overlap.ep,
         _ => overlap.dp,
     };
-    Term::given(
-        "φ",
-        "share of the window that can hide it",
-        share,
-        Unit::Ratio,
-    )
+    Term::given("φ", "share of the window that can hide it", share, Unit::Ratio)
 }
 
 /// The wire time of a row, message by message, its volume, and the bandwidth that it comes to.
@@ -255,8 +215,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         let sent = row.bytes_per_gpu.0;
         let sent = Term::given("V", "bytes that a GPU sends", sent, Unit::Bytes);
         parts.push(
-            Term::given("β", "reached, latencies included", reached, Unit::Bandwidth)
-                .by("V/W", vec![sent, wire]),
+            Term::given("β", "reached, latencies included", reached, Unit::Bandwidth).by("V/W", vec![sent, wire]),
         );
     }
     let sheet = show_bandwidth(sheet.0);
@@ -308,33 +267,11 @@ mod tests {
 
     fn runs() -> Vec<Run> {
         let base = Run::default;
-        let zero = |zero| Run {
-            tp: 1,
-            pp: 1,
-            gpus: 8,
-            zero,
-            ..base()
-        };
-        let sharing = |cp_comm| Run {
-            cp: 2,
-            cp_comm,
-            ..base()
-        };
-        let experts = Run {
-            model: Based::preset("mixtral-8x7b"),
-            tp: 2,
-            ep: 8,
-            ..base()
-        };
-        let dispatched = Run {
-            moe_dispatch: Some(MoeDispatch::PerNode),
-            fp8_dispatch: Some(true),
-            ..experts.clone()
-        };
-        let halved = Run {
-            moe_dispatch: Some(MoeDispatch::AllToAll),
-            ..dispatched.clone()
-        };
+        let zero = |zero| Run { tp: 1, pp: 1, gpus: 8, zero, ..base() };
+        let sharing = |cp_comm| Run { cp: 2, cp_comm, ..base() };
+        let experts = Run { model: Based::preset("mixtral-8x7b"), tp: 2, ep: 8, ..base() };
+        let dispatched = Run { moe_dispatch: Some(MoeDispatch::PerNode), fp8_dispatch: Some(true), ..experts.clone() };
+        let halved = Run { moe_dispatch: Some(MoeDispatch::AllToAll), ..dispatched.clone() };
         vec![
             dispatched,
             halved,
@@ -386,11 +323,7 @@ mod tests {
     #[test]
     fn the_playbooks_ratio_stands_beside_ours_printed_and_corrected() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let at = evaluation
-            .report
-            .overlap
-            .iter()
-            .position(|row| row.name == "tp");
+        let at = evaluation.report.overlap.iter().position(|row| row.name == "tp");
         let shown = &evaluation.report.overlap[at.unwrap()];
         let term = row(&evaluation, at.unwrap()).unwrap();
         let playbook = term.parts.iter().find(|part| part.symbol == "Q").unwrap();

@@ -15,22 +15,13 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     let mut all = parallelism(scenario);
     all.push(ladder(
         "micro_batch",
-        divisors(run.micro_batch)
-            .rev()
-            .filter(|size| *size < run.micro_batch)
-            .map(|size| number("micro_batch", size)),
+        divisors(run.micro_batch).rev().filter(|size| *size < run.micro_batch).map(|size| number("micro_batch", size)),
     ));
-    all.push(Ladder {
-        monotone: true,
-        ..ladder("recompute.layers", layers(scenario).into_iter())
-    });
+    all.push(Ladder { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
     all.push(ladder("recompute", modules(scenario).into_iter()));
     // Megatron-LM refuses ZeRO-2 and 3 with a pipeline, and both communicate once a micro-batch there.
     let most_zero = if run.pp > 1 { 1 } else { 3 };
-    all.push(ladder(
-        "zero",
-        (run.zero + 1..=most_zero).map(|stage| number("zero", stage)),
-    ));
+    all.push(ladder("zero", (run.zero + 1..=most_zero).map(|stage| number("zero", stage))));
     let bytes = scenario.precision;
     if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
         let shorter = match bytes.recipe {
@@ -41,17 +32,10 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     }
     all.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
     if run.tp > 1 && !run.sequence_parallel {
-        all.push(ladder(
-            "sequence_parallel",
-            [one("sequence_parallel", "true")].into_iter(),
-        ));
+        all.push(ladder("sequence_parallel", [one("sequence_parallel", "true")].into_iter()));
     }
-    if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32
-    {
-        all.push(ladder(
-            "flash_attention",
-            [one("flash_attention", "true")].into_iter(),
-        ));
+    if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32 {
+        all.push(ladder("flash_attention", [one("flash_attention", "true")].into_iter()));
     }
     if is_tuned(run) {
         all.extend(tuning(scenario));
@@ -64,10 +48,7 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
 /// states, parameters or activations to the host as the software does. A check that refuses a combination drops it.
 fn tuning(scenario: &Scenario) -> [Ladder; 5] {
     let (run, software) = (&scenario.run, &scenario.software);
-    let quantised = scenario
-        .adapter
-        .as_ref()
-        .map(|adapter| adapter.base.is_some());
+    let quantised = scenario.adapter.as_ref().map(|adapter| adapter.base.is_some());
     let adapters: &[&str] = match quantised {
         None => &["lora", "qlora"],
         Some(false) => &["qlora"],
@@ -90,10 +71,7 @@ fn tuning(scenario: &Scenario) -> [Ladder; 5] {
     };
     let sharded = u64::from(!software.flat_buffers) + 1;
     [
-        ladder(
-            "adapter.method",
-            adapters.iter().map(|method| one("adapter.method", method)),
-        ),
+        ladder("adapter.method", adapters.iter().map(|method| one("adapter.method", method))),
         ladder("optimizer", shorter.into_iter()),
         moved("offload.optimizer", parts.optimizer.is_some(), sharded),
         moved("offload.parameters", parts.parameters.is_some(), 3),
@@ -103,21 +81,12 @@ fn tuning(scenario: &Scenario) -> [Ladder; 5] {
 
 /// More GPUs, by doubling.
 pub(crate) fn more_gpus(run: &Run) -> Ladder {
-    let doubled = (1..)
-        .map(|power| 1u64 << power)
-        .take_while(|times| *times <= MAX_GPUS);
-    ladder(
-        "gpus",
-        doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))),
-    )
+    let doubled = (1..).map(|power| 1u64 << power).take_while(|times| *times <= MAX_GPUS);
+    ladder("gpus", doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))))
 }
 
 fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> Ladder {
-    Ladder {
-        field,
-        rungs: rungs.collect(),
-        monotone: false,
-    }
+    Ladder { field, rungs: rungs.collect(), monotone: false }
 }
 
 fn one(key: &'static str, value: &str) -> Set {
@@ -149,10 +118,7 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
         all.push(ladder("ep", fitting.map(|size| number("ep", size))));
     }
-    let split = [
-        ("stage_layers", run.stage_layers.is_some()),
-        ("mtp_stage", run.mtp_stage.is_some()),
-    ];
+    let split = [("stage_layers", run.stage_layers.is_some()), ("mtp_stage", run.mtp_stage.is_some())];
     if let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp") {
         for rung in &mut pipeline.rungs {
             let said = split.into_iter().filter(|(_, said)| *said);
@@ -170,9 +136,7 @@ fn layers(scenario: &Scenario) -> Vec<Set> {
         Recompute::Layers(layers) => layers,
         _ => 0,
     };
-    let mut rungs: Vec<Set> = (now + 1..most)
-        .map(|layers| number("recompute.layers", layers))
-        .collect();
+    let mut rungs: Vec<Set> = (now + 1..most).map(|layers| number("recompute.layers", layers)).collect();
     rungs.push(one("recompute", "full"));
     rungs
 }

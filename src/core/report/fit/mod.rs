@@ -78,9 +78,7 @@ const REPORT: u64 = 300;
 fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Error> {
     let set = Vec::<(String, String)>::deserialize(deserializer)?.into_iter();
     let known = set.map(|(key, text)| Some((field(&key)?.key, text)));
-    known
-        .collect::<Option<Set>>()
-        .ok_or_else(|| D::Error::custom("no such field"))
+    known.collect::<Option<Set>>().ok_or_else(|| D::Error::custom("no such field"))
 }
 
 impl Suggestion {
@@ -160,11 +158,7 @@ fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
         Schedule::Gpipe => m as f64,
         _ => 1.0 / f64::from(spec.pieces()),
     };
-    let load = |stage| RankLoad {
-        stages: vec![stage],
-        in_flight: vec![alive(stage)],
-        weight_versions: 1,
-    };
+    let load = |stage| RankLoad { stages: vec![stage], in_flight: vec![alive(stage)], weight_versions: 1 };
     let loads: Vec<RankLoad> = (0..scenario.stage_layers.len()).map(load).collect();
     Some(memory::estimate(scenario, &loads))
 }
@@ -244,24 +238,21 @@ impl Base {
 /// The fields in the form's own words.
 #[must_use]
 pub fn words(set: &[(&str, String)]) -> Message {
-    let words = set
-        .iter()
-        .filter(|(_, text)| !text.is_empty())
-        .filter_map(|(key, text)| {
-            let field = field(key)?;
-            let name = match field.symbol {
-                "" | "b" => Message::plain(field.label),
-                symbol => verbatim(symbol),
-            };
-            let value = match &field.slot {
-                Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
-                    .into_iter()
-                    .find(|option| option.id == text)
-                    .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
-                Slot::Toggle { .. } => Message::plain(if text == "true" { "on" } else { "off" }),
-                _ => verbatim(text),
-            };
-            Some(Message::joined(" ", [name, value]))
-        });
+    let words = set.iter().filter(|(_, text)| !text.is_empty()).filter_map(|(key, text)| {
+        let field = field(key)?;
+        let name = match field.symbol {
+            "" | "b" => Message::plain(field.label),
+            symbol => verbatim(symbol),
+        };
+        let value = match &field.slot {
+            Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
+                .into_iter()
+                .find(|option| option.id == text)
+                .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
+            Slot::Toggle { .. } => Message::plain(if text == "true" { "on" } else { "off" }),
+            _ => verbatim(text),
+        };
+        Some(Message::joined(" ", [name, value]))
+    });
     Message::joined(", ", words)
 }

@@ -30,23 +30,12 @@ struct Climb {
 
 impl Climb {
     fn of(rungs: Vec<Set>, monotone: bool, changes: usize) -> Self {
-        Self {
-            low: 0,
-            high: rungs.len(),
-            rungs,
-            monotone,
-            changes,
-            found: None,
-        }
+        Self { low: 0, high: rungs.len(), rungs, monotone, changes, found: None }
     }
 
     /// Where the rung stands that is tried next; none where there is no more to try.
     fn next(&self) -> Option<usize> {
-        let at = if self.monotone {
-            usize::midpoint(self.low, self.high)
-        } else {
-            self.low
-        };
+        let at = if self.monotone { usize::midpoint(self.low, self.high) } else { self.low };
         (self.low < self.high).then_some(at)
     }
 
@@ -102,9 +91,7 @@ impl Fit {
     pub fn new(base: Base, limit: u64) -> Self {
         let scenario = Scenario::new(&base.run);
         let ladders = scenario.as_ref().map(ladders).unwrap_or_default();
-        let singles = ladders
-            .iter()
-            .map(|ladder| Climb::of(ladder.rungs.clone(), ladder.monotone, 1));
+        let singles = ladders.iter().map(|ladder| Climb::of(ladder.rungs.clone(), ladder.monotone, 1));
         Self {
             waiting: singles.collect(),
             gpus: more_gpus(&base.run),
@@ -199,15 +186,11 @@ impl Fit {
         let mut list = self.found.clone();
         sort_by(&mut list, |a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
-            cost.then(a.changes.cmp(&b.changes))
-                .then_with(|| a.label().cmp(&b.label()))
+            cost.then(a.changes.cmp(&b.changes)).then_with(|| a.label().cmp(&b.label()))
         });
         list.dedup_by(|a, b| a.set == b.set);
         list.truncate(MAX_SUGGESTIONS);
-        Suggestions {
-            list,
-            is_cut: self.is_cut,
-        }
+        Suggestions { list, is_cut: self.is_cut }
     }
 
     /// `count` ladders together: their first rungs, then each one's last beside the others' first, then all last.
@@ -216,9 +199,7 @@ impl Fit {
             .into_iter()
             .filter_map(|chosen| {
                 let chosen: Vec<&Ladder> = chosen.iter().map(|at| &self.ladders[*at]).collect();
-                let recomputes = chosen
-                    .iter()
-                    .filter(|one| one.field.starts_with("recompute"));
+                let recomputes = chosen.iter().filter(|one| one.field.starts_with("recompute"));
                 let mut rungs = mixed(&chosen);
                 rungs.retain(|rung| !self.works_with_less(rung));
                 (recomputes.count() < 2).then(|| Climb::of(rungs, false, count))
@@ -236,17 +217,12 @@ impl Fit {
     fn with_gpus(&self) -> VecDeque<Climb> {
         let helped = |chosen: &[usize]| {
             let rungs = self.gpus.rungs.iter().map(|gpus| {
-                let others = chosen
-                    .iter()
-                    .filter_map(|at| self.ladders[*at].rungs.last());
+                let others = chosen.iter().filter_map(|at| self.ladders[*at].rungs.last());
                 gpus.iter().chain(others.flatten()).cloned().collect()
             });
             Climb::of(rungs.collect(), false, 1 + chosen.len())
         };
-        (0..=2)
-            .flat_map(|count| combinations(self.ladders.len(), count))
-            .map(|chosen| helped(&chosen))
-            .collect()
+        (0..=2).flat_map(|count| combinations(self.ladders.len(), count)).map(|chosen| helped(&chosen)).collect()
     }
 }
 
@@ -258,11 +234,7 @@ fn mixed(chosen: &[&Ladder]) -> Vec<Set> {
     for mask in masks {
         let rung = |(at, ladder): (usize, &&Ladder)| {
             let last = mask & (1 << at) != 0;
-            let rung = if last {
-                ladder.rungs.last()
-            } else {
-                ladder.rungs.first()
-            };
+            let rung = if last { ladder.rungs.last() } else { ladder.rungs.first() };
             rung.cloned().unwrap_or_default()
         };
         let set: Set = chosen.iter().enumerate().flat_map(rung).collect();
@@ -280,12 +252,10 @@ fn combinations(of: usize, count: usize) -> Vec<Vec<usize>> {
     }
     (count..=of)
         .flat_map(|last| {
-            combinations(last - 1, count - 1)
-                .into_iter()
-                .map(move |mut chosen| {
-                    chosen.push(last - 1);
-                    chosen
-                })
+            combinations(last - 1, count - 1).into_iter().map(move |mut chosen| {
+                chosen.push(last - 1);
+                chosen
+            })
         })
         .collect()
 }
@@ -308,12 +278,7 @@ mod tests {
             let after = run.with_texts(&suggestion.set).unwrap();
             assert!(Scenario::new(&after).is_ok(), "{}", suggestion.label());
             let after = evaluate(&after).unwrap().report;
-            assert_eq!(
-                after.memory.verdict,
-                Verdict::Fits,
-                "{}",
-                suggestion.label()
-            );
+            assert_eq!(after.memory.verdict, Verdict::Fits, "{}", suggestion.label());
             assert_eq!(after.memory.peak_bytes, suggestion.peak);
             assert_eq!(after.step.time_s, suggestion.step);
             assert!(suggestion.slower.is_finite() && suggestion.slower > 0.0);
@@ -322,27 +287,14 @@ mod tests {
     }
 
     fn llama_70b() -> Run {
-        Run {
-            model: Based::preset("llama-3.1-70b"),
-            ..Run::default()
-        }
+        Run { model: Based::preset("llama-3.1-70b"), ..Run::default() }
     }
 
     #[test]
     fn every_suggestion_really_fits() {
-        let long = Run {
-            seq_len: 131_072,
-            ..Run::default()
-        };
-        let wide = Run {
-            micro_batch: 4,
-            pp: 1,
-            ..Run::default()
-        };
-        let experts = Run {
-            model: Based::preset("mixtral-8x7b"),
-            ..Run::default()
-        };
+        let long = Run { seq_len: 131_072, ..Run::default() };
+        let wide = Run { micro_batch: 4, pp: 1, ..Run::default() };
+        let experts = Run { model: Based::preset("mixtral-8x7b"), ..Run::default() };
         for run in [llama_70b(), long, wide, experts] {
             assert_ne!(evaluate(&run).unwrap().report.memory.verdict, Verdict::Fits);
             assert!(!hold(&run).is_empty());
@@ -351,40 +303,21 @@ mod tests {
 
     #[test]
     fn the_smallest_change_of_a_setting_is_the_one_suggested() {
-        let run = Run {
-            micro_batch: 4,
-            ..Run::default()
-        };
+        let run = Run { micro_batch: 4, ..Run::default() };
         let list = hold(&run);
-        let layers = list
-            .iter()
-            .find(|one| one.set[0].0 == "recompute.layers")
-            .unwrap();
+        let layers = list.iter().find(|one| one.set[0].0 == "recompute.layers").unwrap();
         let n: u64 = layers.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
         let before = if n == 1 { Vec::new() } else { fewer };
-        let memory = evaluate(&run.with_texts(&before).unwrap())
-            .unwrap()
-            .report
-            .memory;
+        let memory = evaluate(&run.with_texts(&before).unwrap()).unwrap().report.memory;
         assert_ne!(memory.verdict, Verdict::Fits);
     }
 
     #[test]
     fn the_global_batch_follows_the_data_parallel_size() {
         // dp falls from 8 to 4, 2, 1 with more tp: 24 sequences divide over all; with more pp too.
-        let run = Run {
-            global_batch: 24,
-            seq_len: 32768,
-            gpus: 48,
-            tp: 2,
-            pp: 2,
-            ..Run::default()
-        };
-        let batches: Vec<u64> = hold(&run)
-            .iter()
-            .filter_map(|one| one.global_batch)
-            .collect();
+        let run = Run { global_batch: 24, seq_len: 32768, gpus: 48, tp: 2, pp: 2, ..Run::default() };
+        let batches: Vec<u64> = hold(&run).iter().filter_map(|one| one.global_batch).collect();
         println!("fit: global batches {batches:?}");
         for batch in batches {
             assert!(batch > 24, "only ever raised to the next that divides");
@@ -393,14 +326,8 @@ mod tests {
 
     #[test]
     fn a_run_that_no_setting_saves_is_given_more_gpus() {
-        let run = Run {
-            model: Based::preset("llama-3.1-405b"),
-            gpus: 16,
-            tp: 8,
-            pp: 1,
-            global_batch: 16,
-            ..Run::default()
-        };
+        let run =
+            Run { model: Based::preset("llama-3.1-405b"), gpus: 16, tp: 8, pp: 1, global_batch: 16, ..Run::default() };
         let list = hold(&run);
         assert!(!list.is_empty());
         for suggestion in list {
@@ -442,11 +369,7 @@ mod tests {
     /// The Runs that took 14 s and more: the work is limited, whatever theirs is.
     #[test]
     fn the_work_is_that_of_the_candidates_and_limited() {
-        let large = Run {
-            micro_batch: 1 << 30,
-            global_batch: 1 << 40,
-            ..Run::default()
-        };
+        let large = Run { micro_batch: 1 << 30, global_batch: 1 << 40, ..Run::default() };
         let base = evaluate(&large).unwrap();
         let mut fit = Fit::new(Base::of(&base), 50_000);
         while !fit.step(1000) {}

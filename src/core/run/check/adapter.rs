@@ -25,20 +25,15 @@ impl Check<'_> {
             })
         };
         if run.adapter.targets.is_some() {
-            let (own, missing): (Vec<Target>, Vec<Target>) =
-                adapter.targets.iter().partition(|target| has(target));
+            let (own, missing): (Vec<Target>, Vec<Target>) = adapter.targets.iter().partition(|target| has(target));
             if let Some(first) = missing.first() {
                 let own: Vec<&str> = own.iter().map(|target| target.id()).collect();
                 let message = t!("the model has no linear {name}", name = first.id());
                 let issue = Issue::error("adapter.targets", message);
-                self.issues
-                    .push(issue.with_fix("adapter.targets", own.join(",")));
+                self.issues.push(issue.with_fix("adapter.targets", own.join(",")));
             }
         } else if !adapter.targets.iter().any(has) {
-            self.error(
-                "adapter.method",
-                "no linear of this model has a name that adapters know; train everything",
-            );
+            self.error("adapter.method", "no linear of this model has a name that adapters know; train everything");
         }
         let quantised = adapter.base.is_some();
         if quantised && precision.computes == Format::Fp32 {
@@ -49,19 +44,18 @@ impl Check<'_> {
         if adapter.base == Some(BaseFormat::Int8) && run.zero == 3 && adapter.sharded {
             let message = "FSDP and ZeRO-3 shard no int8 weights: those of NF4 are stored as 16-bit numbers for it";
             let issue = Issue::warning("adapter.base", message);
-            self.warnings
-                .push(issue.with_fix("adapter.base", "nf4-double"));
+            self.warnings.push(issue.with_fix("adapter.base", "nf4-double"));
         }
         if quantised && run.tp > 1 {
-            let message = "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";
+            let message =
+                "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";
             let issue = Issue::warning("adapter.base", message);
             self.warnings.push(issue);
         }
         if run.memory_method != Method::Detailed {
             let message = "this method knows no adapters: it counts all parameters as trained";
             let issue = Issue::warning("memory_method", message);
-            self.warnings
-                .push(issue.with_fix("memory_method", "detailed"));
+            self.warnings.push(issue.with_fix("memory_method", "detailed"));
         }
     }
 }

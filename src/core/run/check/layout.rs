@@ -15,27 +15,13 @@ impl Check<'_> {
         let product = || format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
         if run.gpus < ranks {
             self.issues.push(
-                Issue::error(
-                    "gpus",
-                    t!(
-                        "{gpus} GPUs are fewer than {product}",
-                        gpus = run.gpus,
-                        product = product()
-                    ),
-                )
-                .with_near("gpus", ranks, multiples(ranks, 1)),
+                Issue::error("gpus", t!("{gpus} GPUs are fewer than {product}", gpus = run.gpus, product = product()))
+                    .with_near("gpus", ranks, multiples(ranks, 1)),
             );
         } else if !run.gpus.is_multiple_of(ranks) {
-            let message = t!(
-                "{gpus} GPUs do not divide by {product}",
-                gpus = run.gpus,
-                product = product()
-            );
+            let message = t!("{gpus} GPUs do not divide by {product}", gpus = run.gpus, product = product());
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
-            match alone
-                .into_iter()
-                .find(|(_, size)| !run.gpus.is_multiple_of(*size))
-            {
+            match alone.into_iter().find(|(_, size)| !run.gpus.is_multiple_of(*size)) {
                 // tensor() has spoken already where tp is wrong for the model too.
                 Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
                 Some((field, size)) => {
@@ -89,8 +75,7 @@ impl Check<'_> {
                 inner = run.tp.saturating_mul(run.cp)
             );
             let default = RankOrder::default().id();
-            self.issues
-                .push(Issue::error("rank_order", message).with_fix("rank_order", default));
+            self.issues.push(Issue::error("rank_order", message).with_fix("rank_order", default));
         }
         layout
     }
@@ -113,15 +98,11 @@ impl Check<'_> {
                 multiples(each, fitting),
             );
             // Or as many GPUs as this batch is for: no more than a micro-batch each.
-            let replicas = if run.global_batch.is_multiple_of(run.micro_batch) {
-                run.global_batch / run.micro_batch
-            } else {
-                0
-            };
+            let replicas =
+                if run.global_batch.is_multiple_of(run.micro_batch) { run.global_batch / run.micro_batch } else { 0 };
             let ranks = run.gpus / dp;
             let fewer = divisors(replicas).filter(|fewer| *fewer < dp);
-            self.issues
-                .push(issue.or_near("gpus", run.gpus, fewer.map(|dp| ranks * dp)));
+            self.issues.push(issue.or_near("gpus", run.gpus, fewer.map(|dp| ranks * dp)));
         }
         let microbatches = (run.global_batch / each).max(1);
         if let Some(lengths) = &run.microbatch_lengths
@@ -146,11 +127,8 @@ impl Check<'_> {
             for (field, size) in [("ep", run.ep), ("etp", run.etp)] {
                 if size > 1 {
                     self.issues.push(
-                        Issue::error(
-                            field,
-                            t!("{field}={size} needs a model with experts", field, size),
-                        )
-                        .with_fix(field, 1),
+                        Issue::error(field, t!("{field}={size} needs a model with experts", field, size))
+                            .with_fix(field, 1),
                     );
                 }
             }
@@ -161,22 +139,14 @@ impl Check<'_> {
         if !moe.experts.is_multiple_of(run.ep) {
             self.error_near(
                 "ep",
-                t!(
-                    "{experts} experts do not divide by ep={ep}",
-                    experts = moe.experts,
-                    ep = run.ep
-                ),
+                t!("{experts} experts do not divide by ep={ep}", experts = moe.experts, ep = run.ep),
                 run.ep,
                 divisors(moe.experts),
             );
         } else if !ranks.is_multiple_of(experts) {
             self.error_near(
                 "ep",
-                t!(
-                    "dp cp tp = {ranks} ranks do not divide by ep etp = {experts}",
-                    ranks,
-                    experts
-                ),
+                t!("dp cp tp = {ranks} ranks do not divide by ep etp = {experts}", ranks, experts),
                 run.ep,
                 divisors(moe.experts),
             );
@@ -202,11 +172,7 @@ impl Check<'_> {
         if !group.is_multiple_of(shard) {
             self.error_near(
                 "hsdp_shard",
-                t!(
-                    "dp cp = {group} ranks do not divide into shard groups of {shard}",
-                    group,
-                    shard
-                ),
+                t!("dp cp = {group} ranks do not divide into shard groups of {shard}", group, shard),
                 shard.min(group),
                 divisors(group),
             );
@@ -228,22 +194,16 @@ impl Check<'_> {
                 zero = self.run.zero
             );
             let default = Reduction::MicroBatch.id();
-            self.warnings
-                .push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
+            self.warnings.push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
         }
-        Zero {
-            stage: self.run.zero,
-            shard,
-            expert_shard: layout.expert_dp.min(shard.max(1)),
-        }
+        Zero { stage: self.run.zero, shard, expert_shard: layout.expert_dp.min(shard.max(1)) }
     }
 }
 
 /// Multiples of `size` around the `times`-th.
 fn multiples(size: u64, times: u64) -> impl Iterator<Item = u64> {
     let near = times.saturating_sub(AROUND)..=times.saturating_add(AROUND);
-    near.filter(|times| *times > 0)
-        .map(move |times| size.saturating_mul(times))
+    near.filter(|times| *times > 0).map(move |times| size.saturating_mul(times))
 }
 
 /// Multiples on either side that are proposed.

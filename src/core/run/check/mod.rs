@@ -40,12 +40,7 @@ pub(crate) struct Checked {
 
 /// Checks everything, so that a person sees all that is wrong at once.
 pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -> Checked {
-    let mut check = Check {
-        run,
-        model,
-        issues: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut check = Check { run, model, issues: Vec::new(), warnings: Vec::new() };
     check.name();
     check.model();
     check.pattern();
@@ -64,13 +59,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.schedule();
     check.mtp_stage();
     let stage_layers = check.stage_layers();
-    Checked {
-        layout,
-        zero,
-        stage_layers,
-        issues: check.issues,
-        warnings: check.warnings,
-    }
+    Checked { layout, zero, stage_layers, issues: check.issues, warnings: check.warnings }
 }
 
 /// One pass over a Run that collects what is wrong with it.
@@ -129,16 +118,10 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
         }
         // What has no factor up to its root is prime.
         let next = prime + 1;
-        prime = if prime * prime > rest {
-            rest.max(next)
-        } else {
-            next
-        };
+        prime = if prime * prime > rest { rest.max(next) } else { next };
     }
     let small = small.into_iter();
-    small
-        .filter(move |size| number > 0 && *size <= MAX_DIVISOR)
-        .flat_map(move |size| [size, number / size])
+    small.filter(move |size| number > 0 && *size <= MAX_DIVISOR).flat_map(move |size| [size, number / size])
 }
 
 #[cfg(test)]
@@ -148,19 +131,7 @@ mod tests {
 
     #[test]
     fn divisors_are_those_that_trying_all_finds() {
-        for number in [
-            0,
-            1,
-            2,
-            12,
-            97,
-            1024,
-            4097,
-            8192,
-            16_769_023,
-            720_720,
-            1 << 53,
-        ] {
+        for number in [0, 1, 2, 12, 97, 1024, 4097, 8192, 16_769_023, 720_720, 1 << 53] {
             let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
             let all: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
             assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), all, "{number}");

@@ -52,66 +52,41 @@ impl Check<'_> {
         // Before anything walks over them: a Run may be made by others than the fields, which refuse more.
         let towers = m.vision.map_or(0, |vision| vision.layers);
         if m.layers.max(towers).max(m.mtp_modules) > MAX_LAYERS {
-            self.error(
-                "model.layers",
-                t!("more than {MAX_LAYERS} layers", MAX_LAYERS),
-            );
+            self.error("model.layers", t!("more than {MAX_LAYERS} layers", MAX_LAYERS));
             return;
         }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
         // 6 FLOPs a parameter and token, routed experts counted once for each of E rather than K.
-        let experts = m.moe.map_or(1.0, |moe| {
-            moe.experts as f64 / (moe.top_k + moe.shared_experts).max(1) as f64
-        });
+        let experts = m.moe.map_or(1.0, |moe| moe.experts as f64 / (moe.top_k + moe.shared_experts).max(1) as f64);
         if per_token / 6.0 * experts.max(1.0) > MAX_PARAMETERS {
-            self.error(
-                "model",
-                "more than 10^15 parameters; make the model smaller",
-            );
+            self.error("model", "more than 10^15 parameters; make the model smaller");
             return;
         }
         let second = m.second.filter(|_| has_second(m));
-        let shapes = [
-            ("model.kv_heads", Some(m.kv_heads)),
-            ("model.second.kv_heads", second.map(|own| own.kv_heads)),
-        ];
+        let shapes = [("model.kv_heads", Some(m.kv_heads)), ("model.second.kv_heads", second.map(|own| own.kv_heads))];
         for (field, kv_heads) in shapes {
             let heads = m.heads;
             let kv_heads = kv_heads.unwrap_or(heads);
             if kv_heads > heads || !heads.is_multiple_of(kv_heads) {
-                let message = t!(
-                    "{heads} query heads do not divide over {kv_heads} key-value heads",
-                    heads,
-                    kv_heads
-                );
+                let message = t!("{heads} query heads do not divide over {kv_heads} key-value heads", heads, kv_heads);
                 self.error_near(field, message, kv_heads.min(heads), divisors(heads));
             }
         }
         if m.head_dim == 0 {
-            self.error(
-                "model.heads",
-                "more heads than the hidden size; give model.head_dim or fewer heads",
-            );
+            self.error("model.heads", "more heads than the hidden size; give model.head_dim or fewer heads");
         }
         if let Some(moe) = m.moe {
             if moe.top_k > moe.experts {
                 self.error(
                     "model.moe.top_k",
-                    t!(
-                        "a token cannot visit {top_k} of {experts} experts",
-                        top_k = moe.top_k,
-                        experts = moe.experts
-                    ),
+                    t!("a token cannot visit {top_k} of {experts} experts", top_k = moe.top_k, experts = moe.experts),
                 );
             }
             self.groups(moe);
             if moe.dense_layers > m.layers {
                 self.error(
                     "model.moe.dense_layers",
-                    t!(
-                        "more than the {layers} layers of the model",
-                        layers = m.layers
-                    ),
+                    t!("more than the {layers} layers of the model", layers = m.layers),
                 );
             }
         }
@@ -119,28 +94,24 @@ impl Check<'_> {
 
     /// Groups of experts: of equal size, and the chosen ones with enough experts for a token.
     fn groups(&mut self, moe: Moe) {
-        let Moe {
-            experts,
-            top_k,
-            groups,
-            top_groups,
-            ..
-        } = moe;
+        let Moe { experts, top_k, groups, top_groups, .. } = moe;
         if groups == 0 || !experts.is_multiple_of(groups) {
             self.error_near(
                 "model.moe.groups",
-                t!(
-                    "{experts} experts do not divide into {groups} groups",
-                    experts,
-                    groups
-                ),
+                t!("{experts} experts do not divide into {groups} groups", experts, groups),
                 groups.min(experts),
                 divisors(experts),
             );
         } else if top_groups > groups || top_groups * (experts / groups) < top_k {
             self.error_near(
                 "model.moe.top_groups",
-                t!("{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}", top_groups, groups, each = experts / groups, top_k),
+                t!(
+                    "{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}",
+                    top_groups,
+                    groups,
+                    each = experts / groups,
+                    top_k
+                ),
                 top_groups.min(groups),
                 (1..=groups).filter(|chosen| chosen * (experts / groups) >= top_k),
             );
@@ -151,10 +122,7 @@ impl Check<'_> {
         if gpu.usable.0 > gpu.memory.0 {
             self.error("gpu.usable_gib", "more than the GPU's memory_gib");
         } else if gpu.usable.0 <= 0.0 {
-            self.error(
-                "gpu.usable_gib",
-                "nothing is left of the memory; give usable_gib or a larger memory_gib",
-            );
+            self.error("gpu.usable_gib", "nothing is left of the memory; give usable_gib or a larger memory_gib");
         }
         self.low_precision(gpu);
         self.attention_kernel(gpu);
@@ -165,14 +133,8 @@ impl Check<'_> {
     fn low_precision(&mut self, gpu: &Gpu) {
         let run = self.run;
         let settings = [
-            (
-                "precision",
-                matches!(run.precision.computes(), Format::Fp8 | Format::Fp4),
-            ),
-            (
-                "stack.attention",
-                run.attention_kernel() == AttentionKernel::Fp8,
-            ),
+            ("precision", matches!(run.precision.computes(), Format::Fp8 | Format::Fp4)),
+            ("stack.attention", run.attention_kernel() == AttentionKernel::Fp8),
             ("fp8_activations", run.fp8_activations),
             ("fp8_dispatch", run.software().fp8_dispatch),
         ];
@@ -187,15 +149,10 @@ impl Check<'_> {
         if gpu.computes_in_fp8() || set.is_empty() {
             return self.blocks(gpu);
         }
-        let values: Vec<String> = set
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        let message =
-            "this GPU has no fp8, which needs a GPU whose fp8 peak is above its bf16 peak";
+        let values: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let message = "this GPU has no fp8, which needs a GPU whose fp8 peak is above its bf16 peak";
         let label = t!("use {setting}", setting = values.join(" "));
-        self.issues
-            .push(Issue::error(set[0].0, message).with_fixes(label, set));
+        self.issues.push(Issue::error(set[0].0, message).with_fixes(label, set));
     }
 
     /// MXFP8 and NVFP4 need tensor cores that read the scales of blocks; a recipe may have no attention in fp8.
@@ -211,8 +168,7 @@ impl Check<'_> {
         } else if fp4 && amd {
             let message = "NVFP4 is NVIDIA's format; this GPU computes in MXFP8";
             Issue::error("precision", message).with_fix("precision", "mxfp8")
-        } else if self.run.stack.parts.attention == Some(AttentionKernel::Fp8) && !recipe.attention
-        {
+        } else if self.run.stack.parts.attention == Some(AttentionKernel::Fp8) && !recipe.attention {
             let message = "this precision's recipe leaves attention in bf16";
             Issue::error("stack.attention", message).with_fix("stack.attention", "cudnn")
         } else {
@@ -230,13 +186,10 @@ impl Check<'_> {
         if kernel == AttentionKernel::Flash3 && gpu.fp8.0 <= gpu.bf16.0 {
             let message = t!("FlashAttention-3 is written for Hopper; this GPU runs flash-2");
             let issue = Issue::error("stack.attention", message);
-            self.issues
-                .push(issue.with_fix("stack.attention", "flash-2"));
+            self.issues.push(issue.with_fix("stack.attention", "flash-2"));
         } else if self.run.flash_attention.is_some_and(|on| on != fused) {
-            let message = t!(
-                "flash_attention says otherwise: {works} works",
-                works = format!("flash_attention={fused}")
-            );
+            let message =
+                t!("flash_attention says otherwise: {works} works", works = format!("flash_attention={fused}"));
             let issue = Issue::error("stack.attention", message);
             self.issues.push(issue.with_fix("flash_attention", fused));
         }
@@ -261,17 +214,9 @@ impl Check<'_> {
             return;
         }
         let why = if !m.heads.is_multiple_of(tp) {
-            t!(
-                "{heads} attention heads do not divide by tp={tp}",
-                heads = m.heads,
-                tp
-            )
+            t!("{heads} attention heads do not divide by tp={tp}", heads = m.heads, tp)
         } else if !m.ffn.is_multiple_of(tp) {
-            t!(
-                "the FFN size {ffn} does not divide by tp={tp}",
-                ffn = m.ffn,
-                tp
-            )
+            t!("the FFN size {ffn} does not divide by tp={tp}", ffn = m.ffn, tp)
         } else {
             t!(
                 "{kv_heads} key-value heads neither divide by tp={tp} nor divide it",

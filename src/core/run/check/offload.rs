@@ -12,10 +12,8 @@ impl Check<'_> {
     pub fn offload(&mut self, gpu: &Gpu, layout: &Layout) {
         let (run, parts) = (self.run, &self.run.offload);
         let Some(offload) = parts.resolve(run, &run.software()) else {
-            let said = [
-                ("offload.framework", parts.framework.is_some()),
-                ("offload.fraction", parts.fraction.is_some()),
-            ];
+            let said =
+                [("offload.framework", parts.framework.is_some()), ("offload.fraction", parts.fraction.is_some())];
             if let Some((field, _)) = said.into_iter().find(|(_, said)| *said) {
                 let message = t!("{field} says nothing where nothing is offloaded", field);
                 self.warnings.push(Issue::warning(field, message));
@@ -56,8 +54,7 @@ impl Check<'_> {
     /// bitsandbytes steps on the GPU: its states cannot be stepped by the host. Source: DeepSpeed `engine.py`
     /// (`zero_force_ds_cpu_optimizer`), bitsandbytes `optim/optimizer.py`.
     fn eight_bit(&mut self, offload: Offload) {
-        let on_host =
-            [OffloadFramework::DeepSpeed, OffloadFramework::Fsdp2].contains(&offload.framework);
+        let on_host = [OffloadFramework::DeepSpeed, OffloadFramework::Fsdp2].contains(&offload.framework);
         let small = [Optimizer::Adam8Bit, Optimizer::Adam8BitPaged].contains(&self.run.optimizer);
         if offload.optimizer.is_some() && on_host && small {
             let message = "the host steps no 8-bit states: bitsandbytes steps them on the GPU";
@@ -99,15 +96,8 @@ impl Check<'_> {
         self.issues.push(issue.with_fix("host_memory_gib", enough));
     }
 
-    fn refuse(
-        &mut self,
-        field: &'static str,
-        message: impl Into<Message>,
-        fix: &'static str,
-        value: &str,
-    ) {
-        self.issues
-            .push(Issue::error(field, message).with_fix(fix, value));
+    fn refuse(&mut self, field: &'static str, message: impl Into<Message>, fix: &'static str, value: &str) {
+        self.issues.push(Issue::error(field, message).with_fix(fix, value));
     }
 
     /// Source: DeepSpeed `runtime/zero/offload_config.py` and `stage_1_and_2.py`.
@@ -132,10 +122,9 @@ impl Check<'_> {
 
     /// Source: Megatron-LM `transformer_config.py` and `optimizer/__init__.py`.
     fn megatron(&mut self, offload: Offload) {
-        for (field, to) in [
-            ("offload.parameters", self.run.offload.parameters),
-            ("offload.gradients", self.run.offload.gradients),
-        ] {
+        for (field, to) in
+            [("offload.parameters", self.run.offload.parameters), ("offload.gradients", self.run.offload.gradients)]
+        {
             if to.is_some() {
                 let message = "Megatron-LM offloads states of the optimizer and activations only";
                 self.refuse(field, message, field, "");
@@ -166,11 +155,7 @@ impl Check<'_> {
     /// Source: PyTorch `fsdp/_fully_shard/_fsdp_api.py`, `CPUOffloadPolicy`.
     fn fsdp2(&mut self, offload: Offload) {
         if offload.parameters.is_none() && offload.optimizer.or(offload.gradients).is_some() {
-            let field = if offload.optimizer.is_some() {
-                "offload.optimizer"
-            } else {
-                "offload.gradients"
-            };
+            let field = if offload.optimizer.is_some() { "offload.optimizer" } else { "offload.gradients" };
             let message = "FSDP2 offloads parameters, gradients and states together";
             self.refuse(field, message, "offload.parameters", "cpu");
         } else if offload.parameters.is_some() && self.run.zero < 3 {
@@ -183,12 +168,7 @@ impl Check<'_> {
     fn torchao(&mut self, offload: Offload) {
         if self.run.gpus > 1 {
             let message = "torchao's offloaded optimizer runs on one GPU";
-            self.refuse(
-                "offload.framework",
-                message,
-                "offload.framework",
-                "deepspeed",
-            );
+            self.refuse("offload.framework", message, "offload.framework", "deepspeed");
         }
         if offload.parameters.is_some() {
             let message = "torchao keeps the parameters on the GPU; FSDP2 offloads them";
@@ -196,8 +176,7 @@ impl Check<'_> {
         }
         let summed = self.run.global_batch > self.run.micro_batch;
         if offload.gradients.is_some() && offload.optimizer.is_some() && summed {
-            let message =
-                "torchao frees each gradient as it leaves: several micro-batches cannot be summed";
+            let message = "torchao frees each gradient as it leaves: several micro-batches cannot be summed";
             self.refuse("offload.gradients", message, "offload.gradients", "");
         }
     }

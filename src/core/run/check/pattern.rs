@@ -17,8 +17,7 @@ impl Check<'_> {
         if m.moe.is_some_and(|moe| moe.dense_layers > 0) {
             let message = Message::plain("the pattern says which layers have experts");
             let issue = Issue::error("model.moe.dense_layers", message);
-            self.issues
-                .push(issue.with_fix("model.moe.dense_layers", 0));
+            self.issues.push(issue.with_fix("model.moe.dense_layers", 0));
         }
         if m.any_layer(|kind| matches!(kind.mixer, Mixer::Compressed(_))) {
             self.warnings.push(Issue::warning(
@@ -40,48 +39,22 @@ impl Check<'_> {
         let cut = [
             ("the heads of Mamba-2", mamba.map(|own| own.heads), true),
             ("the groups of Mamba-2", mamba.map(|own| own.groups), false),
-            (
-                "the key heads of the gated delta net",
-                delta.map(|own| own.key_heads),
-                true,
-            ),
-            (
-                "the value heads of the gated delta net",
-                delta.map(|own| own.value_heads),
-                true,
-            ),
-            (
-                "the heads of Kimi delta attention",
-                kda.map(|own| own.heads),
-                true,
-            ),
+            ("the key heads of the gated delta net", delta.map(|own| own.key_heads), true),
+            ("the value heads of the gated delta net", delta.map(|own| own.value_heads), true),
+            ("the heads of Kimi delta attention", kda.map(|own| own.heads), true),
         ];
         let sizes = cut.map(|(_, size, _)| size);
-        let works = |t: u64| {
-            sizes
-                .into_iter()
-                .flatten()
-                .all(|size| size.is_multiple_of(t))
-        };
+        let works = |t: u64| sizes.into_iter().flatten().all(|size| size.is_multiple_of(t));
         for (what, size, heads) in cut {
             let Some(size) = size else { continue };
             let what = Message::plain(what);
             if !size.is_multiple_of(tp) {
-                let message = t!(
-                    "{ranks} tensor-parallel ranks do not divide {what} ({size})",
-                    ranks = tp,
-                    what,
-                    size
-                );
+                let message = t!("{ranks} tensor-parallel ranks do not divide {what} ({size})", ranks = tp, what, size);
                 let fitting = divisors(self.run.gpus).filter(|t| works(*t));
                 self.error_near("tp", message, tp, fitting);
             } else if heads && !size.is_multiple_of(ranks) {
-                let message = t!(
-                    "heads cut over cp tp = {ranks} ranks do not divide: {what} ({size})",
-                    ranks,
-                    what,
-                    size
-                );
+                let message =
+                    t!("heads cut over cp tp = {ranks} ranks do not divide: {what} ({size})", ranks, what, size);
                 self.error_near("cp", message, self.run.cp, divisors(size));
             }
         }
@@ -100,9 +73,7 @@ impl Check<'_> {
             let issue = Issue::error("cp_comm", message).with_fix("cp_comm", "ulysses");
             self.issues.push(issue.or_fix("cp", 1));
         } else if windows && run.cp_comm == CpComm::Ring {
-            let message = t!(
-                "Transformer Engine runs sliding windows with all-gather or Ulysses, not with a ring"
-            );
+            let message = t!("Transformer Engine runs sliding windows with all-gather or Ulysses, not with a ring");
             let issue = Issue::error("cp_comm", message);
             self.issues.push(issue.with_fix("cp_comm", "all-gather"));
         }
@@ -111,9 +82,7 @@ impl Check<'_> {
     /// Whether layer `index` is an FFN alone behind a mixer alone.
     fn is_second_half(&self, index: u64) -> bool {
         let alone = |index: u64, test: fn(LayerKind) -> bool| test(self.model.kind(index));
-        index > 0
-            && alone(index, |kind| kind.mixer == Mixer::None)
-            && alone(index - 1, |kind| kind.ffn == Ffn::None)
+        index > 0 && alone(index, |kind| kind.mixer == Mixer::None) && alone(index - 1, |kind| kind.ffn == Ffn::None)
     }
 
     /// `split` with every boundary moved to the end of the block that it falls into; none where a stage is left empty.
@@ -162,12 +131,7 @@ mod tests {
     use crate::run::{Based, Run, Scenario};
 
     fn first(preset: &'static str, edit: impl Fn(&mut Run)) -> (String, Run) {
-        let mut run = Run {
-            model: Based::preset(preset),
-            pp: 1,
-            tp: 1,
-            ..Run::default()
-        };
+        let mut run = Run { model: Based::preset(preset), pp: 1, tp: 1, ..Run::default() };
         edit(&mut run);
         let issue = Scenario::new(&run).unwrap_err().remove(0);
         let set = issue.fix.unwrap().set;
@@ -199,12 +163,7 @@ mod tests {
     #[test]
     fn a_pattern_that_does_not_parse_is_an_error_at_its_field() {
         for wrong in ["Zd*3", "(We,Ae"] {
-            let mut run = Run {
-                model: Based::preset("gpt-oss-20b"),
-                pp: 1,
-                tp: 1,
-                ..Run::default()
-            };
+            let mut run = Run { model: Based::preset("gpt-oss-20b"), pp: 1, tp: 1, ..Run::default() };
             run.model.parts.pattern = Some(wrong.to_owned());
             let issues = Scenario::new(&run).unwrap_err();
             assert_eq!(issues[0].field, "model.pattern", "{wrong}: {issues:?}");
@@ -214,16 +173,8 @@ mod tests {
     /// Nemotron 3 Nano's 52 layers on four stages: an even split would begin the second with the experts of an attention.
     #[test]
     fn an_even_split_keeps_blocks_whole() {
-        let run = Run {
-            model: Based::preset("nemotron-3-nano"),
-            ..Run::default()
-        };
-        let scenario = Scenario::new(&Run {
-            pp: 4,
-            tp: 1,
-            ..run
-        })
-        .unwrap();
+        let run = Run { model: Based::preset("nemotron-3-nano"), ..Run::default() };
+        let scenario = Scenario::new(&Run { pp: 4, tp: 1, ..run }).unwrap();
         let mut start = 0;
         for layers in &scenario.stage_layers {
             assert!(scenario.model.kind(start).mixer != crate::model::Mixer::None);

@@ -33,24 +33,19 @@ impl Check<'_> {
             let sizes = super::divisors(run.gpus).filter(|size| *size <= 1 << 10);
             self.error_near("phases.rollout_tp", message, phases.rollout_tp, sizes);
         }
-        for (field, second) in [
-            ("phases.critic", phases.critic),
-            ("phases.reward", phases.reward),
-        ] {
+        for (field, second) in [("phases.critic", phases.critic), ("phases.reward", phases.reward)] {
             let wrong = second.and_then(|second| Scenario::new(&run.of_second(second)).err());
             // What is wrong with the policy too is said of the policy.
             let own = |issue: &Issue| self.issues.iter().any(|known| known.field == issue.field);
             if let Some(first) = wrong.into_iter().flatten().find(|issue| !own(issue)) {
                 let message = t!("this model cannot run so: {reason}", reason = first.message);
-                self.issues
-                    .push(Issue::error(field, message).with_fix(field, "policy"));
+                self.issues.push(Issue::error(field, message).with_fix(field, "policy"));
             }
         }
         if run.memory_method != Method::Detailed {
             let message = "this method knows no phases: it counts the policy's training alone";
             let issue = Issue::warning("memory_method", message);
-            self.warnings
-                .push(issue.with_fix("memory_method", "detailed"));
+            self.warnings.push(issue.with_fix("memory_method", "detailed"));
         }
     }
 }

@@ -14,23 +14,14 @@ impl Check<'_> {
         if !run.seq_len.is_multiple_of(run.cp) {
             self.error_near(
                 "cp",
-                t!(
-                    "{seq_len} tokens do not divide by cp={cp}",
-                    seq_len = run.seq_len,
-                    cp = run.cp
-                ),
+                t!("{seq_len} tokens do not divide by cp={cp}", seq_len = run.seq_len, cp = run.cp),
                 run.cp,
                 divisors(run.seq_len),
             );
-        } else if run.sequence_parallel
-            && !run.seq_len.is_multiple_of(run.cp.saturating_mul(run.tp))
-        {
+        } else if run.sequence_parallel && !run.seq_len.is_multiple_of(run.cp.saturating_mul(run.tp)) {
             self.warnings.push(Issue::warning(
                 "seq_len",
-                t!(
-                    "{seq_len} tokens do not divide by cp tp: sequence parallelism pads them",
-                    seq_len = run.seq_len
-                ),
+                t!("{seq_len} tokens do not divide by cp tp: sequence parallelism pads them", seq_len = run.seq_len),
             ));
         }
         if run.cp > 1 && run.cp_comm == CpComm::Ulysses {
@@ -38,7 +29,11 @@ impl Check<'_> {
             if !heads.is_multiple_of(ranks) {
                 self.error_near(
                     "cp",
-                    t!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}", heads, ranks),
+                    t!(
+                        "Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}",
+                        heads,
+                        ranks
+                    ),
                     run.cp,
                     divisors(heads),
                 );
@@ -78,29 +73,21 @@ impl Check<'_> {
                 .with_fix("flash_attention", false),
             );
         }
-        self.warnings.push(Issue::notice(
-            "precision",
-            t!("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
-        ));
+        self.warnings
+            .push(Issue::notice("precision", t!("fp32 matrices are multiplied in TF32, at half the bf16 peak")));
     }
 
     pub fn schedule(&mut self) {
         let run = self.run;
         if run.schedule == Schedule::Interleaved && run.virtual_stages < 2 {
             self.issues.push(
-                Issue::error(
-                    "virtual_stages",
-                    "interleaving needs at least 2 chunks per rank",
-                )
-                .with_fix("virtual_stages", 2)
-                .or_fix("schedule", "1f1b"),
+                Issue::error("virtual_stages", "interleaving needs at least 2 chunks per rank")
+                    .with_fix("virtual_stages", 2)
+                    .or_fix("schedule", "1f1b"),
             );
         }
         if run.schedule == Schedule::Custom && run.schedule_options.order.is_none() {
-            self.error(
-                "schedule_options.order",
-                "your own order goes here: tokens such as 0F0,0BW0, ranks apart by |",
-            );
+            self.error("schedule_options.order", "your own order goes here: tokens such as 0F0,0BW0, ranks apart by |");
         }
     }
 
@@ -127,29 +114,14 @@ impl Check<'_> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);
         if stages > MAX_STAGES || stages == 0 {
-            self.error(
-                "pp",
-                t!(
-                    "{stages} pipeline stages; at most {MAX_STAGES}",
-                    stages,
-                    MAX_STAGES
-                ),
-            );
+            self.error("pp", t!("{stages} pipeline stages; at most {MAX_STAGES}", stages, MAX_STAGES));
             return Vec::new();
         }
         let Some(given) = &run.stage_layers else {
             if layers < stages {
                 let chunks = stages / run.pp;
-                let field = if chunks > 1 && layers >= run.pp {
-                    "virtual_stages"
-                } else {
-                    "pp"
-                };
-                let message = t!(
-                    "{layers} layers are fewer than {stages} pipeline stages",
-                    layers,
-                    stages
-                );
+                let field = if chunks > 1 && layers >= run.pp { "virtual_stages" } else { "pp" };
+                let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
                 if field == "pp" {
                     let fewer = divisors(run.gpus).filter(|pp| *pp <= layers / chunks);
                     self.error_near("pp", message, layers / chunks, fewer);
@@ -169,37 +141,17 @@ impl Check<'_> {
             return if let Some(whole) = self.whole_blocks(&even) {
                 whole
             } else {
-                let message = t!(
-                    "these {layers} layers are fewer whole blocks than {stages} stages",
-                    layers,
-                    stages
-                );
+                let message = t!("these {layers} layers are fewer whole blocks than {stages} stages", layers, stages);
                 let fewer = divisors(run.gpus).filter(|pp| *pp < run.pp);
                 self.error_near("pp", message, run.pp, fewer);
                 even
             };
         };
-        let total: u64 = given
-            .iter()
-            .fold(0, |sum, layers| sum.saturating_add(*layers));
+        let total: u64 = given.iter().fold(0, |sum, layers| sum.saturating_add(*layers));
         if given.len() as u64 != stages {
-            self.error(
-                "stage_layers",
-                t!(
-                    "{given} numbers for {stages} stages",
-                    given = given.len(),
-                    stages
-                ),
-            );
+            self.error("stage_layers", t!("{given} numbers for {stages} stages", given = given.len(), stages));
         } else if total != layers {
-            self.error(
-                "stage_layers",
-                t!(
-                    "these add up to {total}, the model has {layers} layers",
-                    total,
-                    layers
-                ),
-            );
+            self.error("stage_layers", t!("these add up to {total}, the model has {layers} layers", total, layers));
         }
         self.half_block(given);
         given.clone()

@@ -3,9 +3,7 @@
 
 use crate::cluster::Gpu;
 use crate::run::choices::Choice;
-use crate::source::{
-    DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME,
-};
+use crate::source::{DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 
 /// A published accelerator.
@@ -55,10 +53,7 @@ struct Sheet {
 impl Sheet {
     const fn preset(self) -> GpuPreset {
         GpuPreset {
-            choice: Choice {
-                id: self.id,
-                label: self.label,
-            },
+            choice: Choice { id: self.id, label: self.label },
             gpu: Gpu {
                 memory: Bytes(self.gib.0 * GIB),
                 usable: Bytes(self.gib.1 * GIB),

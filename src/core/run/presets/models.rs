@@ -1,16 +1,14 @@
 //! Published models, with the shapes of their configuration files and the size their authors give.
 
 use super::shapes::{
-    DEEPSEEK, MIXTRAL_8X7B, QWEN_7B, QWEN_72B, gemma, gemma_4, glm_45, gpt_oss, indexed,
-    like_deepseek, llama_4, nemotron_3, qwen_3, qwen_3_moe, qwen_hybrid, qwen_hybrid_moe,
+    DEEPSEEK, MIXTRAL_8X7B, QWEN_7B, QWEN_72B, gemma, gemma_4, glm_45, gpt_oss, indexed, like_deepseek, llama_4,
+    nemotron_3, qwen_3, qwen_3_moe, qwen_hybrid, qwen_hybrid_moe,
 };
-use crate::model::{
-    Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads,
-};
+use crate::model::{Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads};
 use crate::run::choices::Choice;
 use crate::source::{
-    AUTOMODEL, CLUSTER_SIMULATOR, DEEPSEEK_V3, GPT_2, GPT_3, KIMI_K2, LLAMA_2, LLAMA_3, MAXTEXT,
-    MEGATRON, MISTRAL_7B, MIXTRAL, PRIMUS, QWEN_25, Source, TORCHTITAN,
+    AUTOMODEL, CLUSTER_SIMULATOR, DEEPSEEK_V3, GPT_2, GPT_3, KIMI_K2, LLAMA_2, LLAMA_3, MAXTEXT, MEGATRON, MISTRAL_7B,
+    MIXTRAL, PRIMUS, QWEN_25, Source, TORCHTITAN,
 };
 
 /// A published model.
@@ -49,14 +47,9 @@ const MAKERS: &[(&str, &[&str])] = &[
 pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
     let of = |begins: &[&str]| {
         let choices = MODELS.iter().map(|preset| preset.choice);
-        choices
-            .filter(|choice| begins.iter().any(|begin| choice.id.starts_with(begin)))
-            .collect()
+        choices.filter(|choice| begins.iter().any(|begin| choice.id.starts_with(begin))).collect()
     };
-    MAKERS
-        .iter()
-        .map(|(maker, begins)| (*maker, of(begins)))
-        .collect()
+    MAKERS.iter().map(|(maker, begins)| (*maker, of(begins))).collect()
 }
 
 /// The preset with this id.
@@ -73,13 +66,7 @@ const fn preset(
     source: &'static Source,
     place: &'static str,
 ) -> ModelPreset {
-    ModelPreset {
-        choice: Choice { id, label },
-        architecture,
-        published,
-        source,
-        place,
-    }
+    ModelPreset { choice: Choice { id, label }, architecture, published, source, place }
 }
 
 /// All model presets, in the order of the page.
@@ -217,16 +204,11 @@ mod tests {
             }
             let ours = stage_elements(&counted, &[counted.layers], 0, true).total() as f64;
             let off = ours / preset.published - 1.0;
-            let named = preset.source.short == "MaxText"
-                || preset.place.contains("its name")
-                || preset.published >= 100e9;
+            let named =
+                preset.source.short == "MaxText" || preset.place.contains("its name") || preset.published >= 100e9;
             let most = if named { 0.01 } else { 0.005 };
             let id = preset.choice.id;
-            assert!(
-                off.abs() < most,
-                "{id}: {ours} against {}",
-                preset.published
-            );
+            assert!(off.abs() < most, "{id}: {ours} against {}", preset.published);
         }
     }
 

@@ -3,9 +3,7 @@
 //! What a source does not print follows its software; `assumed` lists it.
 
 use crate::run::Run;
-use crate::source::{
-    DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP,
-};
+use crate::source::{DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP};
 use std::sync::OnceLock;
 
 /// A figure that was measured.
@@ -57,9 +55,7 @@ impl PublishedRun {
 /// The Run of a link's pairs.
 pub(super) fn linked(link: &str) -> Run {
     let pairs = link.split('&').filter_map(|pair| pair.split_once('='));
-    let pairs: Vec<_> = pairs
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
+    let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     Run::from_pairs(&pairs).0
 }
 
@@ -79,15 +75,7 @@ const fn row(
     measured: &'static [Measured],
     assumed: &'static str,
 ) -> PublishedRun {
-    PublishedRun {
-        id,
-        name,
-        link,
-        measured,
-        source: source.0,
-        place: source.1,
-        assumed,
-    }
+    PublishedRun { id, name, link, measured, source: source.0, place: source.1, assumed }
 }
 
 /// What the three phases of Llama 3 share: a layer a stage, embedding and head on stages of their own,
@@ -118,10 +106,8 @@ macro_rules! gpt {
 
 const LLAMA_OPEN: &str = "Meta's own software, taken for Megatron-LM of 2024; micro-batches of one sequence in groups of 16, where the paper leaves N open; gradients accumulate in fp32 over a group and FSDP shards them (section 3.3.2); every input of norm, SwiGLU and linear is kept, which with the 141 layers in flight of 32 micro-batches, and with 16 ranks of context parallelism, is more than fits: what else was freed is not printed (a fused SwiGLU that keeps no input of the down projection, as in xformers, would bring both below 79 GiB)";
 const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of network a GPU";
-const FUJII_OPEN: &str =
-    "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
-const VISION_OPEN: &str =
-    "28 layers of Qwen2-VL's size behind a tower of width 4096, as the note draws them";
+const FUJII_OPEN: &str = "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
+const VISION_OPEN: &str = "28 layers of Qwen2-VL's size behind a tower of width 4096, as the note draws them";
 
 /// All of them.
 #[rustfmt::skip]
@@ -174,28 +160,14 @@ mod tests {
     #[test]
     fn every_published_run_is_read_whole_and_makes_sense() {
         for (index, published) in PUBLISHED.iter().enumerate() {
-            let pairs = published
-                .link
-                .split('&')
-                .filter_map(|pair| pair.split_once('='));
-            let pairs: Vec<_> = pairs
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
+            let pairs = published.link.split('&').filter_map(|pair| pair.split_once('='));
+            let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
             let (run, issues) = Run::from_pairs(&pairs);
             assert_eq!(issues, [], "{}", published.id);
             assert!(published.link.contains("stack"), "{}", published.id);
-            let scenario = Scenario::new(&run)
-                .map_err(|issues| format!("{}: {issues:?}", published.id))
-                .unwrap();
-            assert_eq!(
-                super::published(&run).map(|found| found.id),
-                Some(published.id)
-            );
-            assert!(
-                PUBLISHED[..index]
-                    .iter()
-                    .all(|other| other.id != published.id)
-            );
+            let scenario = Scenario::new(&run).map_err(|issues| format!("{}: {issues:?}", published.id)).unwrap();
+            assert_eq!(super::published(&run).map(|found| found.id), Some(published.id));
+            assert!(PUBLISHED[..index].iter().all(|other| other.id != published.id));
             assert!(scenario.layout.dp > 0 && !published.measured.is_empty());
         }
         assert!(super::published(&Run::default()).is_none());
@@ -214,15 +186,8 @@ mod tests {
     /// 22, 175, 530 and 1008 billion parameters, as the papers title them.
     #[test]
     fn the_models_of_megatron_have_the_sizes_of_their_names() {
-        for (id, billions) in [
-            ("gpt-3-175b-korthikanti", 175.0),
-            ("megatron-530b", 530.0),
-            ("megatron-1t", 1008.0),
-        ] {
-            let published = PUBLISHED
-                .iter()
-                .find(|published| published.id == id)
-                .unwrap();
+        for (id, billions) in [("gpt-3-175b-korthikanti", 175.0), ("megatron-530b", 530.0), ("megatron-1t", 1008.0)] {
+            let published = PUBLISHED.iter().find(|published| published.id == id).unwrap();
             let model = published.run().model.resolve().unwrap();
             let ours = model.elements().total() as f64 / 1e9;
             assert!((ours / billions - 1.0).abs() < 0.01, "{id}: {ours}");

@@ -1,31 +1,17 @@
 //! The shapes that the models of a family share, from which [`MODELS`](super::MODELS) are made.
 
-use crate::model::{
-    Architecture, Biases, DeltaNet, Indexer, Mamba, Mla, Moe, Pattern, QkNorm, SecondHeads, Vision,
-};
+use crate::model::{Architecture, Biases, DeltaNet, Indexer, Mamba, Mla, Moe, Pattern, QkNorm, SecondHeads, Vision};
 
-pub(super) const QWEN_7B: Architecture = Architecture {
-    biases: Biases::Qkv,
-    ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
-};
-pub(super) const QWEN_72B: Architecture = Architecture {
-    biases: Biases::Qkv,
-    ..Architecture::llama(80, 8192, 29568, 64, 8, 152_064)
-};
-pub(super) const MIXTRAL_8X7B: Architecture = Architecture {
-    moe: Some(Moe::new(8, 2, 14336)),
-    ..Architecture::llama(32, 4096, 14336, 32, 8, 32_000)
-};
+pub(super) const QWEN_7B: Architecture =
+    Architecture { biases: Biases::Qkv, ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064) };
+pub(super) const QWEN_72B: Architecture =
+    Architecture { biases: Biases::Qkv, ..Architecture::llama(80, 8192, 29568, 64, 8, 152_064) };
+pub(super) const MIXTRAL_8X7B: Architecture =
+    Architecture { moe: Some(Moe::new(8, 2, 14336)), ..Architecture::llama(32, 4096, 14336, 32, 8, 32_000) };
 /// Without its multi-token-prediction module, as the 671 B are counted.
 pub(super) const DEEPSEEK: Architecture = Architecture {
     head_dim: 128,
-    moe: Some(Moe {
-        shared_experts: 1,
-        dense_layers: 3,
-        groups: 8,
-        top_groups: 4,
-        ..Moe::new(256, 8, 2048)
-    }),
+    moe: Some(Moe { shared_experts: 1, dense_layers: 3, groups: 8, top_groups: 4, ..Moe::new(256, 8, 2048) }),
     mla: Some(Mla {
         q_lora_rank: 1536,
         kv_lora_rank: 512,
@@ -38,43 +24,20 @@ pub(super) const DEEPSEEK: Architecture = Architecture {
 
 /// Heads of 128 whose queries and keys are normed.
 pub(super) const fn qwen_3(model: Architecture) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        qk_norm: QkNorm::Head,
-        ..model
-    }
+    Architecture { head_dim: 128, qk_norm: QkNorm::Head, ..model }
 }
 
 /// The same with experts in every layer, as wide as a dense FFN of the family never is.
-pub(super) const fn qwen_3_moe(
-    (layers, hidden): (u64, u64),
-    (heads, kv_heads): (u64, u64),
-    moe: Moe,
-) -> Architecture {
+pub(super) const fn qwen_3_moe((layers, hidden): (u64, u64), (heads, kv_heads): (u64, u64), moe: Moe) -> Architecture {
     Architecture {
         moe: Some(moe),
-        ..qwen_3(Architecture::llama(
-            layers,
-            hidden,
-            moe.expert_ffn,
-            heads,
-            kv_heads,
-            151_936,
-        ))
+        ..qwen_3(Architecture::llama(layers, hidden, moe.expert_ffn, heads, kv_heads, 151_936))
     }
 }
 
 /// GLM-4.5: a shared expert, biases of queries, keys and values.
 pub(super) const fn glm_45(model: Architecture, moe: Moe) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        biases: Biases::Qkv,
-        moe: Some(Moe {
-            shared_experts: 1,
-            ..moe
-        }),
-        ..model
-    }
+    Architecture { head_dim: 128, biases: Biases::Qkv, moe: Some(Moe { shared_experts: 1, ..moe }), ..model }
 }
 
 /// Latent attention and shared experts in the shapes of DeepSeek-V3, without groups of experts.
@@ -82,23 +45,13 @@ pub(super) const fn like_deepseek(model: Architecture, q_lora_rank: u64, moe: Mo
     Architecture {
         head_dim: 128,
         moe: Some(moe),
-        mla: Some(Mla {
-            q_lora_rank,
-            kv_lora_rank: 512,
-            qk_nope_head_dim: 128,
-            qk_rope_head_dim: 64,
-            v_head_dim: 128,
-        }),
+        mla: Some(Mla { q_lora_rank, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 }),
         ..model
     }
 }
 
 /// Qwen 3 Next and 3.5: three gated delta nets to one gated full attention with heads of 256.
-pub(super) const fn qwen_hybrid(
-    model: Architecture,
-    value_heads: u64,
-    moe: Option<Moe>,
-) -> Architecture {
+pub(super) const fn qwen_hybrid(model: Architecture, value_heads: u64, moe: Option<Moe>) -> Architecture {
     let pattern = match moe {
         Some(_) => "Ge*3,Ae",
         None => "Gd*3,Ad",
@@ -108,11 +61,7 @@ pub(super) const fn qwen_hybrid(
         qk_norm: QkNorm::Head,
         output_gate: true,
         pattern: Pattern::known(pattern),
-        delta_net: Some(DeltaNet {
-            key_heads: 16,
-            value_heads,
-            head_dim: 128,
-        }),
+        delta_net: Some(DeltaNet { key_heads: 16, value_heads, head_dim: 128 }),
         moe,
         ..model
     }
@@ -125,10 +74,7 @@ pub(super) const fn qwen_hybrid_moe(
     moe: Moe,
 ) -> Architecture {
     let model = Architecture::llama(layers, hidden, moe.expert_ffn, heads, 2, vocab);
-    let moe = Moe {
-        shared_experts: 1,
-        ..moe
-    };
+    let moe = Moe { shared_experts: 1, ..moe };
     qwen_hybrid(model, value_heads, Some(moe))
 }
 
@@ -150,10 +96,7 @@ pub(super) const fn llama_4(pattern: &str, ffn: u64, experts: u64) -> Architectu
     Architecture {
         chunk: 8192,
         pattern: Pattern::known(pattern),
-        moe: Some(Moe {
-            shared_experts: 1,
-            ..Moe::new(experts, 1, 8192)
-        }),
+        moe: Some(Moe { shared_experts: 1, ..Moe::new(experts, 1, 8192) }),
         vision: Some(Vision {
             image_width: 336,
             image_height: 336,
@@ -180,16 +123,8 @@ pub(super) const fn nemotron_3(
         head_dim: 128,
         gated_ffn: false,
         pattern: Pattern::known(pattern),
-        mamba: Some(Mamba {
-            heads: mamba_heads,
-            head_dim: 64,
-            state: 128,
-            groups: 8,
-        }),
-        moe: Some(Moe {
-            shared_experts: 2,
-            ..moe
-        }),
+        mamba: Some(Mamba { heads: mamba_heads, head_dim: 64, state: 128, groups: 8 }),
+        moe: Some(Moe { shared_experts: 2, ..moe }),
         ..Architecture::llama(layers, hidden, 2 * moe.expert_ffn, heads, 2, 131_072)
     }
 }
@@ -208,29 +143,14 @@ pub(super) const fn gemma(pattern: &str, kv_head_dim: u64, model: Architecture) 
 }
 
 /// Gemma 4: full attention has heads of 512, whose keys are their values.
-pub(super) const fn gemma_4(
-    pattern: &str,
-    global_kv_heads: u64,
-    model: Architecture,
-) -> Architecture {
+pub(super) const fn gemma_4(pattern: &str, global_kv_heads: u64, model: Architecture) -> Architecture {
     Architecture {
-        second: Some(SecondHeads {
-            kv_heads: global_kv_heads,
-            head_dim: 512,
-            shared_kv: true,
-        }),
+        second: Some(SecondHeads { kv_heads: global_kv_heads, head_dim: 512, shared_kv: true }),
         ..gemma(pattern, 256, model)
     }
 }
 
 /// DeepSeek's sparse attention on top of latent attention.
 pub(super) const fn indexed(model: Architecture, heads: u64) -> Architecture {
-    Architecture {
-        indexer: Some(Indexer {
-            heads,
-            head_dim: 128,
-            top_k: 2048,
-        }),
-        ..model
-    }
+    Architecture { indexer: Some(Indexer { heads, head_dim: 128, top_k: 2048 }), ..model }
 }

@@ -6,8 +6,8 @@
 use crate::run::OverlapShares;
 use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, TpOverlap};
 use crate::source::{
-    DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE,
-    NARAYANAN_2021, NEMO, Source, TORCHTITAN, TORCHTUNE,
+    DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
+    Source, TORCHTITAN, TORCHTUNE,
 };
 use crate::units::Seconds;
 
@@ -31,12 +31,7 @@ const fn stack(
     source: &'static Source,
     remark: &'static str,
 ) -> Stack {
-    Stack {
-        choice: Choice { id, label },
-        software,
-        source,
-        remark,
-    }
+    Stack { choice: Choice { id, label }, software, source, remark }
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
@@ -59,12 +54,7 @@ pub const MEGATRON_2024: Software = Software {
     trains_bf16: false,
     moe_fused: false,
     tp_overlap: TpOverlap::None,
-    overlap: OverlapShares {
-        dp: 0.8,
-        tp: 0.3,
-        cp: 0.8,
-        ep: 0.0,
-    },
+    overlap: OverlapShares { dp: 0.8, tp: 0.3, cp: 0.8, ep: 0.0 },
     grad_reduce_bytes: None,
     moe_dispatch: MoeDispatch::AllToAll,
     fp8_dispatch: false,
@@ -78,10 +68,7 @@ pub const MEGATRON_2025: Software = Software {
     cross_entropy: CrossEntropy::TeFused,
     gemm: 0.97,
     tp_overlap: TpOverlap::Userbuffers,
-    overlap: OverlapShares {
-        tp: 1.0,
-        ..MEGATRON_2024.overlap
-    },
+    overlap: OverlapShares { tp: 1.0, ..MEGATRON_2024.overlap },
     grad_reduce_bytes: Some(2.0),
     ..MEGATRON_2024
 };
@@ -97,19 +84,11 @@ pub const FSDP: Software = Software {
 };
 
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
-const TITAN: Software = Software {
-    repeats_kv: true,
-    ..FSDP
-};
+const TITAN: Software = Software { repeats_kv: true, ..FSDP };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches, reentrant
 /// checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
-pub(crate) const HF_TRAINER: Software = Software {
-    reentrant: true,
-    frees_gradients: true,
-    sums_whole: true,
-    ..FSDP
-};
+pub(crate) const HF_TRAINER: Software = Software { reentrant: true, frees_gradients: true, sums_whole: true, ..FSDP };
 
 /// All stacks; the first is the default of the format.
 pub static STACKS: &[Stack] = &[
@@ -125,11 +104,7 @@ pub static STACKS: &[Stack] = &[
         "Megatron-LM 2021",
         Software {
             attention: AttentionKernel::Eager,
-            overlap: OverlapShares {
-                dp: 0.0,
-                tp: 0.0,
-                ..MEGATRON_2024.overlap
-            },
+            overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap },
             ..MEGATRON_2024
         },
         &NARAYANAN_2021,
@@ -158,10 +133,7 @@ pub static STACKS: &[Stack] = &[
     stack(
         "composer-2023",
         "llm-foundry 2023",
-        Software {
-            attention: AttentionKernel::Flash1,
-            ..FSDP
-        },
+        Software { attention: AttentionKernel::Flash1, ..FSDP },
         &LLM_FOUNDRY,
         "FSDP 1 with FlashAttention-1 or its Triton form; recomputation by non-reentrant checkpoints",
     ),
@@ -175,29 +147,15 @@ pub static STACKS: &[Stack] = &[
     stack(
         "torchtitan",
         "torchtitan, compiled",
-        Software {
-            compile: true,
-            fused_swiglu: true,
-            cross_entropy: CrossEntropy::Compiled,
-            ..TITAN
-        },
+        Software { compile: true, fused_swiglu: true, cross_entropy: CrossEntropy::Compiled, ..TITAN },
         &TORCHTITAN,
         "FSDP2; the compiler fuses norms, rotary embedding, SwiGLU and since 2025 the loss",
     ),
-    stack(
-        "torchtitan-eager",
-        "torchtitan, eager",
-        TITAN,
-        &TORCHTITAN,
-        "FSDP2 without the compiler",
-    ),
+    stack("torchtitan-eager", "torchtitan, eager", TITAN, &TORCHTITAN, "FSDP2 without the compiler"),
     stack(
         "deepspeed",
         "DeepSpeed",
-        Software {
-            fsdp: false,
-            ..FSDP
-        },
+        Software { fsdp: false, ..FSDP },
         &DEEPSPEED,
         "Hugging Face models: FlashAttention-2, kernels one by one",
     ),
@@ -205,10 +163,7 @@ pub static STACKS: &[Stack] = &[
         "deepseek-v3",
         "DeepSeek-V3's own",
         Software {
-            overlap: OverlapShares {
-                ep: 1.0,
-                ..MEGATRON_2024.overlap
-            },
+            overlap: OverlapShares { ep: 1.0, ..MEGATRON_2024.overlap },
             moe_dispatch: MoeDispatch::PerNode,
             fp8_dispatch: true,
             ..MEGATRON_2024
@@ -219,11 +174,7 @@ pub static STACKS: &[Stack] = &[
     stack(
         "maxtext",
         "MaxText (XLA on GPU)",
-        Software {
-            compile: true,
-            attention: AttentionKernel::Cudnn,
-            ..MEGATRON_2024
-        },
+        Software { compile: true, attention: AttentionKernel::Cudnn, ..MEGATRON_2024 },
         &MAXTEXT,
         "attention cudnn_flash_te in the GPU configurations",
     ),
@@ -237,24 +188,14 @@ pub static STACKS: &[Stack] = &[
     stack(
         "hf-fused",
         "Hugging Face with fused kernels",
-        Software {
-            fused_kernels: true,
-            cross_entropy: CrossEntropy::TeFused,
-            ..HF_TRAINER
-        },
+        Software { fused_kernels: true, cross_entropy: CrossEntropy::TeFused, ..HF_TRAINER },
         &FMS_ACCELERATION,
         "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, Liger)",
     ),
     stack(
         "torchtune",
         "torchtune",
-        Software {
-            trains_bf16: true,
-            sums_whole: false,
-            reentrant: false,
-            ends_apart: true,
-            ..HF_TRAINER
-        },
+        Software { trains_bf16: true, sums_whole: false, reentrant: false, ends_apart: true, ..HF_TRAINER },
         &TORCHTUNE,
         "pure bf16 with FSDP2; adapters in bf16",
     ),
@@ -351,10 +292,7 @@ mod tests {
     #[test]
     fn a_field_that_is_set_wins_over_every_stack() {
         for row in STACKS {
-            let mut run = Run {
-                stack: Based::preset(row.choice.id),
-                ..Run::default()
-            };
+            let mut run = Run { stack: Based::preset(row.choice.id), ..Run::default() };
             assert_eq!(run.software(), row.software);
             assert!(Scenario::new(&run).is_ok(), "{}", row.choice.id);
             run.flash_attention = Some(false);

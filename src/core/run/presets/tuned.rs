@@ -25,11 +25,7 @@ impl TunedRun {
 /// What all of them share: no pipeline, no tensor parallelism, layers recomputed from their inputs.
 macro_rules! tuned {
     ($id:literal, $name:literal, $link:literal) => {
-        TunedRun {
-            id: $id,
-            name: $name,
-            link: concat!($link, "&tp=1&pp=1&sequence_parallel=false&recompute=full"),
-        }
+        TunedRun { id: $id, name: $name, link: concat!($link, "&tp=1&pp=1&sequence_parallel=false&recompute=full") }
     };
 }
 

@@ -176,13 +176,7 @@ impl PlanSession {
             if self.request.is_none() {
                 let request = Request::new(&self.question, &[], TOP).ok();
                 let also = self.query.also;
-                self.request = request.map(|request| {
-                    if also {
-                        request.also(&self.question)
-                    } else {
-                        request
-                    }
-                });
+                self.request = request.map(|request| if also { request.also(&self.question) } else { request });
             }
             if !self.search(budget) || !self.front(budget) {
                 return false;
@@ -198,9 +192,7 @@ impl PlanSession {
         if let Some(asked) = self.query.asked {
             let answering = self.answering.get_or_insert_with(|| match asked {
                 Asked::Sweep(one) => Answering::Sweep(one, Box::new(one.sweep(&self.question))),
-                Asked::MicroBatch => {
-                    Answering::MicroBatch(Box::new(largest_micro_batch(&self.query.run)))
-                }
+                Asked::MicroBatch => Answering::MicroBatch(Box::new(largest_micro_batch(&self.query.run))),
             });
             if let Answering::Sweep(_, sweep) = answering
                 && !sweep.step(budget)
@@ -209,9 +201,7 @@ impl PlanSession {
             }
         }
         if let Some(grown) = self.query.sweep {
-            let sweep = self
-                .sweep
-                .get_or_insert_with(|| sweep(&self.question, grown));
+            let sweep = self.sweep.get_or_insert_with(|| sweep(&self.question, grown));
             if !sweep.step(budget) {
                 return false;
             }
@@ -243,9 +233,7 @@ impl PlanSession {
         if filter.is_empty() {
             return true;
         }
-        let ranking = self
-            .filtered
-            .get_or_insert_with(|| Ranking::new(kept(search, filter), TOP, filter.fits));
+        let ranking = self.filtered.get_or_insert_with(|| Ranking::new(kept(search, filter), TOP, filter.fits));
         let mut left = budget;
         while left > 0 && !ranking.is_over() {
             left = left.saturating_sub(search.rank_more(ranking).max(1));
@@ -284,10 +272,7 @@ impl PlanSession {
             _ => None,
         };
         let sweeps = [self.cheapest.as_ref(), answering, self.sweep.as_ref()];
-        let sweep = sweeps
-            .into_iter()
-            .flatten()
-            .find(|sweep| sweep.share() < 1.0);
+        let sweep = sweeps.into_iter().flatten().find(|sweep| sweep.share() < 1.0);
         match (sweep, &self.map) {
             (Some(sweep), _) => sweep.share(),
             (None, Some(map)) => map.found.share(),
@@ -354,11 +339,7 @@ mod tests {
     use super::*;
 
     fn query() -> PlanQuery {
-        PlanQuery::new(&Run {
-            gpus: 8,
-            global_batch: 16,
-            ..Run::default()
-        })
+        PlanQuery::new(&Run { gpus: 8, global_batch: 16, ..Run::default() })
     }
 
     fn finish(session: &mut PlanSession) -> PlanResult {
@@ -391,25 +372,15 @@ mod tests {
         query.apply(PlanCommand::Filter(Axis::Zero, 2));
         let mut session = PlanSession::new(query.clone()).unwrap();
         let rows = finish(&mut session).rows;
-        let run = Run {
-            zero: 2,
-            ..session.question.clone()
-        };
+        let run = Run { zero: 2, ..session.question.clone() };
         let mut alone = Request::new(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
-        let times = |rows: &[Rc<Found>]| -> Vec<f64> {
-            rows.iter().map(|row| row.figures.time_s.0).collect()
-        };
+        let times = |rows: &[Rc<Found>]| -> Vec<f64> { rows.iter().map(|row| row.figures.time_s.0).collect() };
         assert_eq!(times(&rows), times(alone.search.best()));
         assert!(rows.iter().all(|row| row.run.zero == 2));
         query.apply(PlanCommand::ClearFilter);
         session.set(&query);
-        assert!(
-            finish(&mut session)
-                .rows
-                .iter()
-                .any(|row| row.run.zero != 2)
-        );
+        assert!(finish(&mut session).rows.iter().any(|row| row.run.zero != 2));
     }
 
     #[test]
@@ -422,10 +393,7 @@ mod tests {
         query.set_run(&loaded);
         session.set(&query);
         assert!(session.result(false).is_searched());
-        assert!(!session.is_about(&Run {
-            seq_len: 4096,
-            ..loaded
-        }));
+        assert!(!session.is_about(&Run { seq_len: 4096, ..loaded }));
     }
 
     #[test]

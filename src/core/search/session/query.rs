@@ -193,10 +193,7 @@ impl PlanQuery {
     /// A query for the fastest layouts of `run`.
     #[must_use]
     pub fn search(run: &Run) -> Self {
-        Self {
-            searches: true,
-            ..Self::new(run)
-        }
+        Self { searches: true, ..Self::new(run) }
     }
 
     /// Whether nothing in it takes work.
@@ -296,15 +293,9 @@ mod tests {
         query.apply(PlanCommand::Search);
         query.apply(PlanCommand::Sweep(Grown::Gpus));
         query.apply(PlanCommand::Ask(Asked::MicroBatch));
-        query.set_run(&Run {
-            tp: 4,
-            ..Run::default()
-        });
+        query.set_run(&Run { tp: 4, ..Run::default() });
         assert_eq!((query.asked, query.sweep), (None, Some(Grown::Gpus)));
-        query.set_run(&Run {
-            seq_len: 4096,
-            ..Run::default()
-        });
+        query.set_run(&Run { seq_len: 4096, ..Run::default() });
         assert_eq!((query.sweep, query.searches), (None, true));
     }
 }

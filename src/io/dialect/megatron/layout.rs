@@ -11,17 +11,13 @@ const MAX_STAGES: u64 = 1 << 16;
 /// Takes virtual stages, the schedule and the layers of the stages.
 pub fn read(reader: &mut SettingsReader) {
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
-    let each = reader.count(
-        "--num-layers-per-virtual-pipeline-stage",
-        "layers a virtual stage",
-    );
+    let each = reader.count("--num-layers-per-virtual-pipeline-stage", "layers a virtual stage");
     let chunks = reader.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
     let pattern = reader.word("--pipeline-model-parallel-layout", "layers by stage");
     let pp = reader.run.pp.max(1);
     let layout = pattern.as_deref().map(stages);
     if layout == Some(None) {
-        let message =
-            "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
+        let message = "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
         reader.errors.push(Issue::error("stage_layers", message));
     }
     let (stages, predicts) = layout.flatten().unzip();
@@ -31,10 +27,7 @@ pub fn read(reader: &mut SettingsReader) {
         .or_else(|| Some(stages.as_ref()?.len() as u64 / pp))
         .unwrap_or(1)
         .max(1);
-    let fused = reader.flag(
-        "--overlap-moe-expert-parallel-comm",
-        "fused forward and backward",
-    );
+    let fused = reader.flag("--overlap-moe-expert-parallel-comm", "fused forward and backward");
     let interleaved = chunks > 1;
     reader.run.schedule = match (interleaved, fused) {
         (true, true) => Schedule::InterleavedOverlap,
@@ -43,28 +36,13 @@ pub fn read(reader: &mut SettingsReader) {
         (false, false) => Schedule::OneFOneB,
     };
     reader.run.virtual_stages = chunks;
-    let group = reader.count(
-        "--microbatch-group-size-per-virtual-pipeline-stage",
-        "micro-batch group",
-    );
+    let group = reader.count("--microbatch-group-size-per-virtual-pipeline-stage", "micro-batch group");
     reader.run.schedule_options.group = group.filter(|group| interleaved && *group != pp);
-    let first = reader.count(
-        "--decoder-first-pipeline-num-layers",
-        "layers of the first stage",
-    );
-    let last = reader.count(
-        "--decoder-last-pipeline-num-layers",
-        "layers of the last stage",
-    );
+    let first = reader.count("--decoder-first-pipeline-num-layers", "layers of the first stage");
+    let last = reader.count("--decoder-last-pipeline-num-layers", "layers of the last stage");
     let mut counted = |name, what: &'static str| u64::from(reader.flag(name, what));
-    let embedding = counted(
-        "--account-for-embedding-in-pipeline-split",
-        "the embedding counts as a layer",
-    );
-    let loss = counted(
-        "--account-for-loss-in-pipeline-split",
-        "the loss counts as a layer",
-    );
+    let embedding = counted("--account-for-embedding-in-pipeline-split", "the embedding counts as a layer");
+    let loss = counted("--account-for-loss-in-pipeline-split", "the loss counts as a layer");
     // More stages than layers are refused when the run is looked at.
     let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
     // Stages that a hybrid pattern sets apart.
@@ -80,13 +58,7 @@ pub fn read(reader: &mut SettingsReader) {
 }
 
 /// Layers of every stage where the first, the last or both ranks hold other numbers than the rest.
-fn ends(
-    layers: u64,
-    pp: u64,
-    chunks: u64,
-    first: Option<u64>,
-    last: Option<u64>,
-) -> Option<Vec<u64>> {
+fn ends(layers: u64, pp: u64, chunks: u64, first: Option<u64>, last: Option<u64>) -> Option<Vec<u64>> {
     if first.is_none() && last.is_none() || pp < 2 {
         return None;
     }
@@ -98,11 +70,7 @@ fn ends(
         rank if rank + 1 == pp => last.unwrap_or(each),
         _ => each,
     };
-    Some(
-        (0..pp * chunks)
-            .map(|stage| of_rank(stage % pp) / chunks)
-            .collect(),
-    )
+    Some((0..pp * chunks).map(|stage| of_rank(stage % pp) / chunks).collect())
 }
 
 /// Layers of `stages` equal stages of which the first has an `embedding` and the last a `loss` in place of a layer.
@@ -120,10 +88,7 @@ fn lightened(layers: u64, stages: u64, embedding: u64, loss: u64) -> Option<Vec<
 /// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`, and the stage of multi-token prediction where it is not the
 /// last.
 fn stages(layout: &str) -> Option<(Vec<u64>, Option<u64>)> {
-    let layout: Vec<char> = layout
-        .chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '"' | '\''))
-        .collect();
+    let layout: Vec<char> = layout.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '"' | '\'')).collect();
     let flat = expand(&layout, 0)?;
     let stages: Vec<&str> = flat.split('|').collect();
     let layers = stages.iter().map(|stage| stage.matches('t').count() as u64);
@@ -153,10 +118,7 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
         };
         let mut times = 1;
         if layout.get(at) == Some(&'*') {
-            let digits: String = layout[at + 1..]
-                .iter()
-                .take_while(|c| c.is_ascii_digit())
-                .collect();
+            let digits: String = layout[at + 1..].iter().take_while(|c| c.is_ascii_digit()).collect();
             at += 1 + digits.len();
             times = digits.parse().ok()?;
         }
@@ -172,23 +134,14 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     let schedule = schedule(run);
-    let chunks = if matches!(
-        schedule,
-        Schedule::Interleaved | Schedule::InterleavedOverlap
-    ) {
-        run.virtual_stages
-    } else {
-        1
-    };
+    let chunks =
+        if matches!(schedule, Schedule::Interleaved | Schedule::InterleavedOverlap) { run.virtual_stages } else { 1 };
     // A schedule that Megatron-LM has not may have other stages than what is said instead.
     let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
     let apart = s.model.mtp_modules > 0 && s.mtp_stage + 1 < s.stage_layers.len();
     if as_said && (!even || apart) {
-        writer.text(
-            "--pipeline-model-parallel-layout",
-            &written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage),
-        );
+        writer.text("--pipeline-model-parallel-layout", &written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
     }
     if chunks > 1 {
         writer.count("--num-virtual-stages-per-pipeline-rank", chunks);
@@ -205,9 +158,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
 fn schedule(run: &Run) -> Schedule {
     match run.schedule {
         Schedule::Interleaved | Schedule::Overlap | Schedule::InterleavedOverlap => run.schedule,
-        _ if run.virtual_stages > 1
-            && run.schedule.fixed_chunks(&run.schedule_options).is_none() =>
-        {
+        _ if run.virtual_stages > 1 && run.schedule.fixed_chunks(&run.schedule_options).is_none() => {
             Schedule::Interleaved
         }
         _ => Schedule::OneFOneB,
@@ -238,22 +189,13 @@ mod tests {
 
     #[test]
     fn layouts_are_read_and_written() {
-        assert_eq!(
-            stages("Et*3|(t|)*3,m|L"),
-            Some((vec![3, 1, 1, 1, 0, 0], Some(4)))
-        );
+        assert_eq!(stages("Et*3|(t|)*3,m|L"), Some((vec![3, 1, 1, 1, 0, 0], Some(4))));
         assert_eq!(stages("E|t|tt*2|L"), Some((vec![0, 1, 3, 0], None)));
         assert_eq!(stages("x"), None);
         assert_eq!(stages("(t*99999)*99999"), None);
         let uneven = [7, 9, 1, 0, 8];
-        assert_eq!(
-            stages(&written(&uneven, 1, 4)),
-            Some((uneven.to_vec(), None))
-        );
-        assert_eq!(
-            stages(&written(&uneven, 2, 3)),
-            Some((uneven.to_vec(), Some(3)))
-        );
+        assert_eq!(stages(&written(&uneven, 1, 4)), Some((uneven.to_vec(), None)));
+        assert_eq!(stages(&written(&uneven, 2, 3)), Some((uneven.to_vec(), Some(3))));
         assert_eq!(written(&[3, 1], 1, 1), "Et*3|tmL");
         assert_eq!(written(&[3, 1, 0, 0], 1, 2), "Et*3|t|m|L");
     }
@@ -261,10 +203,7 @@ mod tests {
     #[test]
     fn the_ends_of_a_pipeline_may_hold_fewer_layers() {
         assert_eq!(ends(30, 4, 1, Some(7), Some(7)), Some(vec![7, 8, 8, 7]));
-        assert_eq!(
-            ends(126, 16, 1, Some(7), Some(7)).map(|stages| stages.iter().sum()),
-            Some(126)
-        );
+        assert_eq!(ends(126, 16, 1, Some(7), Some(7)).map(|stages| stages.iter().sum()), Some(126));
         assert_eq!(ends(32, 4, 1, None, None), None);
         // Megatron-LM's test with 6 layers on 4 ranks of 2 chunks.
         let ends = Some(vec![0, 1, 1, 1, 1, 1, 1, 0]);

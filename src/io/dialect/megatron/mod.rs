@@ -18,44 +18,24 @@ use crate::core::run::{Scenario, Value};
 use parallel::SAME;
 
 /// Megatron-LM.
-pub(crate) static DIALECT: Dialect = Dialect {
-    id: "megatron",
-    name: "Megatron-LM",
-    file: "megatron.sh",
-    stack: generation,
-    read,
-    write,
-    print,
-};
+pub(crate) static DIALECT: Dialect =
+    Dialect { id: "megatron", name: "Megatron-LM", file: "megatron.sh", stack: generation, read, write, print };
 
 const LAUNCHER: Launcher = Launcher {
     nodes: ("--nnodes", &["NNODES", "NUM_NODES"]),
-    each: (
-        "--nproc-per-node",
-        &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"],
-    ),
+    each: ("--nproc-per-node", &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"]),
 };
 
 /// Whether an argument is one of Megatron's that this file knows.
 #[must_use]
 pub fn knows(name: &str) -> bool {
     let name = name.replace('_', "-");
-    let well_known = [
-        "--num-layers",
-        "--hidden-size",
-        "--num-attention-heads",
-        "--use-distributed-optimizer",
-    ];
+    let well_known = ["--num-layers", "--hidden-size", "--num-attention-heads", "--use-distributed-optimizer"];
     SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
 }
 
 /// Arguments that Megatron-LM has since 2026.
-const OF_2026: [&str; 4] = [
-    "hybrid-layer-pattern",
-    "cuda-graph-impl",
-    "moe-flex-dispatcher-backend",
-    "fp4-format",
-];
+const OF_2026: [&str; 4] = ["hybrid-layer-pattern", "cuda-graph-impl", "moe-flex-dispatcher-backend", "fp4-format"];
 
 /// The release, by arguments that only the last one has.
 fn generation(entries: &Entries) -> &'static str {
@@ -63,11 +43,7 @@ fn generation(entries: &Entries) -> &'static str {
         let name = name.trim_start_matches('-').replace('_', "-");
         OF_2026.contains(&name.as_str())
     };
-    if entries.iter().any(new) {
-        "megatron-2026"
-    } else {
-        "megatron-2025"
-    }
+    if entries.iter().any(new) { "megatron-2026" } else { "megatron-2025" }
 }
 
 /// The settings that a text says.
@@ -107,8 +83,8 @@ fn print(entries: &Entries, comments: &[String]) -> String {
     let script = words::script("pretrain_gpt.py", "", entries, comments);
     let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
     // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
-    let one_queue = says(&["--tensor-model-parallel-size", "--context-parallel-size"])
-        && !says(&["--use-megatron-fsdp"]);
+    let one_queue =
+        says(&["--tensor-model-parallel-size", "--context-parallel-size"]) && !says(&["--use-megatron-fsdp"]);
     if one_queue {
         let with = "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun ";
         script.replacen("\ntorchrun ", with, 1)

@@ -23,25 +23,15 @@ pub fn read(reader: &mut SettingsReader) {
     let ffn = reader.count("--ffn-hidden-size", "FFN size").or_else(|| {
         let hidden = hidden?;
         // `int((4 * args.hidden_size * 2 / 3) / 64) * 64` with SwiGLU.
-        let ffn = if gated {
-            4 * hidden * 2 / 3 / 64 * 64
-        } else {
-            4 * hidden
-        };
-        reader.assume(t!(
-            "FFN size {ffn}: what Megatron-LM takes where it is not given",
-            ffn
-        ));
+        let ffn = if gated { 4 * hidden * 2 / 3 / 64 * 64 } else { 4 * hidden };
+        reader.assume(t!("FFN size {ffn}: what Megatron-LM takes where it is not given", ffn));
         Some(ffn)
     });
     let grouped = reader.flag("--group-query-attention", "grouped-query attention");
     let groups = reader.count("--num-query-groups", "key-value heads");
     let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
         let vocab = now.map(|model| model.vocab)?;
-        reader.assume(t!(
-            "vocabulary {vocab}, as on this page: the tokenizer has it",
-            vocab
-        ));
+        reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
         Some(vocab)
     });
     let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
@@ -61,12 +51,10 @@ pub fn read(reader: &mut SettingsReader) {
     let bare = reader.flag("--disable-bias-linear", "no biases");
     let qkv = reader.flag("--add-qkv-bias", "biases of queries, keys and values");
     reader.number("--attention-dropout", "attention dropout");
-    let dropout = reader
-        .number("--hidden-dropout", "dropout")
-        .unwrap_or_else(|| {
-            reader.assume("dropout: 0.1 unless Megatron-LM is told");
-            0.1
-        });
+    let dropout = reader.number("--hidden-dropout", "dropout").unwrap_or_else(|| {
+        reader.assume("dropout: 0.1 unless Megatron-LM is told");
+        0.1
+    });
     let mut parts = ModelParts {
         layers: Some(layers),
         hidden,
@@ -76,21 +64,13 @@ pub fn read(reader: &mut SettingsReader) {
         head_dim: reader.count("--kv-channels", "head width"),
         vocab,
         gated_ffn: Some(gated),
-        tied_embeddings: Some(
-            !reader.flag("--untie-embeddings-and-output-weights", "a head of its own"),
-        ),
-        norm: Some(if norm.as_deref() == Some("RMSNorm") {
-            Norm::Rms
+        tied_embeddings: Some(!reader.flag("--untie-embeddings-and-output-weights", "a head of its own")),
+        norm: Some(if norm.as_deref() == Some("RMSNorm") { Norm::Rms } else { Norm::Layer }),
+        qk_norm: Some(if reader.flag("--qk-layernorm", "norm of queries and keys") {
+            QkNorm::Head
         } else {
-            Norm::Layer
+            QkNorm::None
         }),
-        qk_norm: Some(
-            if reader.flag("--qk-layernorm", "norm of queries and keys") {
-                QkNorm::Head
-            } else {
-                QkNorm::None
-            },
-        ),
         biases: Some(match (bare, qkv) {
             (true, true) => Biases::Qkv,
             (true, false) => Biases::None,
@@ -98,11 +78,7 @@ pub fn read(reader: &mut SettingsReader) {
         }),
         dropout: Some(dropout > 0.0),
         learned_positions: Some(positions.filter(|_| learned).unwrap_or(0)),
-        mtp_modules: Some(
-            reader
-                .count("--mtp-num-layers", "multi-token-prediction modules")
-                .unwrap_or(0),
-        ),
+        mtp_modules: Some(reader.count("--mtp-num-layers", "multi-token-prediction modules").unwrap_or(0)),
         ..ModelParts::default()
     };
     experts(reader, &mut parts);
@@ -112,30 +88,18 @@ pub fn read(reader: &mut SettingsReader) {
 }
 
 fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
-    let Some(experts) = reader
-        .count("--num-experts", "experts")
-        .filter(|experts| *experts > 1)
-    else {
+    let Some(experts) = reader.count("--num-experts", "experts").filter(|experts| *experts > 1) else {
         return;
     };
-    let width = reader
-        .count("--moe-ffn-hidden-size", "expert FFN size")
-        .or(parts.ffn);
-    let shared = reader.count(
-        "--moe-shared-expert-intermediate-size",
-        "width of the shared experts",
-    );
+    let width = reader.count("--moe-ffn-hidden-size", "expert FFN size").or(parts.ffn);
+    let shared = reader.count("--moe-shared-expert-intermediate-size", "width of the shared experts");
     reader.word("--moe-token-dispatcher-type", "tokens to experts by");
     reader.flag("--moe-grouped-gemm", "grouped GEMMs");
     parts.experts = Some(experts);
-    parts.top_k = Some(
-        reader
-            .count("--moe-router-topk", "experts per token")
-            .unwrap_or_else(|| {
-                reader.assume("2 experts per token: Megatron-LM where it is silent");
-                2
-            }),
-    );
+    parts.top_k = Some(reader.count("--moe-router-topk", "experts per token").unwrap_or_else(|| {
+        reader.assume("2 experts per token: Megatron-LM where it is silent");
+        2
+    }));
     let groups = reader.count("--moe-router-num-groups", "expert groups");
     let chosen = reader.count("--moe-router-group-topk", "groups per token");
     parts.groups = groups.filter(|groups| *groups > 0);
@@ -179,22 +143,8 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     // `validate_args` refuses sequences that are longer.
     let positions = m.learned_positions.max(s.run.seq_len);
     writer.count("--max-position-embeddings", positions);
-    writer.text(
-        "--position-embedding-type",
-        if m.learned_positions > 0 {
-            "learned_absolute"
-        } else {
-            "rope"
-        },
-    );
-    writer.text(
-        "--normalization",
-        if m.norm == Norm::Rms {
-            "RMSNorm"
-        } else {
-            "LayerNorm"
-        },
-    );
+    writer.text("--position-embedding-type", if m.learned_positions > 0 { "learned_absolute" } else { "rope" });
+    writer.text("--normalization", if m.norm == Norm::Rms { "RMSNorm" } else { "LayerNorm" });
     if m.qk_norm == QkNorm::Head {
         writer.yes("--qk-layernorm");
     }
@@ -230,10 +180,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         writer.text("--moe-token-dispatcher-type", "alltoall");
         writer.yes("--moe-grouped-gemm");
         if moe.shared_experts > 0 {
-            writer.count(
-                "--moe-shared-expert-intermediate-size",
-                moe.shared_experts * moe.expert_ffn,
-            );
+            writer.count("--moe-shared-expert-intermediate-size", moe.shared_experts * moe.expert_ffn);
         }
         if moe.latent > 0 {
             writer.count("--moe-latent-size", moe.latent);

@@ -20,11 +20,8 @@ pub(crate) static SAME: &[Same] = &[
 ];
 
 /// How context-parallel ranks exchange.
-const EXCHANGES: [(CpComm, &str); 3] = [
-    (CpComm::Ring, "p2p"),
-    (CpComm::AllGather, "allgather"),
-    (CpComm::Ulysses, "a2a"),
-];
+const EXCHANGES: [(CpComm, &str); 3] =
+    [(CpComm::Ring, "p2p"), (CpComm::AllGather, "allgather"), (CpComm::Ulysses, "a2a")];
 
 /// "If this value is None, then use micro-batch-size * data-parallel-size as the global batch size."
 pub fn batch(reader: &mut SettingsReader) {
@@ -35,20 +32,13 @@ pub fn batch(reader: &mut SettingsReader) {
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let all = run.micro_batch.saturating_mul(dp);
-    reader.assume(t!(
-        "global batch {all}: one micro-batch per rank, Megatron-LM's default",
-        all
-    ));
+    reader.assume(t!("global batch {all}: one micro-batch per rank, Megatron-LM's default", all));
     reader.set(global.field, &Value::from(all));
 }
 
 /// Takes what stands beside the sizes that both count alike.
 pub fn read(reader: &mut SettingsReader) {
-    let experts = reader
-        .run
-        .model
-        .resolve()
-        .is_ok_and(|model| model.moe.is_some());
+    let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
     let etp = reader.count("--expert-tensor-parallel-size", "ETP");
     if experts {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
@@ -69,24 +59,18 @@ pub fn read(reader: &mut SettingsReader) {
     }
     let exchange = reader.word("--cp-comm-type", "CP exchange");
     if reader.run.cp > 1 {
-        let known = EXCHANGES
-            .iter()
-            .find(|(_, name)| exchange.as_deref() == Some(name));
+        let known = EXCHANGES.iter().find(|(_, name)| exchange.as_deref() == Some(name));
         match (known, exchange) {
             (Some((exchange, _)), _) => reader.run.cp_comm = *exchange,
             (None, Some(other)) => {
-                reader.assume(t!(
-                    "CP exchange as on this page: {other} is not known",
-                    other = other.clone()
-                ));
+                reader.assume(t!("CP exchange as on this page: {other} is not known", other = other.clone()));
             }
             (None, None) => reader.run.cp_comm = CpComm::Ring,
         }
     }
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
-    let fsdp = ["--use-megatron-fsdp", "--use-custom-fsdp"]
-        .map(|name| reader.flag(name, "Megatron-FSDP"))
-        .contains(&true);
+    let fsdp =
+        ["--use-megatron-fsdp", "--use-custom-fsdp"].map(|name| reader.flag(name, "Megatron-FSDP")).contains(&true);
     let torch = reader.flag("--use-torch-fsdp2", "ZeRO-3");
     let strategy = reader.word("--data-parallel-sharding-strategy", "sharded:");
     let zero = match strategy.as_deref() {
@@ -104,10 +88,7 @@ pub fn read(reader: &mut SettingsReader) {
     if run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
     }
-    if reader.flag(
-        "--overlap-grad-reduce",
-        "gradients overlap with the backward pass",
-    ) {
+    if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
         if reader.run.overlap.dp == Some(0.0) {
             reader.run.overlap.dp = None;
         }
@@ -115,10 +96,7 @@ pub fn read(reader: &mut SettingsReader) {
         reader.assume("DP overlap 0: --overlap-grad-reduce is not there");
         reader.run.overlap.dp = Some(0.0);
     }
-    reader.flag(
-        "--overlap-param-gather",
-        "ZeRO-1's gathers overlap with the forward pass",
-    );
+    reader.flag("--overlap-param-gather", "ZeRO-1's gathers overlap with the forward pass");
 }
 
 /// Takes whether tensor-parallel messages overlap; where nothing says so they wait, whatever the stack's recipes do.
@@ -126,9 +104,7 @@ fn tensor_overlap(reader: &mut SettingsReader) {
     let said = reader.flag("--tp-comm-overlap", "TP overlap by userbuffers");
     let now = reader.run.software().tp_overlap;
     let (meant, share) = match (said, now) {
-        (true, TpOverlap::None | TpOverlap::AsyncTp) => {
-            (TpOverlap::Userbuffers, MEGATRON_2025.overlap.tp)
-        }
+        (true, TpOverlap::None | TpOverlap::AsyncTp) => (TpOverlap::Userbuffers, MEGATRON_2025.overlap.tp),
         (false, TpOverlap::Userbuffers) if reader.run.tp > 1 => {
             reader.assume("TP overlap none: --tp-comm-overlap is not there");
             (TpOverlap::None, MEGATRON_2024.overlap.tp)
@@ -155,10 +131,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     if run.rank_order == RankOrder::DpLast {
         writer.yes("--use-tp-pp-dp-mapping");
     }
-    if let Some((_, name)) = EXCHANGES
-        .iter()
-        .find(|(exchange, _)| *exchange == run.cp_comm && run.cp > 1)
-    {
+    if let Some((_, name)) = EXCHANGES.iter().find(|(exchange, _)| *exchange == run.cp_comm && run.cp > 1) {
         writer.text("--cp-comm-type", name);
     }
     match run.zero {
@@ -166,21 +139,14 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         1 => writer.yes("--use-distributed-optimizer"),
         stage => {
             writer.yes("--use-megatron-fsdp");
-            let sharded = if stage == 2 {
-                "optim_grads"
-            } else {
-                "optim_grads_params"
-            };
+            let sharded = if stage == 2 { "optim_grads" } else { "optim_grads_params" };
             writer.text("--data-parallel-sharding-strategy", sharded);
             writer.yes("--use-distributed-optimizer");
         }
     }
     let group = s.layout.dp * s.layout.cp;
     if s.zero.shard < group {
-        writer.count(
-            "--num-distributed-optimizer-instances",
-            group / s.zero.shard.max(1),
-        );
+        writer.count("--num-distributed-optimizer-instances", group / s.zero.shard.max(1));
     }
     if s.software.overlap.dp > 0.0 {
         writer.yes("--overlap-grad-reduce");

@@ -20,10 +20,7 @@ pub(crate) fn hybrid(reader: &mut SettingsReader) -> Option<(String, u64)> {
     let texts = names.map(|name| reader.word(name, "layers by letter"));
     let text = texts.into_iter().flatten().next()?;
     let (decoder, _) = text.split_once('/').unwrap_or((&text, ""));
-    let stages: Vec<u64> = decoder
-        .split('|')
-        .map(|stage| stage.chars().count() as u64)
-        .collect();
+    let stages: Vec<u64> = decoder.split('|').map(|stage| stage.chars().count() as u64).collect();
     let letters = text.replace('|', "");
     match Pattern::parse(&letters) {
         Ok(pattern) => {
@@ -45,10 +42,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
     let layers = parts.layers.unwrap_or(0);
     parts.output_gate = Some(reader.flag("--attention-output-gate", "output gate"));
     let softmax = reader.word("--softmax-type", "softmax");
-    parts.sinks = Some(matches!(
-        softmax.as_deref(),
-        Some("learnable" | "off-by-one")
-    ));
+    parts.sinks = Some(matches!(softmax.as_deref(), Some("learnable" | "off-by-one")));
     let sliding = window(reader, parts, layers);
     let variant = reader.word("--experimental-attention-variant", "attention");
     let linear = match variant.as_deref() {
@@ -58,13 +52,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
         }
         Some("gdn" | "gdn2" | "gated_delta_net") => {
             delta_net(reader, parts);
-            list(
-                reader,
-                "--linear-attention-freq",
-                "linear attention",
-                layers,
-                |i, n| i % n != 0,
-            )
+            list(reader, "--linear-attention-freq", "linear attention", layers, |i, n| i % n != 0)
         }
         _ => None,
     };
@@ -73,13 +61,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
         parts.pattern = Some(letters);
         return;
     }
-    let experts = list(
-        reader,
-        "--moe-layer-freq",
-        "layers with experts",
-        layers,
-        |i, n| (i - 1) % n == 0,
-    );
+    let experts = list(reader, "--moe-layer-freq", "layers with experts", layers, |i, n| (i - 1) % n == 0);
     let has_experts = parts.experts.is_some();
     let full = match (parts.kv_lora_rank, parts.indexer_heads) {
         (Some(_), Some(_)) => Mixer::Sparse,
@@ -87,8 +69,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
         _ => Mixer::Full,
     };
     let at = |list: &Option<Vec<bool>>, layer: usize, other: bool| {
-        list.as_ref()
-            .map_or(other, |list| list.get(layer).copied().unwrap_or(other))
+        list.as_ref().map_or(other, |list| list.get(layer).copied().unwrap_or(other))
     };
     let kinds: Vec<LayerKind> = (0..usize::try_from(layers).unwrap_or(0).min(MAX_LAYERS))
         .map(|layer| {
@@ -111,10 +92,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
 fn window(reader: &mut SettingsReader, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
     let text = reader.word("--window-size", "sliding window")?;
     let left = text.trim_matches(['(', ')', ' ', '\'', '"']);
-    let left = left
-        .split(',')
-        .next()
-        .and_then(|left| left.trim().parse::<u64>().ok());
+    let left = left.split(',').next().and_then(|left| left.trim().parse::<u64>().ok());
     let Some(left) = left else {
         reader.assume(t!("no sliding window: --window-size {text} has none", text));
         return None;
@@ -124,9 +102,7 @@ fn window(reader: &mut SettingsReader, parts: &mut ModelParts, layers: u64) -> O
     if !reader.has(frequency) {
         return Some(vec![true; usize::try_from(layers).ok()?.min(MAX_LAYERS)]);
     }
-    list(reader, frequency, "layers with a window", layers, |i, n| {
-        i % n != 0
-    })
+    list(reader, frequency, "layers with a window", layers, |i, n| i % n != 0)
 }
 
 fn indexer(reader: &mut SettingsReader, parts: &mut ModelParts) {
@@ -167,17 +143,10 @@ fn list(
     let text = reader.word(name, what)?;
     if let Ok(every) = text.trim().parse::<u64>() {
         let layers = layers.min(MAX_LAYERS as u64);
-        return Some(
-            (1..=layers)
-                .map(|layer| rule(layer, every.max(1)))
-                .collect(),
-        );
+        return Some((1..=layers).map(|layer| rule(layer, every.max(1))).collect());
     }
     let listed = evaluated(&text);
-    if listed
-        .as_ref()
-        .is_none_or(|list| list.len() as u64 != layers)
-    {
+    if listed.as_ref().is_none_or(|list| list.len() as u64 != layers) {
         let message = t!(
             "{name} takes a number, or a list of 0 and 1 for {layers} layers such as ([0]*3+[1]*58)",
             name = name.to_owned(),
@@ -191,10 +160,7 @@ fn list(
 
 /// A Python expression of lists: `([1]*3+[0])*12`.
 fn evaluated(text: &str) -> Option<Vec<bool>> {
-    let text: String = text
-        .chars()
-        .filter(|c| !c.is_whitespace() && !"'\"".contains(*c))
-        .collect();
+    let text: String = text.chars().filter(|c| !c.is_whitespace() && !"'\"".contains(*c)).collect();
     let (list, rest) = sum(&text, 0)?;
     rest.is_empty().then_some(list)
 }
@@ -252,10 +218,7 @@ fn python(model: &Architecture, test: impl Fn(LayerKind) -> bool) -> String {
             _ => runs.push((yes, 1)),
         }
     }
-    let runs: Vec<String> = runs
-        .into_iter()
-        .map(|(yes, count)| format!("[{}]*{count}", u8::from(yes)))
-        .collect();
+    let runs: Vec<String> = runs.into_iter().map(|(yes, count)| format!("[{}]*{count}", u8::from(yes))).collect();
     let one = runs.join("+");
     match model.layers / period.max(1) {
         1 => format!("({one})"),
@@ -282,9 +245,7 @@ fn letters(model: &Architecture) -> Option<String> {
             _ => return None,
         })
     };
-    let mut text: String = (0..model.layers)
-        .map(|layer| letter(model.kind(layer)))
-        .collect::<Option<_>>()?;
+    let mut text: String = (0..model.layers).map(|layer| letter(model.kind(layer))).collect::<Option<_>>()?;
     let module: String = model.pattern.module().map(letter).collect::<Option<_>>()?;
     if !module.is_empty() {
         for _ in 0..model.mtp_modules.max(model.pattern.modules()) {
@@ -327,20 +288,14 @@ pub fn write(model: &Architecture, writer: &mut SettingsWriter) {
         writer.count("--dsa-indexer-head-dim", own.head_dim);
         writer.count("--dsa-indexer-topk", own.top_k);
     }
-    if let Some(own) = model
-        .delta_net
-        .filter(|_| model.any_layer(is(Mixer::DeltaNet)))
-    {
+    if let Some(own) = model.delta_net.filter(|_| model.any_layer(is(Mixer::DeltaNet))) {
         writer.text("--experimental-attention-variant", "gdn");
         writer.count("--linear-num-key-heads", own.key_heads);
         writer.count("--linear-num-value-heads", own.value_heads);
         writer.count("--linear-key-head-dim", own.head_dim);
         writer.count("--linear-value-head-dim", own.head_dim);
         if model.any_layer(|kind| kind.mixer != Mixer::DeltaNet) {
-            writer.text(
-                "--linear-attention-freq",
-                &python(model, is(Mixer::DeltaNet)),
-            );
+            writer.text("--linear-attention-freq", &python(model, is(Mixer::DeltaNet)));
         }
     }
     let Some(moe) = model.moe.filter(|_| !is_hybrid(model)) else {
@@ -358,8 +313,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_as_python_would() {
-        let of =
-            |text| evaluated(text).map(|list| list.into_iter().map(u8::from).collect::<Vec<_>>());
+        let of = |text| evaluated(text).map(|list| list.into_iter().map(u8::from).collect::<Vec<_>>());
         assert_eq!(of("[0, 1, 1]"), Some(vec![0, 1, 1]));
         assert_eq!(of("([0]*3+[1]*2)"), Some(vec![0, 0, 0, 1, 1]));
         assert_eq!(of("([1]*2+[0])*2+[1]"), Some(vec![1, 1, 0, 1, 1, 0, 1]));

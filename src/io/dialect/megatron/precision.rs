@@ -7,12 +7,8 @@ use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision};
 
 /// What `--fp8-recipe` calls the policies; the first where it is silent.
-const RECIPES: [(&str, &str); 4] = [
-    ("delayed", "fp8-delayed"),
-    ("tensorwise", "fp8-current"),
-    ("blockwise", "fp8-blockwise"),
-    ("mxfp8", "mxfp8"),
-];
+const RECIPES: [(&str, &str); 4] =
+    [("delayed", "fp8-delayed"), ("tensorwise", "fp8-current"), ("blockwise", "fp8-blockwise"), ("mxfp8", "mxfp8")];
 
 /// Bytes of the types that optimizer states may have.
 const DTYPES: [(&str, f64); 4] = [("fp32", 4.0), ("bf16", 2.0), ("fp16", 2.0), ("fp8", 1.0)];
@@ -53,10 +49,7 @@ pub fn read(reader: &mut SettingsReader) {
         ..PrecisionParts::default()
     };
     states(reader, &mut parts);
-    reader.policy(Based {
-        base: Some(id),
-        parts,
-    });
+    reader.policy(Based { base: Some(id), parts });
     optimizer(reader);
 }
 
@@ -81,10 +74,7 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
         None => eight.then_some(RECIPES[0].1),
         Some(name) => Some(known(&name).map_or_else(
             || {
-                reader.assume(t!(
-                    "delayed scaling: the recipe {recipe} is not known",
-                    recipe = name.clone()
-                ));
+                reader.assume(t!("delayed scaling: the recipe {recipe} is not known", recipe = name.clone()));
                 RECIPES[0].1
             },
             |(_, id)| *id,
@@ -107,10 +97,7 @@ fn ends_in_bf16(reader: &mut SettingsReader) -> [Option<u64>; 2] {
 
 /// Bytes of the states that a precision-aware optimizer keeps.
 fn states(reader: &mut SettingsReader, parts: &mut PrecisionParts) {
-    let aware = reader.flag(
-        "--use-precision-aware-optimizer",
-        "states of chosen precision",
-    );
+    let aware = reader.flag("--use-precision-aware-optimizer", "states of chosen precision");
     let mut bytes = |name: &str, what| {
         let said = reader.word(name, what)?;
         let known = DTYPES.iter().find(|(dtype, _)| *dtype == said);
@@ -137,10 +124,7 @@ fn optimizer(reader: &mut SettingsReader) {
         Some("muon" | "dist_muon") => Optimizer::Muon,
         Some("lion") => Optimizer::Lion,
         Some(other) => {
-            let said = t!(
-                "optimizer as on this page: {other} is not known",
-                other = other.to_owned()
-            );
+            let said = t!("optimizer as on this page: {other} is not known", other = other.to_owned());
             reader.assume(said);
             reader.run.optimizer
         }
@@ -158,8 +142,8 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     if let Ok(bytes) = run.precision.resolve() {
         let recipe = run.precision.base.unwrap_or("");
         let short = bytes.gradients() < 4.0;
-        let aware = bytes.master == REMAINDERS && bytes.recipe.is_some()
-            || run.precision.parts.master == Some(REMAINDERS);
+        let aware =
+            bytes.master == REMAINDERS && bytes.recipe.is_some() || run.precision.parts.master == Some(REMAINDERS);
         if short && (bytes.recipe.is_some() || is_precision(run, "bf16")) {
             writer.yes("--grad-reduce-in-bf16");
         }
@@ -167,14 +151,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             writer.text("--fp8-format", "hybrid");
         }
         if let Some((name, _)) = RECIPES.iter().find(|(_, id)| *id == recipe) {
-            writer.text(
-                "--fp8-format",
-                if bytes.recipe.is_some_and(|r| r.per_tensor) {
-                    "hybrid"
-                } else {
-                    "e4m3"
-                },
-            );
+            writer.text("--fp8-format", if bytes.recipe.is_some_and(|r| r.per_tensor) { "hybrid" } else { "e4m3" });
             writer.text("--fp8-recipe", name);
             if bytes.param_gather {
                 writer.yes("--fp8-param-gather");

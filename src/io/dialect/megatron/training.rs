@@ -1,9 +1,7 @@
 //! How the model is trained in Megatron-LM's arguments: recomputation, kernels, steps.
 
 use super::precision;
-use crate::core::run::{
-    AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Recompute, Run, Value,
-};
+use crate::core::run::{AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Recompute, Run, Value};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
@@ -37,12 +35,11 @@ fn recompute(reader: &mut SettingsReader) {
     let layers = reader.count("--recompute-num-layers", "layers");
     let modules = reader.word("--recompute-modules", "modules");
     let recompute = match granularity.as_deref() {
-        Some("full") if method.as_deref() == Some("block") => {
-            Recompute::Layers(layers.unwrap_or(1))
-        }
+        Some("full") if method.as_deref() == Some("block") => Recompute::Layers(layers.unwrap_or(1)),
         Some("full") => {
             if layers.is_some_and(|layers| layers > 1) {
-                reader.assume("full recomputation of every layer: the inputs that groups of layers save are not counted");
+                reader
+                    .assume("full recomputation of every layer: the inputs that groups of layers save are not counted");
             }
             Recompute::Full
         }
@@ -50,14 +47,10 @@ fn recompute(reader: &mut SettingsReader) {
             None => Recompute::Selective,
             Some(names) => {
                 let known = |name: &str| MODULES.iter().find(|(_, known)| *known == name);
-                let (known, other): (Vec<_>, Vec<_>) = names
-                    .split_whitespace()
-                    .partition(|name| known(name).is_some());
+                let (known, other): (Vec<_>, Vec<_>) = names.split_whitespace().partition(|name| known(name).is_some());
                 for name in other {
-                    reader.assume(t!(
-                        "module {name} is kept: its recomputation is not modelled",
-                        name = name.to_owned()
-                    ));
+                    reader
+                        .assume(t!("module {name} is kept: its recomputation is not modelled", name = name.to_owned()));
                 }
                 let modules = MODULES.iter().filter(|(_, name)| known.contains(name));
                 Recompute::Modules(modules.map(|(module, _)| *module).collect())
@@ -90,10 +83,7 @@ fn kernels(reader: &mut SettingsReader) {
         _ => {}
     }
     reader.set("flash_attention", &Value::Bool(fused));
-    if reader.flag(
-        "--no-gradient-accumulation-fusion",
-        "weight gradients of their own",
-    ) {
+    if reader.flag("--no-gradient-accumulation-fusion", "weight gradients of their own") {
         reader.set("dummy_wgrad", &Value::Bool(false));
     }
     let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
@@ -107,21 +97,13 @@ fn kernels(reader: &mut SettingsReader) {
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
     reader.set("fused_swiglu", &Value::Bool(!apart));
     let graphs = reader.flag("--enable-cuda-graph", "CUDA graphs");
-    let local = reader
-        .word("--cuda-graph-impl", "CUDA graphs")
-        .is_some_and(|by| by != "none");
+    let local = reader.word("--cuda-graph-impl", "CUDA graphs").is_some_and(|by| by != "none");
     reader.set("cuda_graphs", &Value::Bool(graphs || local));
-    if reader.flag(
-        "--fine-grained-activation-offloading",
-        "activations go to the host",
-    ) {
+    if reader.flag("--fine-grained-activation-offloading", "activations go to the host") {
         reader.assume("activations stay on the GPU: their offloading is not modelled");
     }
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
-    let padded = reader.flag(
-        "--moe-pad-expert-input-to-capacity",
-        "padded to the capacity",
-    );
+    let padded = reader.flag("--moe-pad-expert-input-to-capacity", "padded to the capacity");
     reader.run.capacity_factor = capacity.filter(|_| padded);
     let dispatcher = reader.word("--moe-token-dispatcher-type", "expert dispatch");
     let old = reader.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
@@ -148,20 +130,13 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
                 Recompute::Layers(layers) => Some(layers),
                 _ => None,
             };
-            writer.text(
-                "--recompute-method",
-                if layers.is_some() { "block" } else { "uniform" },
-            );
+            writer.text("--recompute-method", if layers.is_some() { "block" } else { "uniform" });
             writer.count("--recompute-num-layers", layers.unwrap_or(1));
         }
         Recompute::Modules(modules) => {
             writer.text("--recompute-granularity", "selective");
-            let names = MODULES
-                .iter()
-                .filter(|(module, _)| modules.contains(module));
-            let mut names: Vec<Value> = names
-                .map(|(_, name)| Value::Text((*name).to_owned()))
-                .collect();
+            let names = MODULES.iter().filter(|(module, _)| modules.contains(module));
+            let mut names: Vec<Value> = names.map(|(_, name)| Value::Text((*name).to_owned())).collect();
             let one = if names.len() == 1 { names.pop() } else { None };
             writer.value("--recompute-modules", one.unwrap_or(Value::List(names)));
         }
@@ -174,16 +149,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             _ => "flash",
         },
     );
-    if matches!(
-        software.cross_entropy,
-        CrossEntropy::MegatronFused | CrossEntropy::TeFused
-    ) {
+    if matches!(software.cross_entropy, CrossEntropy::MegatronFused | CrossEntropy::TeFused) {
         writer.yes("--cross-entropy-loss-fusion");
         let te = software.cross_entropy == CrossEntropy::TeFused;
-        writer.text(
-            "--cross-entropy-fusion-impl",
-            if te { "te" } else { "native" },
-        );
+        writer.text("--cross-entropy-fusion-impl", if te { "te" } else { "native" });
     }
     if !software.fused_swiglu {
         writer.yes("--no-bias-swiglu-fusion");

@@ -14,15 +14,8 @@ use crate::core::issue::Issue;
 use crate::core::run::{Scenario, Value};
 
 /// torchtitan.
-pub(crate) static DIALECT: Dialect = Dialect {
-    id: "torchtitan",
-    name: "torchtitan",
-    file: "torchtitan.sh",
-    stack: compiled,
-    read,
-    write,
-    print,
-};
+pub(crate) static DIALECT: Dialect =
+    Dialect { id: "torchtitan", name: "torchtitan", file: "torchtitan.sh", stack: compiled, read, write, print };
 
 static SAME: &[Same] = &[
     same("parallelism.tensor_parallel_degree", "tp", Some(1)),
@@ -32,28 +25,18 @@ static SAME: &[Same] = &[
     same("training.seq_len", "seq_len", None),
 ];
 
-const LAUNCHER: Launcher = Launcher {
-    nodes: ("nnodes", &["NNODES", "NNODE"]),
-    each: ("nproc_per_node", &["NGPU", "GPUS_PER_NODE"]),
-};
+const LAUNCHER: Launcher =
+    Launcher { nodes: ("nnodes", &["NNODES", "NNODE"]), each: ("nproc_per_node", &["NGPU", "GPUS_PER_NODE"]) };
 
 /// Sections of a file of settings.
-const SECTIONS: [&str; 7] = [
-    "training",
-    "parallelism",
-    "model",
-    "activation_checkpoint",
-    "optimizer",
-    "compile",
-    "job",
-];
+const SECTIONS: [&str; 7] =
+    ["training", "parallelism", "model", "activation_checkpoint", "optimizer", "compile", "job"];
 
 /// Whether a name is one of a section of torchtitan's settings.
 #[must_use]
 pub fn knows(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_");
-    name.split_once('.')
-        .is_some_and(|(section, _)| SECTIONS.contains(&section))
+    name.split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
 /// Whether a text is a file of its settings, whichever form of TOML names them.
@@ -69,10 +52,7 @@ fn compiled(entries: &Entries) -> &'static str {
     let value = |wanted: &[&str]| {
         let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
         let latest = entries.iter().rev();
-        latest
-            .filter(|(name, _)| wanted.contains(&&*plain(name)))
-            .map(|(_, value)| value)
-            .next()
+        latest.filter(|(name, _)| wanted.contains(&&*plain(name))).map(|(_, value)| value).next()
     };
     let model = Value::Text("model".to_owned());
     let of_the_model = match value(&["compile.components"]) {
@@ -154,11 +134,7 @@ mod tests {
                 --parallelism.context_parallel_degree=2 --parallelism.tensor_parallel_degree=4"
             )
         };
-        for (shards, launcher, gpus) in [
-            (8, "", 3 * 8 * 2 * 4),
-            (-1, "", 64),
-            (-1, "NNODES=6 NGPU=8", 48),
-        ] {
+        for (shards, launcher, gpus) in [(8, "", 3 * 8 * 2 * 4), (-1, "", 64), (-1, "NNODES=6 NGPU=8", 48)] {
             let text = degrees(shards, launcher);
             let mut reader = SettingsReader::new(entries(&text).unwrap(), Run::default());
             read(&mut reader);
@@ -173,18 +149,9 @@ mod tests {
     fn a_model_is_compiled_where_its_settings_say_so() {
         for (text, stack) in [
             ("[compile]\nenable = true\n", "torchtitan"),
-            (
-                "[compile]\nenable = true\ncomponents = [\"loss\"]\n",
-                "torchtitan-eager",
-            ),
-            (
-                "[compile]\nenable = true\ncomponents = [\"loss\", \"model\"]\n",
-                "torchtitan",
-            ),
-            (
-                "[compile]\nenable = false\ncomponents = [\"model\"]\n",
-                "torchtitan-eager",
-            ),
+            ("[compile]\nenable = true\ncomponents = [\"loss\"]\n", "torchtitan-eager"),
+            ("[compile]\nenable = true\ncomponents = [\"loss\", \"model\"]\n", "torchtitan"),
+            ("[compile]\nenable = false\ncomponents = [\"model\"]\n", "torchtitan-eager"),
         ] {
             assert_eq!(compiled(&entries(text).unwrap()), stack, "{text}");
         }
@@ -197,23 +164,14 @@ mod tests {
         let flags = "NGPU=8 ./run_train.sh --model.name llama3 --model.flavor=70B --training.local-batch-size 8 \
             --training.seq_len 8192 --parallelism.tensor_parallel_degree 8 --activation_checkpoint.mode full";
         let run = |text: &str, gpus: u64| {
-            let mut reader = SettingsReader::new(
-                entries(text).unwrap(),
-                Run {
-                    gpus,
-                    ..Run::default()
-                },
-            );
+            let mut reader = SettingsReader::new(entries(text).unwrap(), Run { gpus, ..Run::default() });
             read(&mut reader);
             assert!(reader.errors.is_empty(), "{:?}", reader.errors);
             reader.run
         };
         let (from_file, from_flags) = (run(file, 8), run(flags, 64));
         assert_eq!(from_file, from_flags);
-        assert_eq!(
-            (from_file.tp, from_file.pp, from_file.zero, from_file.gpus),
-            (8, 1, 3, 8)
-        );
+        assert_eq!((from_file.tp, from_file.pp, from_file.zero, from_file.gpus), (8, 1, 3, 8));
         assert_eq!(from_file.model.base, Some("llama-3.1-70b"));
         assert_eq!((from_file.micro_batch, from_file.global_batch), (8, 8));
         assert_eq!(from_file.recompute, Recompute::Full);

@@ -17,10 +17,8 @@ const SCHEDULES: [(Schedule, &str); 7] = [
 ];
 
 /// What embedding and head count for among the layers of the first and the last stage, in layers; 1 each unless said.
-const ENDS: [&str; 2] = [
-    "parallelism.pipeline_parallel_first_stage_less_layers",
-    "parallelism.pipeline_parallel_last_stage_less_layers",
-];
+const ENDS: [&str; 2] =
+    ["parallelism.pipeline_parallel_first_stage_less_layers", "parallelism.pipeline_parallel_last_stage_less_layers"];
 
 /// More stages than a pipeline has.
 const MAX_STAGES: u64 = 1 << 16;
@@ -30,9 +28,7 @@ const MAX_STAGES: u64 = 1 << 16;
 fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> {
     let all = layers.checked_add(first)?.checked_add(last)?;
     let (each, extra) = (all / stages, all % stages);
-    let mut split: Vec<u64> = (0..stages)
-        .map(|stage| each + u64::from(stage < extra))
-        .collect();
+    let mut split: Vec<u64> = (0..stages).map(|stage| each + u64::from(stage < extra)).collect();
     let embedding = split.first_mut()?;
     *embedding = embedding.checked_sub(first)?;
     let head = split.last_mut()?;
@@ -96,26 +92,13 @@ fn experts(reader: &mut SettingsReader) {
 fn pipeline(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
-    match SCHEDULES
-        .iter()
-        .find(|(_, name)| name.eq_ignore_ascii_case(named))
-    {
+    match SCHEDULES.iter().find(|(_, name)| name.eq_ignore_ascii_case(named)) {
         Some((schedule, _)) => reader.run.schedule = *schedule,
-        None => reader.assume(t!(
-            "the schedule, as on this page: {named} is not known",
-            named = named.to_owned()
-        )),
+        None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
-    let each = reader.count(
-        "parallelism.pipeline_parallel_layers_per_stage",
-        "layers per stage",
-    );
+    let each = reader.count("parallelism.pipeline_parallel_layers_per_stage", "layers per stage");
     // What embedding and head count for, in layers.
-    let ends = ENDS.map(|name| {
-        reader
-            .count(name, "layers that an end counts for")
-            .unwrap_or(1)
-    });
+    let ends = ENDS.map(|name| reader.count(name, "layers that an end counts for").unwrap_or(1));
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
     let run = &mut reader.run;
     if run.pp == 1 {
@@ -125,20 +108,12 @@ fn pipeline(reader: &mut SettingsReader) {
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
         (Some(chunks), _) => chunks,
         // Looped schedules have two stages a rank by default.
-        (None, Some(each)) => (layers + ends[0] + ends[1])
-            .div_ceil(each.max(1))
-            .div_ceil(run.pp.max(1))
-            .max(1),
+        (None, Some(each)) => (layers + ends[0] + ends[1]).div_ceil(each.max(1)).div_ceil(run.pp.max(1)).max(1),
         (None, None) => 2,
     };
-    run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() {
-        1
-    } else {
-        chunks
-    };
+    run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() { 1 } else { chunks };
     let stages = run.pp.saturating_mul(chunks).clamp(1, MAX_STAGES);
-    run.stage_layers = split(layers, stages, ends)
-        .filter(|given| run.pp > 1 && *given != even_split(layers, stages));
+    run.stage_layers = split(layers, stages, ends).filter(|given| run.pp > 1 && *given != even_split(layers, stages));
     if run.tp > 1 {
         // Tensor parallelism always cuts the sequence between its layers.
         run.sequence_parallel = true;
@@ -146,28 +121,14 @@ fn pipeline(reader: &mut SettingsReader) {
     let rotate = reader.word("parallelism.context_parallel_rotate_method", "CP exchange");
     if reader.run.cp > 1 {
         let shuffled = rotate.as_deref() == Some("alltoall");
-        reader.run.cp_comm = if shuffled {
-            CpComm::Ring
-        } else {
-            CpComm::AllGather
-        };
+        reader.run.cp_comm = if shuffled { CpComm::Ring } else { CpComm::AllGather };
     }
 }
 
 fn shards(reader: &mut SettingsReader) {
-    let replicas = reader
-        .count("parallelism.data_parallel_replicate_degree", "replicas")
-        .unwrap_or(1);
-    let sharded = reader
-        .number(
-            "parallelism.data_parallel_shard_degree",
-            "ranks that share shards",
-        )
-        .unwrap_or(-1.0);
-    let policy = reader.word(
-        "parallelism.fsdp_reshard_after_forward",
-        "weights sharded again after the forward pass:",
-    );
+    let replicas = reader.count("parallelism.data_parallel_replicate_degree", "replicas").unwrap_or(1);
+    let sharded = reader.number("parallelism.data_parallel_shard_degree", "ranks that share shards").unwrap_or(-1.0);
+    let policy = reader.word("parallelism.fsdp_reshard_after_forward", "weights sharded again after the forward pass:");
     let run = &reader.run;
     let group = run.gpus / (run.tp * run.pp).max(1);
     // -1: what is left over.
@@ -208,10 +169,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     write_pipeline(s, writer);
     if run.cp > 1 {
         let shuffled = run.cp_comm == CpComm::Ring;
-        writer.text(
-            "parallelism.context_parallel_rotate_method",
-            if shuffled { "alltoall" } else { "allgather" },
-        );
+        writer.text("parallelism.context_parallel_rotate_method", if shuffled { "alltoall" } else { "allgather" });
     }
     let group = s.layout.dp * s.layout.cp;
     let shard = s.zero.shard.clamp(1, group);
@@ -221,10 +179,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     } else {
         if shard < group && shard.is_multiple_of(s.layout.cp) {
             writer.count("parallelism.data_parallel_replicate_degree", group / shard);
-            writer.count(
-                "parallelism.data_parallel_shard_degree",
-                shard / s.layout.cp,
-            );
+            writer.count("parallelism.data_parallel_shard_degree", shard / s.layout.cp);
         }
         let policy = if run.zero == 3 { "always" } else { "never" };
         writer.text("parallelism.fsdp_reshard_after_forward", policy);
@@ -237,15 +192,10 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     if run.pp == 1 {
         return;
     }
-    let named = SCHEDULES
-        .iter()
-        .find(|(schedule, _)| *schedule == run.schedule);
+    let named = SCHEDULES.iter().find(|(schedule, _)| *schedule == run.schedule);
     let name = named.map_or("1F1B", |(_, name)| name);
     writer.text("parallelism.pipeline_parallel_schedule", name);
-    writer.count(
-        "parallelism.pipeline_parallel_microbatch_size",
-        run.micro_batch,
-    );
+    writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
     // A schedule that torchtitan has not may have other stages than what is said instead.
     if named.is_none() {
         return;

@@ -1,8 +1,6 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
-use crate::core::run::{
-    Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value,
-};
+use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
@@ -35,10 +33,7 @@ pub fn model(reader: &mut SettingsReader) {
         Some(rest.trim_start_matches('_').replace('_', "-"))
     });
     let found = FLAVORS.iter().find(|(known, of, _)| {
-        name.as_deref() == Some(known)
-            && flavor
-                .as_ref()
-                .is_some_and(|flavor| flavor.eq_ignore_ascii_case(of))
+        name.as_deref() == Some(known) && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(of))
     });
     match (found, name, flavor) {
         (Some((.., id)), ..) => {
@@ -49,10 +44,7 @@ pub fn model(reader: &mut SettingsReader) {
         }
         (None, None, None) => reader.assume("the model, as on this page: the text does not say"),
         (None, name, flavor) => {
-            let known: Vec<String> = FLAVORS
-                .iter()
-                .map(|(name, flavor, _)| format!("{name} {flavor}"))
-                .collect();
+            let known: Vec<String> = FLAVORS.iter().map(|(name, flavor, _)| format!("{name} {flavor}")).collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
             reader.assume(t!(
                 "the model, as on this page: {named} is none of {known}",
@@ -71,15 +63,8 @@ pub fn read(reader: &mut SettingsReader) {
 
 /// A recipe over FSDP's fp32 shards, which are the master weights.
 fn sharded(id: &'static str) -> Based<PrecisionParts> {
-    let parts = PrecisionParts {
-        weights: Some(4.0),
-        master: Some(0.0),
-        ..PrecisionParts::default()
-    };
-    Based {
-        base: Some(id),
-        parts,
-    }
+    let parts = PrecisionParts { weights: Some(4.0), master: Some(0.0), ..PrecisionParts::default() };
+    Based { base: Some(id), parts }
 }
 
 fn batch(reader: &mut SettingsReader) {
@@ -87,25 +72,16 @@ fn batch(reader: &mut SettingsReader) {
         .count("training.local_batch_size", "sequences per rank")
         .or_else(|| reader.count("training.batch_size", "sequences per rank"));
     let global = reader.number("training.global_batch_size", "global batch");
-    let piece = reader.count(
-        "parallelism.pipeline_parallel_microbatch_size",
-        "micro-batch",
-    );
+    let piece = reader.count("parallelism.pipeline_parallel_microbatch_size", "micro-batch");
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let Some(local) = local else {
         reader.assume("the batch, as on this page: training.local_batch_size is not there");
         return;
     };
-    let micro = if run.pp > 1 {
-        piece.unwrap_or(1)
-    } else {
-        local
-    };
+    let micro = if run.pp > 1 { piece.unwrap_or(1) } else { local };
     reader.set("micro_batch", &Value::from(micro));
-    let global = global
-        .filter(|global| *global > 0.0)
-        .and_then(crate::core::units::whole);
+    let global = global.filter(|global| *global > 0.0).and_then(crate::core::units::whole);
     let global = global.unwrap_or(local.saturating_mul(dp));
     reader.set("global_batch", &Value::from(global));
 }
@@ -117,11 +93,7 @@ fn training(reader: &mut SettingsReader) {
     let kept = reader.word("training.dtype", "weights kept in");
     let kept_in_bf16 = kept.as_deref() == Some("bfloat16");
     let reduced = reader.word("training.mixed_precision_reduce", "gradients reduced in");
-    let bytes = if reduced.as_deref() == Some("bfloat16") {
-        2.0
-    } else {
-        4.0
-    };
+    let bytes = if reduced.as_deref() == Some("bfloat16") { 2.0 } else { 4.0 };
     reader.run.stack.parts.grad_reduce_bytes = (kept_in_bf16 != (bytes < 4.0)).then_some(bytes);
     if reader.flag("parallelism.enable_async_tensor_parallel", "async TP") {
         reader.run.stack.parts.tp_overlap = Some(TpOverlap::AsyncTp);
@@ -132,11 +104,7 @@ fn training(reader: &mut SettingsReader) {
         let names = converters.as_deref().unwrap_or_default();
         names.split([' ', ',']).any(|one| one.contains(name))
     };
-    let blocks = [
-        ("nvfp4", "nvfp4"),
-        ("linear.mx", "mxfp8"),
-        ("mxfp8", "mxfp8"),
-    ];
+    let blocks = [("nvfp4", "nvfp4"), ("linear.mx", "mxfp8"), ("mxfp8", "mxfp8")];
     match blocks.iter().find(|(name, _)| converts(name)) {
         Some((_, id)) => reader.policy(sharded(id)),
         None => reader.precision(match dtype.as_deref() {
@@ -149,19 +117,13 @@ fn training(reader: &mut SettingsReader) {
     match reader.word("optimizer.name", "optimizer").as_deref() {
         None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
         Some(other) => {
-            let said = t!(
-                "the optimizer, as on this page: {other} is not known",
-                other = other.to_owned()
-            );
+            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
             reader.assume(said);
         }
     }
     let mode = reader.word("activation_checkpoint.mode", "recomputation");
     let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
-    let recompute = match (
-        mode.as_deref().unwrap_or("selective"),
-        option.as_deref().unwrap_or("2"),
-    ) {
+    let recompute = match (mode.as_deref().unwrap_or("selective"), option.as_deref().unwrap_or("2")) {
         ("none", _) => Recompute::None,
         ("full", _) => Recompute::Full,
         ("selective", "op") => Recompute::OpSelective,
@@ -170,18 +132,11 @@ fn training(reader: &mut SettingsReader) {
             let run = &reader.run;
             let layers = run.model.resolve().map_or(0, |model| model.layers);
             let held = layers / run.pp.max(1) / every.max(1);
-            reader.assume(t!(
-                "every {every}th layer is recomputed: {held} of a stage",
-                every,
-                held
-            ));
+            reader.assume(t!("every {every}th layer is recomputed: {held} of a stage", every, held));
             Recompute::Layers(held)
         }
         (other, _) => {
-            reader.assume(t!(
-                "nothing is recomputed: mode {other} is not modelled",
-                other = other.to_owned()
-            ));
+            reader.assume(t!("nothing is recomputed: mode {other} is not modelled", other = other.to_owned()));
             Recompute::None
         }
     };
@@ -192,9 +147,7 @@ fn training(reader: &mut SettingsReader) {
 
 /// Says the model, where torchtitan has a name for it.
 pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
-    let flavor = FLAVORS
-        .iter()
-        .find(|(.., id)| Based::<ModelParts>::preset(id).resolve().as_ref() == Ok(&s.model));
+    let flavor = FLAVORS.iter().find(|(.., id)| Based::<ModelParts>::preset(id).resolve().as_ref() == Ok(&s.model));
     if let Some((name, flavor, _)) = flavor {
         writer.text("model.name", name);
         writer.text("model.flavor", flavor);
@@ -204,11 +157,7 @@ pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
 /// Says all else.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let local = if run.pp > 1 {
-        run.global_batch / s.layout.dp
-    } else {
-        run.micro_batch
-    };
+    let local = if run.pp > 1 { run.global_batch / s.layout.dp } else { run.micro_batch };
     writer.count("training.local_batch_size", local);
     writer.count("training.global_batch_size", run.global_batch);
     if let Some(steps) = steps(run) {
@@ -225,17 +174,12 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     if kept_in_bf16 {
         writer.text("training.dtype", "bfloat16");
     }
-    let reduced = software
-        .grad_reduce_bytes
-        .unwrap_or(if kept_in_bf16 { 2.0 } else { 4.0 });
+    let reduced = software.grad_reduce_bytes.unwrap_or(if kept_in_bf16 { 2.0 } else { 4.0 });
     if reduced < 4.0 {
         writer.text("training.mixed_precision_reduce", "bfloat16");
     }
     let whole = computes(&run.precision) == "fp32";
-    writer.text(
-        "training.mixed_precision_param",
-        if whole { "float32" } else { "bfloat16" },
-    );
+    writer.text("training.mixed_precision_param", if whole { "float32" } else { "bfloat16" });
     let converter = match run.precision.base {
         Some("mxfp8") => Some("quantize.linear.mx"),
         Some("nvfp4") => Some("quantize.linear.nvfp4"),

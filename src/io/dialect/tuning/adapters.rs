@@ -33,18 +33,12 @@ fn words_of(value: &Value) -> Vec<String> {
         if text.contains(")_proj") {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             let short = |word: &&str| !target(&format!("{word}_proj")).is_empty();
-            return words
-                .filter(short)
-                .map(|word| format!("{word}_proj"))
-                .collect();
+            return words.filter(short).map(|word| format!("{word}_proj")).collect();
         }
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
         // What else a regular expression says is no name of a linear.
         let pattern = text.contains(['(', '|', '*', '^']);
-        words
-            .filter(|word| !word.is_empty() && (!pattern || !target(word).is_empty()))
-            .map(str::to_owned)
-            .collect()
+        words.filter(|word| !word.is_empty() && (!pattern || !target(word).is_empty())).map(str::to_owned).collect()
     };
     match value {
         Value::Text(text) => split(text),
@@ -67,27 +61,14 @@ pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
 }
 
 /// Linears with an adapter; none: all.
-pub(in crate::io::dialect) fn targets(
-    reader: &mut SettingsReader,
-    name: &str,
-) -> Option<Vec<Target>> {
+pub(in crate::io::dialect) fn targets(reader: &mut SettingsReader, name: &str) -> Option<Vec<Target>> {
     let words = words_of(&reader.value(name)?);
-    reader.note(
-        name,
-        t!(
-            "{what} {value}",
-            what = "adapted linears",
-            value = words.join(" ")
-        ),
-    );
+    reader.note(name, t!("{what} {value}", what = "adapted linears", value = words.join(" ")));
     if words.iter().any(|word| ALL.contains(&&**word)) {
         return None;
     }
     for word in words.iter().filter(|word| target(word).is_empty()) {
-        reader.assume(t!(
-            "no adapter beside {name}: it is none of the linears of a layer",
-            name = word.clone()
-        ));
+        reader.assume(t!("no adapter beside {name}: it is none of the linears of a layer", name = word.clone()));
     }
     let named = |one: &Target| words.iter().any(|word| target(word).contains(one));
     let every = Target::ALL.iter().map(|(one, _)| *one);
@@ -98,18 +79,8 @@ pub(in crate::io::dialect) fn targets(
 /// Ends of the model that are trained whole.
 pub(in crate::io::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Option<Vec<Saved>> {
     let words = words_of(&reader.value(name)?);
-    reader.note(
-        name,
-        t!(
-            "{what} {value}",
-            what = "trained whole",
-            value = words.join(" ")
-        ),
-    );
-    let found: Vec<Saved> = words
-        .iter()
-        .filter_map(|word| Saved::from_id(word))
-        .collect();
+    reader.note(name, t!("{what} {value}", what = "trained whole", value = words.join(" ")));
+    let found: Vec<Saved> = words.iter().filter_map(|word| Saved::from_id(word)).collect();
     (!found.is_empty()).then_some(found)
 }
 
@@ -155,11 +126,7 @@ pub(in crate::io::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static st
 }
 
 /// Says the adapted linears: `all-linear` or their names.
-pub(in crate::io::dialect) fn write_linears(
-    writer: &mut SettingsWriter,
-    name: &str,
-    adapter: &Adapter,
-) {
+pub(in crate::io::dialect) fn write_linears(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
     if all_linear(adapter) {
         writer.text(name, "all-linear");
     } else {
@@ -168,11 +135,7 @@ pub(in crate::io::dialect) fn write_linears(
 }
 
 /// Says what is trained whole, where anything is.
-pub(in crate::io::dialect) fn write_saved(
-    writer: &mut SettingsWriter,
-    name: &str,
-    adapter: &Adapter,
-) {
+pub(in crate::io::dialect) fn write_saved(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
     if !adapter.saved.is_empty() {
         writer.value(name, super::list(&saved_names(adapter)));
     }

@@ -5,33 +5,25 @@ mod adapters;
 mod sharing;
 
 pub(super) use adapters::{
-    LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears,
-    write_saved,
+    LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears, write_saved,
 };
 pub(super) use sharing::{
-    Files, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations,
-    precision, sharing, write_deepspeed, write_half,
+    Files, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations, precision, sharing,
+    write_deepspeed, write_half,
 };
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::{Entries, Same, same, steps};
 use crate::core::run::{
-    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Run, Scenario, Schedule,
-    ScheduleOptions, Value,
+    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Run, Scenario, Schedule, ScheduleOptions, Value,
 };
 use crate::core::t;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
 pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
-    let on = |(name, value): &(String, Value)| {
-        switches.contains(&&**name) && *value == Value::Bool(true)
-    };
-    if entries.iter().any(on) {
-        "hf-fused"
-    } else {
-        "hf-trainer"
-    }
+    let on = |(name, value): &(String, Value)| switches.contains(&&**name) && *value == Value::Bool(true);
+    if entries.iter().any(on) { "hf-fused" } else { "hf-trainer" }
 }
 
 /// Begins a Run that such a program can mean: no pipeline, no expert parallelism, nothing adapted or moved to the host.
@@ -66,9 +58,7 @@ impl Mesh {
         }
         // -1 is all that are left.
         let degree = |reader: &mut SettingsReader, name, what| {
-            let ranks = reader
-                .number(name, what)
-                .and_then(crate::core::units::whole);
+            let ranks = reader.number(name, what).and_then(crate::core::units::whole);
             ranks.filter(|ranks| *ranks > 0)
         };
         let shard = degree(reader, self.shard, "ranks that share shards");
@@ -104,10 +94,7 @@ impl Mesh {
 /// Notes that the GPUs are those of the page.
 pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
     let gpus = reader.run.gpus;
-    reader.assume(t!(
-        "{gpus} GPUs, as on this page: the launcher says how many",
-        gpus
-    ));
+    reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
 }
 
 /// The same settings under the names of one program.
@@ -122,25 +109,12 @@ impl Batch {
     /// Takes the micro-batch, and the batch that all ranks make of it.
     pub fn read(&self, reader: &mut SettingsReader) {
         let run = &reader.run;
-        let page = (
-            run.micro_batch,
-            run.global_batch,
-            run.gpus / (run.tp * run.cp).max(1),
-        );
-        let silent = if reader.has(self.micro) {
-            page.0
-        } else {
-            self.silent
-        };
-        let micro = reader
-            .count(self.micro, "micro-batch")
-            .unwrap_or(silent)
-            .max(1);
+        let page = (run.micro_batch, run.global_batch, run.gpus / (run.tp * run.cp).max(1));
+        let silent = if reader.has(self.micro) { page.0 } else { self.silent };
+        let micro = reader.count(self.micro, "micro-batch").unwrap_or(silent).max(1);
         let each = reader.count(self.accumulation, "micro-batches a step and rank");
         let ranks = page.2.max(1);
-        let all = micro
-            .saturating_mul(each.unwrap_or(1).max(1))
-            .saturating_mul(ranks);
+        let all = micro.saturating_mul(each.unwrap_or(1).max(1)).saturating_mul(ranks);
         reader.set("micro_batch", &Value::from(micro));
         reader.set("global_batch", &Value::from(all));
     }
@@ -153,18 +127,10 @@ impl Batch {
 }
 
 /// Takes a sequence length.
-pub(super) fn sequence(
-    reader: &mut SettingsReader,
-    names: &[&'static str],
-    program: &'static str,
-    silent: u64,
-) {
+pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], program: &'static str, silent: u64) {
     let said = names.iter().find(|name| reader.has(name));
     let name = said.or(names.first()).copied().unwrap_or_default();
-    reader.same(
-        &[same(name, "seq_len", (silent > 0).then_some(silent))],
-        program,
-    );
+    reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
 }
 
 /// Says how many steps the budget has, where there is one.
@@ -183,12 +149,7 @@ pub(super) fn switch(reader: &mut SettingsReader, name: &str, what: &'static str
 
 /// A list of words as a value.
 pub(super) fn list(words: &[&str]) -> Value {
-    Value::List(
-        words
-            .iter()
-            .map(|word| Value::Text((*word).to_owned()))
-            .collect(),
-    )
+    Value::List(words.iter().map(|word| Value::Text((*word).to_owned())).collect())
 }
 
 /// Takes the optimizer that `name` says, by what its name holds: `paged_adamw_8bit`, `bitsandbytes.optim.PagedAdamW8bit`.
@@ -202,23 +163,14 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
         (has("adafactor"), Optimizer::Adafactor),
         (has("lion"), Optimizer::Lion),
         (has("muon"), Optimizer::Muon),
-        (
-            has("adam") && has("8bit") && has("paged"),
-            Optimizer::Adam8BitPaged,
-        ),
+        (has("adam") && has("8bit") && has("paged"), Optimizer::Adam8BitPaged),
         (has("adam") && has("8bit"), Optimizer::Adam8Bit),
-        (
-            has("adam") && !has("4bit") || has("cpuoffload") || word.is_empty(),
-            Optimizer::Adam,
-        ),
+        (has("adam") && !has("4bit") || has("cpuoffload") || word.is_empty(), Optimizer::Adam),
         (has("sgd"), Optimizer::Sgd),
     ];
     match known.iter().find(|(is, _)| *is) {
         Some((_, optimizer)) => reader.run.optimizer = *optimizer,
-        None => reader.assume(t!(
-            "the optimizer, as on this page: {other} is not known",
-            other = word.clone()
-        )),
+        None => reader.assume(t!("the optimizer, as on this page: {other} is not known", other = word.clone())),
     }
     if has("paged") && !has("8bit") {
         reader.assume("paged states are counted on the GPU");
@@ -242,11 +194,7 @@ pub(super) fn write_optimizer(writer: &mut SettingsWriter, name: &str, optimizer
 
 /// Every layer is recomputed from its input, or nothing is.
 pub(super) fn checkpoint(reader: &mut SettingsReader, yes: bool) {
-    reader.recompute(if yes {
-        Recompute::Full
-    } else {
-        Recompute::None
-    });
+    reader.recompute(if yes { Recompute::Full } else { Recompute::None });
 }
 
 /// The kernel of the loss: with the head in one, or by slices.

@@ -74,9 +74,8 @@ pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
         offload.framework == OffloadFramework::DeepSpeed
             && (offload.optimizer.is_some() || offload.parameters.is_some())
     };
-    let deepspeed = s.run.stack.base == Some("deepspeed")
-        || s.offload.as_ref().is_some_and(offloads)
-        || s.run.zero == 1;
+    let deepspeed =
+        s.run.stack.base == Some("deepspeed") || s.offload.as_ref().is_some_and(offloads) || s.run.zero == 1;
     match s.run.zero {
         0 => Sharing::Nobody,
         _ if deepspeed => Sharing::DeepSpeed,
@@ -131,18 +130,11 @@ pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str)
     };
     match file_means(&file) {
         Some((stage, optimizer, parameters)) => {
-            reader.assume(t!(
-                "ZeRO stage {stage} by the name of {file}: import that file too",
-                stage,
-                file
-            ));
+            reader.assume(t!("ZeRO stage {stage} by the name of {file}: import that file too", stage, file));
             reader.set("zero", &Value::from(stage));
             offload(reader, optimizer, parameters, OffloadFramework::DeepSpeed);
         }
-        None => reader.assume(t!(
-            "the ZeRO stage, as on this page: {file} has it; import that file too",
-            file
-        )),
+        None => reader.assume(t!("the ZeRO stage, as on this page: {file} has it; import that file too", file)),
     }
     true
 }
@@ -151,22 +143,11 @@ pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str)
 pub(in crate::io::dialect) type Files = &'static [(u64, bool, bool, &'static str)];
 
 /// Says the file that means the shards of `s`; the nearest where there is none of just these.
-pub(in crate::io::dialect) fn write_deepspeed(
-    s: &Scenario,
-    writer: &mut SettingsWriter,
-    name: &str,
-    files: Files,
-) {
+pub(in crate::io::dialect) fn write_deepspeed(s: &Scenario, writer: &mut SettingsWriter, name: &str, files: Files) {
     let offload = &s.run.offload;
-    let wanted = (
-        s.run.zero,
-        offload.optimizer.is_some(),
-        offload.parameters.is_some(),
-    );
+    let wanted = (s.run.zero, offload.optimizer.is_some(), offload.parameters.is_some());
     let exact = files.iter().find(|file| (file.0, file.1, file.2) == wanted);
-    let stage = files
-        .iter()
-        .find(|file| file.0 == wanted.0 && !file.1 && !file.2);
+    let stage = files.iter().find(|file| file.0 == wanted.0 && !file.1 && !file.2);
     if let Some(file) = exact.or(stage) {
         writer.text(name, file.3);
     }
@@ -181,16 +162,10 @@ pub(in crate::io::dialect) struct Fsdp {
 
 /// Takes them; none where the text has none.
 pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
-    let words = reader
-        .word("fsdp", "FSDP")
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let words = reader.word("fsdp", "FSDP").unwrap_or_default().to_ascii_lowercase();
     let mut any = !words.is_empty() && words != "false";
     let mut said = |reader: &mut SettingsReader, key: &str, what| {
-        let names = [
-            format!("fsdp_config.fsdp_{key}"),
-            format!("fsdp_config.{key}"),
-        ];
+        let names = [format!("fsdp_config.fsdp_{key}"), format!("fsdp_config.{key}")];
         let name = names.iter().find(|name| reader.has(name))?;
         any = true;
         reader.word(name, what)
@@ -198,22 +173,10 @@ pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> 
     let on = |word: Option<String>| word.map(|word| word == "true");
     let version = said(reader, "version", "FSDP's version");
     let strategy = said(reader, "sharding_strategy", "shards").unwrap_or_else(|| words.clone());
-    let reshard = said(
-        reader,
-        "reshard_after_forward",
-        "shards again after the forward pass",
-    );
+    let reshard = said(reader, "reshard_after_forward", "shards again after the forward pass");
     let offloads = on(said(reader, "offload_params", "parameters on the host"));
-    let checkpoints = on(said(
-        reader,
-        "activation_checkpointing",
-        "full recomputation",
-    ));
-    let activations = on(said(
-        reader,
-        "activation_checkpointing_offload",
-        "activations on the host",
-    ));
+    let checkpoints = on(said(reader, "activation_checkpointing", "full recomputation"));
+    let activations = on(said(reader, "activation_checkpointing_offload", "activations on the host"));
     let version = reader.word("fsdp_version", "FSDP's version").or(version);
     if !any && version.is_none() {
         return None;
@@ -235,10 +198,7 @@ pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> 
     reader.set("zero", &Value::from(stage));
     let parameters = offloads == Some(true) || words.contains("offload");
     offload(reader, false, parameters, OffloadFramework::Fsdp2);
-    Some(Fsdp {
-        checkpoints,
-        activations: activations == Some(true),
-    })
+    Some(Fsdp { checkpoints, activations: activations == Some(true) })
 }
 
 #[cfg(test)]
@@ -251,26 +211,11 @@ mod tests {
         for (name, meant) in [
             ("deepspeed_configs/zero1.json", Some((1, false, false))),
             ("deepspeed_configs/zero3_bf16.json", Some((3, false, false))),
-            (
-                "deepspeed_configs/zero3_bf16_cpuoffload_all.json",
-                Some((3, true, true)),
-            ),
-            (
-                "deepspeed_configs/zero3_bf16_cpuoffload_params.json",
-                Some((3, false, true)),
-            ),
-            (
-                "examples/deepspeed/ds_z0_config.json",
-                Some((0, false, false)),
-            ),
-            (
-                "examples/deepspeed/ds_z2_offload_config.json",
-                Some((2, true, false)),
-            ),
-            (
-                "examples/deepspeed/ds_z3_offload_config.json",
-                Some((3, true, true)),
-            ),
+            ("deepspeed_configs/zero3_bf16_cpuoffload_all.json", Some((3, true, true))),
+            ("deepspeed_configs/zero3_bf16_cpuoffload_params.json", Some((3, false, true))),
+            ("examples/deepspeed/ds_z0_config.json", Some((0, false, false))),
+            ("examples/deepspeed/ds_z2_offload_config.json", Some((2, true, false))),
+            ("examples/deepspeed/ds_z3_offload_config.json", Some((3, true, true))),
             ("config/stage_2.json", Some((2, false, false))),
             ("ds_config.json", None),
         ] {

@@ -47,33 +47,15 @@ impl Live {
         let line = |name: &'static str, ink, of: fn(&Point) -> f64| Line {
             name: name.into(),
             ink,
-            points: points
-                .iter()
-                .map(|point| (point.size as f64, of(point)))
-                .collect(),
+            points: points.iter().map(|point| (point.size as f64, of(point))).collect(),
             marks: Marks::Dots,
         };
-        let plot = |name, line, level| Plot {
-            up: Axis {
-                name,
-                spacing: Spacing::Linear,
-            },
-            lines: vec![line],
-            level,
-        };
+        let plot = |name, line, level| Plot { up: Axis { name, spacing: Spacing::Linear }, lines: vec![line], level };
         let card = 80.0;
         let level = (card, t!("a GPU of {size}", size = gib(card * GIB)));
         let plots = [
-            plot(
-                "tokens per second and GPU",
-                line("throughput", Ink::Forward, |point| point.speed),
-                None,
-            ),
-            plot(
-                "GiB of the fullest GPU",
-                line("memory", Ink::Memory(3), |point| point.bytes / GIB),
-                Some(level),
-            ),
+            plot("tokens per second and GPU", line("throughput", Ink::Forward, |point| point.speed), None),
+            plot("GiB of the fullest GPU", line("memory", Ink::Memory(3), |point| point.bytes / GIB), Some(level)),
         ];
         let rows = points.iter().map(|point| {
             let figures = [
@@ -84,10 +66,7 @@ impl Live {
             ];
             figures.map(verbatim).to_vec()
         });
-        let across = Axis {
-            name,
-            spacing: Spacing::Doublings,
-        };
+        let across = Axis { name, spacing: Spacing::Doublings };
         let head = [name, "tokens per second and GPU", "GiB", "bubble"];
         self.plots(across, &plots, &head, rows.collect())
     }
@@ -133,10 +112,7 @@ pub(super) fn batch(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula(
-            "accumulation = B / (b n)",
-            format!("{SEQUENCES} / ({b} · {n}) = {steps}"),
-        )
+        .formula("accumulation = B / (b n)", format!("{SEQUENCES} / ({b} · {n}) = {steps}"))
         .note(t!(
             "A batch of {tokens} M tokens, the playbook's example.",
             tokens = number((SEQUENCES * 4096) as f64 / 1e6, 2)
@@ -215,9 +191,7 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
             bubble = show_percent(bubble(8)),
             m
         ),
-        t!(
-            "Activations hardly shrink: a rank holds fewer layers, but more micro-batches at a time."
-        ),
+        t!("Activations hardly shrink: a rank holds fewer layers, but more micro-batches at a time."),
     ];
     Live::of(text)
         .formula(
@@ -281,11 +255,7 @@ pub(super) fn context(dials: &Dials) -> Live {
     Live::of(text)
         .formula(
             "tokens per rank = s / c",
-            format!(
-                "{s} / {} = {}",
-                fits.map_or(1, |point| point.size),
-                s / fits.map_or(1, |point| point.size)
-            ),
+            format!("{s} / {} = {}", fits.map_or(1, |point| point.size), s / fits.map_or(1, |point| point.size)),
         )
         .axis("context-parallel ranks", &points)
 }
@@ -310,10 +280,7 @@ mod tests {
     fn the_playbooks_example_of_accumulation_comes_out() {
         assert_eq!(SEQUENCES * 4096, 4 << 20);
         for (n, steps) in [(128, 4), (512, 1)] {
-            assert_eq!(
-                run(&copies(n, 2)).unwrap().report.layout.microbatches,
-                steps
-            );
+            assert_eq!(run(&copies(n, 2)).unwrap().report.layout.microbatches, steps);
         }
     }
 }

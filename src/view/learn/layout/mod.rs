@@ -10,20 +10,13 @@ use crate::core::run::{Optimizer, Run};
 use crate::core::search::recipe::walk;
 use crate::core::source::{KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{
-    Bytes, Seconds, number, show_count, show_percent, show_seconds, significant,
-};
+use crate::core::units::{Bytes, Seconds, number, show_count, show_percent, show_seconds, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 use crate::view::node::markup::{el, leaf};
 use axes::{batch, context, pipeline, tensor};
 
-const S: Slider = slider(
-    "s",
-    "tokens of a sequence",
-    &[4096, 8192, 16_384, 32_768],
-    1,
-);
+const S: Slider = slider("s", "tokens of a sequence", &[4096, 8192, 16_384, 32_768], 1);
 const G: Slider = slider("G", "GPUs", &[64, 256, 1024], 0);
 const N: Slider = slider("n", "data-parallel ranks", &[32, 128, 512], 1);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 1);
@@ -104,9 +97,7 @@ fn fit(dials: &Dials) -> Live {
 
 fn recompute(dials: &Dials) -> Live {
     let t = dials.get("t");
-    let of = |s: u64, kind: &str| {
-        format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}")
-    };
+    let of = |s: u64, kind: &str| format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}");
     let kinds = ["none", "selective", "full"];
     let bars: Vec<Bar> = [4096, 16_384, 65_536]
         .into_iter()
@@ -116,8 +107,7 @@ fn recompute(dials: &Dials) -> Live {
             Bar::memory(name, &of(s, kind))
         })
         .collect();
-    let compute =
-        |kind| run(&of(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
+    let compute = |kind| run(&of(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
     let [none, selective, full] = kinds.map(compute);
     let text = vec![
         t!(
@@ -147,10 +137,7 @@ fn recompute(dials: &Dials) -> Live {
         .memory(&bars)
 }
 
-const TIME: Scale = Scale {
-    parts: &[("step time", Ink::Forward)],
-    unit: ("s", 1.0),
-};
+const TIME: Scale = Scale { parts: &[("step time", Ink::Forward)], unit: ("s", 1.0) };
 
 fn recipe(dials: &Dials) -> Live {
     let (parameters, gpus) = (dials.get("N"), dials.get("G"));
@@ -174,11 +161,7 @@ fn recipe(dials: &Dials) -> Live {
         .collect();
     let said = if bars.is_empty() {
         bars.push(Bar::new("nothing fits", [0.0]));
-        t!(
-            "With {parameters} B parameters on {gpus} GPUs none of its rules fits.",
-            parameters,
-            gpus
-        )
+        t!("With {parameters} B parameters on {gpus} GPUs none of its rules fits.", parameters, gpus)
     } else {
         t!(
             "With {parameters} B parameters on {gpus} GPUs it goes from {before} per step to {after}.",
@@ -211,10 +194,7 @@ fn recipe(dials: &Dials) -> Live {
             ),
         )
         .bars(&TIME, &bars, None);
-    Live {
-        table: Node::from_iter([steps, live.table]),
-        ..live
-    }
+    Live { table: Node::from_iter([steps, live.table]), ..live }
 }
 
 #[cfg(test)]
@@ -227,13 +207,9 @@ mod tests {
     fn no_strategy_holds_less_than_one_copy_of_every_byte() {
         for gpus in [64, 256, 1024] {
             let least = 18.0 * 70.55e9 / gpus as f64;
-            let bar =
-                Bar::memory("", &large(4096, gpus, "tp=1&pp=1&zero=3&recompute=full")).unwrap();
+            let bar = Bar::memory("", &large(4096, gpus, "tp=1&pp=1&zero=3&recompute=full")).unwrap();
             let states: f64 = bar.values.iter().take(3).sum();
-            assert!(
-                (states / least - 1.0).abs() < 0.01,
-                "{gpus}: {states} {least}"
-            );
+            assert!((states / least - 1.0).abs() < 0.01, "{gpus}: {states} {least}");
             assert!(total(&[bar], 0) > least);
         }
     }

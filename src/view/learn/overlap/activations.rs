@@ -39,10 +39,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     let Some(layer) = Layer::of(&cut(s, t, 1, "")) else {
         return Live::default();
     };
-    let drawn = [
-        halves("Messages as a whole".into(), &layer, 1),
-        halves(t!("In {t} chunks", t), &layer, t),
-    ];
+    let drawn = [halves("Messages as a whole".into(), &layer, 1), halves(t!("In {t} chunks", t), &layer, t)];
     let group = layer.scenario.layout.mesh().group(Axis::Tp);
     let ratio = layer.ratio("tp", layer.wire(group));
     let text = vec![
@@ -122,10 +119,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             shown = seconds(drawn[1].exposed()),
             before = seconds(drawn[0].exposed())
         ),
-        t!(
-            "By the data sheets blocks hide from {needed} tokens per rank on.",
-            needed = number(ratio(1.0).round(), 4)
-        ),
+        t!("By the data sheets blocks hide from {needed} tokens per rank on.", needed = number(ratio(1.0).round(), 4)),
     ];
     Live::of(text)
         .formula(
@@ -158,10 +152,7 @@ mod tests {
         let layer = Layer::of(&cut(8192, 8, 2, "")).unwrap();
         assert_eq!(three(layer.ratio("tp", BytesPerSecond(450e9))), "1.88");
         let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
-        assert_eq!(
-            three(ring_block_ratio(0.125, 1.0, true, per_byte) / 1e3),
-            "4.95"
-        );
+        assert_eq!(three(ring_block_ratio(0.125, 1.0, true, per_byte) / 1e3), "4.95");
         let layer = Layer::of(&copies(4096, 256, "&zero=3")).unwrap();
         let tokens = layer.ratio("zero3", BytesPerSecond(50e9)) * 4096.0 * 256.0 / 255.0;
         assert_eq!(three(tokens / 1e3), "19.8");

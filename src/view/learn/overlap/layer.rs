@@ -22,21 +22,13 @@ impl Layer {
         scenario.stage_layers = vec![0, 1, 0];
         let time = Clock::new(&scenario).stage(&scenario, 1);
         let waits = stage_waits(&scenario, 1, &windows(&time));
-        Some(Self {
-            scenario,
-            time,
-            waits,
-        })
+        Some(Self { scenario, time, waits })
     }
     /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
     pub fn wire(&self, group: Group) -> BytesPerSecond {
         let gpu = &self.scenario.gpu;
         let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
-        if group.nodes() == 1 || cards.0 > gpu.intra.0 {
-            gpu.intra
-        } else {
-            cards
-        }
+        if group.nodes() == 1 || cards.0 > gpu.intra.0 { gpu.intra } else { cards }
     }
     /// FLOPs that the GPU computes while a byte travels: F / B of the formulas.
     pub fn per_byte(&self, group: Group) -> f64 {

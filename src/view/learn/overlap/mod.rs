@@ -12,22 +12,12 @@ use activations::{ring, tensor};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};
 
-const S: Slider = slider(
-    "s",
-    "tokens of a sequence",
-    &[1024, 2048, 4096, 8192, 16_384, 32_768],
-    2,
-);
+const S: Slider = slider("s", "tokens of a sequence", &[1024, 2048, 4096, 8192, 16_384, 32_768], 2);
 const N: Slider = slider("n", "data-parallel ranks", &[8, 16, 64, 256], 2);
 const K: Slider = slider("k", "layers of a bucket", &[1, 2, 4, 8, 16], 2);
 const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8, 16], 1);
 const M: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
-const SHARE: Slider = slider(
-    "φ",
-    "percent of the compute that may hide",
-    &[0, 20, 40, 80, 100],
-    3,
-);
+const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 20, 40, 80, 100], 3);
 
 /// The lesson.
 #[rustfmt::skip]

@@ -93,10 +93,8 @@ pub(super) fn gathers(dials: &Dials) -> Live {
     let Some(layer) = Layer::of(&copies(s, n, "&zero=3")) else {
         return Live::default();
     };
-    let drawn = [
-        gathered("Gathered when it is needed", &layer, false),
-        gathered("Gathered one layer ahead", &layer, true),
-    ];
+    let drawn =
+        [gathered("Gathered when it is needed", &layer, false), gathered("Gathered one layer ahead", &layer, true)];
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
     let ratio = layer.ratio("zero3", wire);
@@ -108,9 +106,7 @@ pub(super) fn gathers(dials: &Dials) -> Live {
             "The order of layers is known: the next can be gathered while this one computes. Then only the first gather is exposed, if computing takes longer. By the data sheets that needs {tokens} tokens per GPU and micro-batch.",
             tokens = number((ratio * s as f64).ceil(), 4)
         ),
-        t!(
-            "The cost: memory for a second layer, and every micro-batch gathers all layers again, twice."
-        ),
+        t!("The cost: memory for a second layer, and every micro-batch gathers all layers again, twice."),
     ];
     Live::of(text)
         .formula(
@@ -130,11 +126,7 @@ pub(super) fn gathers(dials: &Dials) -> Live {
 }
 
 const PARTS: Scale = Scale {
-    parts: &[
-        ("hidden", Ink::Forward),
-        ("slows compute", Ink::Backward),
-        ("not hidden", Ink::Exposed),
-    ],
+    parts: &[("hidden", Ink::Forward), ("slows compute", Ink::Backward), ("not hidden", Ink::Exposed)],
     unit: ("s", 1.0),
 };
 
@@ -183,9 +175,7 @@ pub(super) fn cost(dials: &Dials) -> Live {
     let [wire, window, shown] = rows
         .iter()
         .find(|row| row.name == "zero3")
-        .map_or([0.0; 3], |row| {
-            [row.comm_s.0, row.compute_s.0, row.exposed_s.0]
-        });
+        .map_or([0.0; 3], |row| [row.comm_s.0, row.compute_s.0, row.exposed_s.0]);
     let hidden = wire.min(window * percent as f64 / 100.0);
     Live::of(text)
         .formula(
@@ -215,10 +205,7 @@ mod tests {
         assert!(gather < forward);
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         assert!(near(gathered("", &layer, true).exposed(), gather));
-        assert!(near(
-            gathered("", &layer, false).exposed(),
-            DRAWN as f64 * gather
-        ));
+        assert!(near(gathered("", &layer, false).exposed(), DRAWN as f64 * gather));
     }
 
     /// Where backward passes are longer than messages, the last bucket is exposed, and more buckets expose less.

@@ -41,50 +41,22 @@ pub(super) fn roofline(dials: &Dials) -> Live {
             time = show_percent(sum(|kernel| kernel.seconds))
         ),
     ];
-    let points: Vec<(f64, f64)> = kernels
-        .iter()
-        .map(|kernel| (kernel.intensity(), kernel.rate() / 1e12))
-        .collect();
+    let points: Vec<(f64, f64)> = kernels.iter().map(|kernel| (kernel.intensity(), kernel.rate() / 1e12)).collect();
     let least = points.iter().map(|point| point.0).fold(ridge, f64::min) / 2.0;
     let most = points.iter().map(|point| point.0).fold(ridge, f64::max) * 2.0;
     let over = [least, ridge, most].map(|at| (at, roof(&scenario, at) / 1e12));
-    let line = |name: &'static str, ink, points, marks| Line {
-        name: name.into(),
-        ink,
-        points,
-        marks,
-    };
+    let line = |name: &'static str, ink, points, marks| Line { name: name.into(), ink, points, marks };
     let plot = Plot {
-        up: Axis {
-            name: "TFLOP/s",
-            spacing: Spacing::Tens,
-        },
+        up: Axis { name: "TFLOP/s", spacing: Spacing::Tens },
         lines: vec![
-            line(
-                "what the data sheet allows",
-                Ink::Text,
-                over.to_vec(),
-                Marks::None,
-            ),
-            line(
-                "kernels of a forward pass",
-                Ink::Forward,
-                points,
-                Marks::Numbers,
-            ),
+            line("what the data sheet allows", Ink::Text, over.to_vec(), Marks::None),
+            line("kernels of a forward pass", Ink::Forward, points, Marks::Numbers),
         ],
         level: None,
     };
-    let across = Axis {
-        name: "operations per byte",
-        spacing: Spacing::Tens,
-    };
+    let across = Axis { name: "operations per byte", spacing: Spacing::Tens };
     let rows = kernels.iter().map(|kernel| {
-        let figures = [
-            three(kernel.intensity()),
-            three(kernel.rate() / 1e12),
-            seconds(kernel.seconds),
-        ];
+        let figures = [three(kernel.intensity()), three(kernel.rate() / 1e12), seconds(kernel.seconds)];
         let mut row = vec![kernel.name.into()];
         row.extend(figures.map(verbatim));
         row
@@ -96,30 +68,16 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let live = Live::of(text)
         .formula(
             "P ≤ min(F, M I),  F = M I at I = F / M",
-            format!(
-                "{} · 10¹² / ({} · 10¹²) = {}",
-                three(gpu.bf16.0 / 1e12),
-                three(gpu.hbm.0 / 1e12),
-                three(ridge)
-            ),
+            format!("{} · 10¹² / ({} · 10¹²) = {}", three(gpu.bf16.0 / 1e12), three(gpu.hbm.0 / 1e12), three(ridge)),
         )
         .plots(across, &[plot], &head, rows.collect());
-    Live {
-        legend: Node::from_iter([live.legend, names]),
-        ..live
-    }
+    Live { legend: Node::from_iter([live.legend, names]), ..live }
 }
 
 /// Bytes of the whole tensor that an all-gather and an all-reduce of `bytes` finish a second over `nodes` nodes of eight.
 fn finished(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
-    let group = Group {
-        size: 8 * nodes,
-        in_node: 8,
-    };
-    let times = [
-        fabric.gather(group, Bytes(bytes)),
-        fabric.all_reduce(group, Bytes(bytes)),
-    ];
+    let group = Group { size: 8 * nodes, in_node: 8 };
+    let times = [fabric.gather(group, Bytes(bytes)), fabric.all_reduce(group, Bytes(bytes))];
     times.map(|time| bytes / time.0)
 }
 
@@ -154,29 +112,16 @@ pub(super) fn exchange(dials: &Dials) -> Live {
         marks: Marks::Dots,
     };
     let plot = Plot {
-        up: Axis {
-            name: "GB/s of the whole tensor",
-            spacing: Spacing::Linear,
-        },
-        lines: vec![
-            line("all-gather, reduce-scatter", Ink::Forward, 0),
-            line("all-reduce", Ink::Exposed, 1),
-        ],
+        up: Axis { name: "GB/s of the whole tensor", spacing: Spacing::Linear },
+        lines: vec![line("all-gather, reduce-scatter", Ink::Forward, 0), line("all-reduce", Ink::Exposed, 1)],
         level: None,
     };
     let rows = nodes.iter().map(|nodes| {
         let rates = at(*nodes).map(|rate| verbatim(three(rate)));
         [vec![index(*nodes)], rates.to_vec()].concat()
     });
-    let across = Axis {
-        name: "nodes of eight GPUs",
-        spacing: Spacing::Doublings,
-    };
-    let head = [
-        "nodes",
-        "all-gather, reduce-scatter, GB/s",
-        "all-reduce, GB/s",
-    ];
+    let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
+    let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s"];
     Live::of(text)
         .formula(
             "t = hops · latency + S (n − 1) / (n B)",

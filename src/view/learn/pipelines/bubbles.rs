@@ -37,9 +37,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let found = SCHEDULES.map(|(id, _, _)| counts.map(|m| bubble(id, p, v, m)));
     let at = |which: usize| {
         let shares = found.iter().filter_map(|of| of[which]);
-        let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| {
-            (low.min(share), high.max(share))
-        });
+        let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| (low.min(share), high.max(share)));
         [low, high].map(show_percent)
     };
     let ([low_few, high_few], [low_many, high_many]) = (at(1), at(TIMES.len() - 1));
@@ -66,33 +64,23 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
         Line {
             name: (*name).into(),
             ink: *ink,
-            points: points
-                .filter_map(|(m, share)| Some((f64::from(*m), (*share)? * 100.0)))
-                .collect(),
+            points: points.filter_map(|(m, share)| Some((f64::from(*m), (*share)? * 100.0))).collect(),
             marks: Marks::Dots,
         }
     });
     let plot = Plot {
-        up: Axis {
-            name: "bubble, percent of the step",
-            spacing: Spacing::Linear,
-        },
+        up: Axis { name: "bubble, percent of the step", spacing: Spacing::Linear },
         lines: lines.collect(),
         level: None,
     };
-    let head: Vec<&'static str> = std::iter::once("micro-batches")
-        .chain(SCHEDULES.map(|(_, name, _)| name))
-        .collect();
+    let head: Vec<&'static str> = std::iter::once("micro-batches").chain(SCHEDULES.map(|(_, name, _)| name)).collect();
     let rows = counts.iter().enumerate().map(|(which, m)| {
         let share = |of: &[Option<f64>; 5]| of[which].map_or_else(String::new, show_percent);
         let mut row: Vec<Message> = vec![verbatim(m.to_string())];
         row.extend(found.iter().map(|of| verbatim(share(of))));
         row
     });
-    let across = Axis {
-        name: "micro-batches",
-        spacing: Spacing::Doublings,
-    };
+    let across = Axis { name: "micro-batches", spacing: Spacing::Doublings };
     let [idle, work] = [u64::from(p - 1), u64::from(v * counts[1])];
     let ideal = f64::from(p - 1) / f64::from(counts[1]);
     Live::of(text)
@@ -106,10 +94,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
 }
 
 pub(super) fn share(idle: u64, all: u64) -> String {
-    format!(
-        "{idle} / {all} = {}",
-        show_percent(idle as f64 / all as f64)
-    )
+    format!("{idle} / {all} = {}", show_percent(idle as f64 / all as f64))
 }
 
 #[cfg(test)]
@@ -123,12 +108,7 @@ mod tests {
         for (p, m) in [(4_u32, 8_u32), (4, 64), (8, 16)] {
             let idle = f64::from(p - 1);
             let of = |units: u32| idle / (f64::from(units * m) + idle);
-            for (id, units) in [
-                ("1f1b", 1),
-                ("interleaved-1f1b", 4),
-                ("zb-h1", 3),
-                ("zb-v", 6),
-            ] {
+            for (id, units) in [("1f1b", 1), ("interleaved-1f1b", 4), ("zb-h1", 3), ("zb-v", 6)] {
                 let found = bubble(id, p, 4, m).unwrap();
                 assert!((found - of(units)).abs() < 1e-9, "{id} {p} {m}: {found}");
             }

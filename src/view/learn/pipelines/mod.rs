@@ -55,12 +55,9 @@ fn of(id: &str, dials: &Dials) -> Option<Pipeline> {
 impl Live {
     /// With pipelines for a picture, and the idle share of the last in the note.
     fn drawn(self, drawn: Vec<(&'static str, Option<Pipeline>)>) -> Self {
-        let named =
-            |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
+        let named = |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
         let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
-        let bubble = drawn
-            .last()
-            .map(|(_, one)| show_percent(one.stats.bubble_fraction));
+        let bubble = drawn.last().map(|(_, one)| show_percent(one.stats.bubble_fraction));
         let simulated = t!(
             "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
             bubble = bubble.unwrap_or_default()
@@ -86,17 +83,11 @@ fn naive(dials: &Dials) -> Live {
             "While one rank works, the others wait: each is busy one part in {p} of the time, however many micro-batches follow each other. The idle share is called the bubble.",
             p
         ),
-        t!(
-            "What it saves is memory: weights, gradients and optimizer states are divided by {p}.",
-            p
-        ),
+        t!("What it saves is memory: weights, gradients and optimizer states are divided by {p}.", p),
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / p", share(p - 1, p))
-        .drawn(vec![(
-            "One at a time",
-            Pipeline::naive(dials.small("p"), u32::try_from(m).unwrap_or(1)),
-        )])
+        .drawn(vec![("One at a time", Pipeline::naive(dials.small("p"), u32::try_from(m).unwrap_or(1)))])
 }
 
 fn gpipe(dials: &Dials) -> Live {
@@ -108,9 +99,7 @@ fn gpipe(dials: &Dials) -> Live {
             first = 0_u8,
             fill = p - 1
         ),
-        t!(
-            "The pipeline still fills and drains once a step. More micro-batches make that share smaller."
-        ),
+        t!("The pipeline still fills and drains once a step. More micro-batches make that share smaller."),
         t!(
             "The cost: all forward passes come before all backward passes, so each rank holds the activations of {held} micro-batches.",
             held = number(held, 3)
@@ -137,16 +126,12 @@ fn one_f_one_b(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .drawn(vec![
-            ("GPipe", of("gpipe", dials)),
-            ("1F1B", of("1f1b", dials)),
-        ])
+        .drawn(vec![("GPipe", of("gpipe", dials)), ("1F1B", of("1f1b", dials))])
 }
 
 fn interleaved(dials: &Dials) -> Live {
     let (p, m, v) = (dials.get("p"), dials.get("m"), dials.get("v"));
-    let [before, now] =
-        ["1f1b", "interleaved-1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
+    let [before, now] = ["1f1b", "interleaved-1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
     let text = vec![
         t!(
             "In 1F1B the last rank waits for {wait} forward passes of whole ranks, and the same again at the end.",
@@ -165,14 +150,8 @@ fn interleaved(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula(
-            "bubble = (p − 1) / (v m + p − 1)",
-            share(p - 1, v * m + p - 1),
-        )
-        .drawn(vec![
-            ("1F1B", of("1f1b", dials)),
-            ("Interleaved 1F1B", of("interleaved-1f1b", dials)),
-        ])
+        .formula("bubble = (p − 1) / (v m + p − 1)", share(p - 1, v * m + p - 1))
+        .drawn(vec![("1F1B", of("1f1b", dials)), ("Interleaved 1F1B", of("interleaved-1f1b", dials))])
 }
 
 fn zb_h1(dials: &Dials) -> Live {
@@ -184,19 +163,11 @@ fn zb_h1(dials: &Dials) -> Live {
         t!(
             "Split them. Gradients of inputs are sent on at once; gradients of weights fill the gaps while the pipeline drains."
         ),
-        t!(
-            "Memory stays that of 1F1B, because the gradients of weights are not put off for longer than the gaps."
-        ),
+        t!("Memory stays that of 1F1B, because the gradients of weights are not put off for longer than the gaps."),
     ];
     Live::of(text)
-        .formula(
-            "bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))",
-            share(p - 1, 3 * m + p - 1),
-        )
-        .drawn(vec![
-            ("1F1B", of("1f1b", dials)),
-            ("ZB-H1", of("zb-h1", dials)),
-        ])
+        .formula("bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))", share(p - 1, 3 * m + p - 1))
+        .drawn(vec![("1F1B", of("1f1b", dials)), ("ZB-H1", of("zb-h1", dials))])
 }
 
 fn zb_v(dials: &Dials) -> Live {
@@ -209,25 +180,15 @@ fn zb_v(dials: &Dials) -> Live {
         t!(
             "Its backward passes can start there at once, and weight gradients fill what is left. Where the three passes take equal time, ranks are idle only while they wait for the first micro-batch and after their last."
         ),
-        t!(
-            "A rank holds {held} micro-batches, as in 1F1B.",
-            held = number(held, 3)
-        ),
+        t!("A rank holds {held} micro-batches, as in 1F1B.", held = number(held, 3)),
     ];
     Live::of(text)
-        .formula(
-            "bubble = (p − 1) / (6 m + p − 1)",
-            share(p - 1, 6 * m + p - 1),
-        )
-        .drawn(vec![
-            ("ZB-H1", of("zb-h1", dials)),
-            ("ZB-V", of("zb-v", dials)),
-        ])
+        .formula("bubble = (p − 1) / (6 m + p − 1)", share(p - 1, 6 * m + p - 1))
+        .drawn(vec![("ZB-H1", of("zb-h1", dials)), ("ZB-V", of("zb-v", dials))])
 }
 
 fn copies(one: Option<&Pipeline>) -> u32 {
-    one.and_then(|one| one.stats.weight_copies.iter().copied().max())
-        .unwrap_or(1)
+    one.and_then(|one| one.stats.weight_copies.iter().copied().max()).unwrap_or(1)
 }
 
 fn chimera(dials: &Dials) -> Live {
@@ -294,12 +255,7 @@ fn dualpipe(dials: &Dials) -> Live {
 }
 
 fn pipedream(dials: &Dials) -> Live {
-    let versioned = |id, every| {
-        of(id, dials).map(|one| Pipeline {
-            updated_every: Some(every),
-            ..one
-        })
-    };
+    let versioned = |id, every| of(id, dials).map(|one| Pipeline { updated_every: Some(every), ..one });
     let each = versioned("pipedream", 1);
     let double = versioned("pipedream-2bw", dials.small("p"));
     let text = vec![
@@ -317,14 +273,10 @@ fn pipedream(dials: &Dials) -> Live {
             "The gradients belong to older weights, so the result is not that of plain training. Large runs use neither."
         ),
     ];
-    let note = t!(
-        "The simulation drains after {m} micro-batches, to end; PipeDream goes on.",
-        m = dials.get("m")
-    );
-    Live::of(text).note(note).drawn(vec![
-        ("PipeDream; numbers: weight versions", each),
-        ("PipeDream-2BW; numbers: weight versions", double),
-    ])
+    let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
+    Live::of(text)
+        .note(note)
+        .drawn(vec![("PipeDream; numbers: weight versions", each), ("PipeDream-2BW; numbers: weight versions", double)])
 }
 
 #[cfg(test)]
@@ -338,11 +290,7 @@ mod tests {
         let mut held = 0;
         for id in StepId::all().filter(|id| id.lesson_id() == "pipelines") {
             let step = id.step();
-            let last: Vec<usize> = step
-                .sliders
-                .iter()
-                .map(|slider| slider.values.len() - 1)
-                .collect();
+            let last: Vec<usize> = step.sliders.iter().map(|slider| slider.values.len() - 1).collect();
             for at in [vec![0; last.len()], last, Vec::new()] {
                 let live = (step.live)(&Dials::new(step.sliders, &at));
                 let note = live.note.to_string();

@@ -30,12 +30,7 @@ fn with(first: u64, tp: u64) -> Option<Evaluation> {
     let run = published("qwen2-vl-even")?.0.run();
     let layers = run.stage_layers.as_ref()?.iter().sum::<u64>();
     let split = Some(vec![first, layers.checked_sub(first)?]);
-    let run = Run {
-        stage_layers: split,
-        gpus: 2 * tp,
-        tp,
-        ..run
-    };
+    let run = Run { stage_layers: split, gpus: 2 * tp, tp, ..run };
     evaluate(&run).ok()
 }
 
@@ -48,11 +43,7 @@ fn measured() -> f64 {
 /// What the first rank holds without tensor parallelism by the note's formula, GB: without its projector, as printed, and
 /// the projector.
 fn held(first: u64) -> [f64; 2] {
-    let load = RankLoad {
-        stages: vec![0],
-        in_flight: vec![1.0],
-        weight_versions: 1,
-    };
+    let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
     let Some(evaluation) = with(first, 1) else {
         return [0.0; 2];
     };
@@ -70,15 +61,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
     let rule = split(&even.scenario);
     let [printed, projector] = held(10);
     let stages = |one: &Evaluation| one.scenario.stage_layers.clone();
-    let layers = |split: &[u64]| {
-        verbatim(
-            split
-                .iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join("/"),
-        )
-    };
+    let layers = |split: &[u64]| verbatim(split.iter().map(u64::to_string).collect::<Vec<_>>().join("/"));
     let step = |one: &Evaluation| one.report.step.time_s;
     let gain = step(&even).0 / step(&chosen).0;
     let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
@@ -93,9 +76,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
             time = show_seconds(step(&chosen)),
             before = show_seconds(step(&even))
         ),
-        t!(
-            "The cost: layers also hold memory. Moving them for time may fill another GPU, so check both."
-        ),
+        t!("The cost: layers also hold memory. Moving them for time may fill another GPU, so check both."),
     ];
     let named = |name: &'static str, one: &Evaluation| -> Message {
         t!(
@@ -132,13 +113,8 @@ pub(super) fn uneven(dials: &Dials) -> Live {
             projector = significant(projector, 3)
         ));
     Live {
-        legend: key(&[
-            ("c-forward", "F forward"),
-            ("c-backward", "BW backward"),
-            ("hatch", "bubble"),
-        ]),
-        picture: strips(&drawn.map(|(name, one)| (named(name, one), one.timeline())))
-            .inline("Even and uneven stages"),
+        legend: key(&[("c-forward", "F forward"), ("c-backward", "BW backward"), ("hatch", "bubble")]),
+        picture: strips(&drawn.map(|(name, one)| (named(name, one), one.timeline()))).inline("Even and uneven stages"),
         table: data(&head, rows.into_iter().collect()),
         ..live
     }

@@ -16,9 +16,7 @@ use crate::view::node::markup::{el, leaf};
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
     let steps: f64 = ring_steps(ranks, zigzag).iter().sum();
     let work = (0..ranks).flat_map(|rank| (0..ranks).map(move |step| (rank, step)));
-    let all: f64 = work
-        .map(|(rank, step)| ring_work(rank, step, ranks, zigzag))
-        .sum();
+    let all: f64 = work.map(|(rank, step)| ring_work(rank, step, ranks, zigzag)).sum();
     (steps, all / ranks as f64)
 }
 
@@ -104,12 +102,7 @@ fn drawn(live: Live, ranks: u64, zigzag: bool) -> Live {
     } else {
         t!("Plain split of a causal mask over {ranks} ranks", ranks)
     };
-    Live {
-        legend: legend(ranks),
-        picture: drawing.inline(label),
-        table: numbers(ranks, zigzag),
-        ..live
-    }
+    Live { legend: legend(ranks), picture: drawing.inline(label), table: numbers(ranks, zigzag), ..live }
 }
 
 /// What `rank` computes for its `piece` of the queries: all keys before it, and half of its own.
@@ -119,12 +112,7 @@ fn mask_row(drawing: &mut Drawing, piece: u64, rank: u64, ranks: u64) {
     drawing.name(y + PIECE / 2.0, t!("rank {rank}", rank));
     let (ink, opacity) = ink(rank, ranks);
     for key in 0..2 * ranks {
-        let at = Box {
-            x: width * key as f64,
-            width: width - 0.002,
-            y,
-            height: PIECE - 1.0,
-        };
+        let at = Box { x: width * key as f64, width: width - 0.002, y, height: PIECE - 1.0 };
         if key < piece {
             drawing.fill(at, ink, opacity, "");
         } else if key == piece {
@@ -159,12 +147,7 @@ fn timeline(drawing: &mut Drawing, ranks: u64, zigzag: bool, top: f64) {
             };
             let (ink, opacity) = ink(rank, ranks);
             if work > 0.0 {
-                drawing.fill(
-                    at(0.0, work),
-                    ink,
-                    opacity,
-                    t!("step {step}", step = step + 1),
-                );
+                drawing.fill(at(0.0, work), ink, opacity, t!("step {step}", step = step + 1));
             }
             if work < most {
                 drawing.hatch(at(work, most - work));
@@ -185,27 +168,17 @@ fn timeline(drawing: &mut Drawing, ranks: u64, zigzag: bool, top: f64) {
 }
 
 fn legend(ranks: u64) -> Node {
-    let named = colours(&[
-        (t!("rank {rank}", rank = 0_u8), Ink::Forward),
-        (t!("rank {rank}", rank = ranks - 1), Ink::Weight),
-    ]);
+    let named =
+        colours(&[(t!("rank {rank}", rank = 0_u8), Ink::Forward), (t!("rank {rank}", rank = ranks - 1), Ink::Weight)]);
     let hatch = el("i", &[("class", "swatch hatch")], &[]);
-    let waits = el(
-        "span",
-        &[],
-        &[hatch, leaf("span", "", "waits for the slowest rank")],
-    );
-    [named, el("div", &[("class", "legend")], &[waits])]
-        .into_iter()
-        .collect()
+    let waits = el("span", &[], &[hatch, leaf("span", "", "waits for the slowest rank")]);
+    [named, el("div", &[("class", "legend")], &[waits])].into_iter().collect()
 }
 
 fn numbers(ranks: u64, zigzag: bool) -> Node {
     let (steps, _) = times(ranks, zigzag);
     let row = |rank: u64| -> Vec<Message> {
-        let work: f64 = (0..ranks)
-            .map(|step| ring_work(rank, step, ranks, zigzag))
-            .sum();
+        let work: f64 = (0..ranks).map(|step| ring_work(rank, step, ranks, zigzag)).sum();
         let held = ring_pieces(rank, ranks, zigzag).map(|piece| piece + 1);
         vec![
             t!("rank {rank}", rank),

@@ -50,13 +50,11 @@ fn kept_outside(tokens: f64, width: f64) -> Bytes {
 fn outside(dials: &Dials) -> Live {
     let (t, s) = (dials.get("t"), dials.get("s"));
     let of = |name: &'static str, more| Bar::memory(name, &format!("{}{more}", settings(t, 1, s)));
-    let bars: Vec<Bar> = [
-        of("tensor parallel", "&sequence_parallel=false"),
-        of("with sequence parallel", "&sequence_parallel=true"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let bars: Vec<Bar> =
+        [of("tensor parallel", "&sequence_parallel=false"), of("with sequence parallel", "&sequence_parallel=true")]
+            .into_iter()
+            .flatten()
+            .collect();
     let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.part(3));
     let h = scenario(1, s).map_or(0, |it| it.model.hidden);
     let whole = kept_outside(s as f64, h as f64);
@@ -85,14 +83,8 @@ fn outside(dials: &Dials) -> Live {
         whole = gb(example),
         cut = gb(Bytes(example.0 / ranks))
     );
-    let values = format!(
-        "10 · {s} · 1 · {h} / {t} = {}",
-        gb(Bytes(whole.0 / t as f64))
-    );
-    Live::of(text)
-        .formula("A = 10 s b h / t", values)
-        .note(note)
-        .memory(&bars)
+    let values = format!("10 · {s} · 1 · {h} / {t} = {}", gb(Bytes(whole.0 / t as f64)));
+    Live::of(text).formula("A = 10 s b h / t", values).note(note).memory(&bars)
 }
 
 fn context(dials: &Dials) -> Live {
@@ -117,12 +109,7 @@ fn context(dials: &Dials) -> Live {
             "Only attention needs other tokens, namely their keys and values. The next steps show two ways to bring them."
         ),
     ];
-    let values = t!(
-        "{s} / {c} = {each} tokens per rank",
-        s = 262_144_u32,
-        c,
-        each = 262_144 / c
-    );
+    let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
     Live::of(text).formula("n = s b / c", values).memory(&bars)
 }
 
@@ -138,16 +125,11 @@ fn cuts(scenario: &Scenario, tokens: u64, ranks: u64) -> [SequenceCut; 3] {
 fn ulysses(dials: &Dials) -> Live {
     let (p, s) = (dials.get("P"), dials.get("s"));
     let cut = |name, own: &dyn Fn(u64, u64) -> bool, kept: bool| {
-        Matrix::new(
-            name,
-            ACTIVATIONS,
-            (p, p),
-            &|tokens, heads| match own(tokens, heads) {
-                true if kept || tokens == heads => Part::Own,
-                true => Part::Received,
-                false => Part::Other,
-            },
-        )
+        Matrix::new(name, ACTIVATIONS, (p, p), &|tokens, heads| match own(tokens, heads) {
+            true if kept || tokens == heads => Part::Own,
+            true => Part::Received,
+            false => Part::Other,
+        })
     };
     let product = Product {
         name: t!("tokens downwards, heads across"),
@@ -180,19 +162,12 @@ fn ulysses(dials: &Dials) -> Live {
         ),
     ];
     let (a, k) = (heads, groups);
-    let values = format!(
-        "8 · {s} · {} · (1 + {k}/{a}) · {} / {p}² = {}",
-        it.model.hidden,
-        p - 1,
-        show_bytes(ulysses.sent)
-    );
+    let values =
+        format!("8 · {s} · {} · (1 + {k}/{a}) · {} / {p}² = {}", it.model.hidden, p - 1, show_bytes(ulysses.sent));
     live(text).formula("V = 8 N d (1 + k/a) (P − 1) / P²", values)
 }
 
-const SENT: Scale = Scale {
-    parts: &[("sent by one GPU for a layer", Ink::Exposed)],
-    unit: ("GB", 1e9),
-};
+const SENT: Scale = Scale { parts: &[("sent by one GPU for a layer", Ink::Exposed)], unit: ("GB", 1e9) };
 
 fn compared(dials: &Dials) -> Live {
     let (p, s) = (dials.get("P"), dials.get("s"));
@@ -234,10 +209,7 @@ fn compared(dials: &Dials) -> Live {
         p - 1,
         gb(each[2].sent)
     );
-    Live::of(text)
-        .formula("V(ring) = 12 N d (k / a) (P − 1) / P", values)
-        .note(note)
-        .bars(&SENT, &bars, None)
+    Live::of(text).formula("V(ring) = 12 N d (k / a) (P − 1) / P", values).note(note).bars(&SENT, &bars, None)
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@ use crate::core::cluster::{Axis, Link};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Scenario;
 use crate::core::t;
-use crate::core::traffic::{
-    bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer,
-};
+use crate::core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer};
 use crate::core::units::{Bytes, number, show_bandwidth, show_bytes};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
@@ -67,9 +65,7 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
         rate = show_bandwidth(network.0),
         tokens = number(needed.round(), 6)
     );
-    live(text)
-        .formula("ratio = (k / a) F / ((s / c) B)", values)
-        .note(note)
+    live(text).formula("ratio = (k / a) F / ((s / c) B)", values).note(note)
 }
 
 const HIGH: f64 = 300.0;
@@ -101,12 +97,7 @@ fn drawn(live: Live, ranks: u64, step: u64) -> Live {
     for rank in 0..ranks {
         let turn = rank as f64 / count;
         let (x, y) = place(turn);
-        let at = Box {
-            x: x - HALF.0,
-            width: 2.0 * HALF.0,
-            y: y - HALF.1,
-            height: 2.0 * HALF.1,
-        };
+        let at = Box { x: x - HALF.0, width: 2.0 * HALF.0, y: y - HALF.1, height: 2.0 * HALF.1 };
         let block = met(rank, step - 1, ranks);
         drawing.fill(at, Ink::Paper, 1.0, "");
         if block == 0 {
@@ -122,12 +113,7 @@ fn drawn(live: Live, ranks: u64, step: u64) -> Live {
         let ahead = turn + 0.5 / count;
         let way = ARROWS[direction(ahead)];
         let (x, y) = place(ahead);
-        let paper = Box {
-            x: x - 0.02,
-            width: 0.04,
-            y: y - 8.0,
-            height: 16.0,
-        };
+        let paper = Box { x: x - 0.02, width: 0.04, y: y - 8.0, height: 16.0 };
         drawing.fill(paper, Ink::Paper, 1.0, "");
         drawing.words((x, y), Anchor::Middle, Ink::Exposed, verbatim(way));
     }
@@ -138,21 +124,14 @@ fn drawn(live: Live, ranks: u64, step: u64) -> Live {
         vec![
             t!("rank {rank}", rank),
             t!("rank {rank}", rank = block),
-            if step < ranks {
-                t!("rank {rank}", rank = (rank + 1) % ranks)
-            } else {
-                verbatim("–")
-            },
+            if step < ranks { t!("rank {rank}", rank = (rank + 1) % ranks) } else { verbatim("–") },
         ]
     };
     let head = ["queries", "meet keys and values of", "then sent to"];
     Live {
         legend: colours(&[
             (t!("passed on while attention computes"), Ink::Exposed),
-            (
-                t!("shaded: the block that began on rank {rank}", rank = 0_u8),
-                Ink::Paper,
-            ),
+            (t!("shaded: the block that began on rank {rank}", rank = 0_u8), Ink::Paper),
         ]),
         picture: drawing.inline(words),
         table: data(&head, (0..ranks).map(row).collect()),
@@ -165,9 +144,7 @@ fn direction(turn: f64) -> usize {
     // At the top the way is to the right; an eighth of a turn on, to the lower right.
     let eighths = (turn * 8.0).round().rem_euclid(8.0);
     let against = (8.0 - eighths).rem_euclid(8.0);
-    (0..8_u8)
-        .find(|eighth| (f64::from(*eighth) - against).abs() < 0.5)
-        .map_or(0, usize::from)
+    (0..8_u8).find(|eighth| (f64::from(*eighth) - against).abs() < 0.5).map_or(0, usize::from)
 }
 
 /// A Llama of 8 B over `tp` tensor-parallel and `cp` context-parallel ranks.
@@ -196,10 +173,7 @@ mod tests {
             for one in 0..ranks {
                 let by_step = (0..ranks).map(|step| met(one, step, ranks)).collect();
                 let by_rank = (0..ranks).map(|rank| met(rank, one, ranks)).collect();
-                assert_eq!(
-                    (sorted(by_step), sorted(by_rank)),
-                    (all.clone(), all.clone())
-                );
+                assert_eq!((sorted(by_step), sorted(by_rank)), (all.clone(), all.clone()));
                 // What a rank has now, the next has one step later.
                 assert_eq!(met(one, 1, ranks), met((one + 1) % ranks, 2, ranks));
             }

@@ -11,10 +11,7 @@ use crate::view::learn::caption::data;
 use crate::view::learn::dials::Dials;
 use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 
-const VOLUME: Scale = Scale {
-    parts: &[("received by a rank, over one activation", Ink::Exposed)],
-    unit: ("", 1.0),
-};
+const VOLUME: Scale = Scale { parts: &[("received by a rank, over one activation", Ink::Exposed)], unit: ("", 1.0) };
 
 /// What a rank receives in a cut of `ranks` in so many dimensions, in activations, and in how many messages.
 fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
@@ -24,19 +21,13 @@ fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
 }
 
 fn side(ranks: u64, dimensions: u32) -> u64 {
-    (1..=ranks)
-        .find(|side| side.pow(dimensions) >= ranks)
-        .unwrap_or(1)
+    (1..=ranks).find(|side| side.pow(dimensions) >= ranks).unwrap_or(1)
 }
 
 /// With the matrices of one rank, and below them what a rank receives in each of the cuts.
 fn shown(live: Live, ranks: u64, matrices: Vec<Matrix>) -> Live {
     let name = t!("one rank of {ranks}", ranks);
-    let live = live.products(&[Product {
-        name,
-        matrices,
-        signs: &["·", "="],
-    }]);
+    let live = live.products(&[Product { name, matrices, signs: &["·", "="] }]);
     let cuts = grid_cuts(ranks);
     let name = |cut: &GridCut| verbatim(format!("{}D", cut.dimensions));
     let bar = |cut: &GridCut| Bar::new(name(cut), [cut.communication]);
@@ -48,42 +39,23 @@ fn shown(live: Live, ranks: u64, matrices: Vec<Matrix>) -> Live {
         cells.extend(shares.into_iter().chain(counts).map(verbatim));
         cells
     };
-    let head = [
-        "cut",
-        "weights kept",
-        "activations kept",
-        "received, in activations",
-        "messages",
-    ];
+    let head = ["cut", "weights kept", "activations kept", "received, in activations", "messages"];
     let below = Live::default().bars(&VOLUME, &bars, None);
     let picture = [live.picture, below.legend, below.picture];
-    Live {
-        picture: picture.into_iter().collect(),
-        table: data(&head, cuts.iter().map(row).collect()),
-        ..live
-    }
+    Live { picture: picture.into_iter().collect(), table: data(&head, cuts.iter().map(row).collect()), ..live }
 }
 
 /// The matrices of the rank at row and column 1 of a square.
 fn square_of(side: u64) -> Vec<Matrix> {
     let of = |name, ink, row: bool, column: bool| {
-        Matrix::new(
-            name,
-            ink,
-            (side, side),
-            &move |i, j| match (i == 1, j == 1) {
-                (true, true) => Part::Own,
-                (true, false) if row => Part::Received,
-                (false, true) if column => Part::Received,
-                _ => Part::Other,
-            },
-        )
+        Matrix::new(name, ink, (side, side), &move |i, j| match (i == 1, j == 1) {
+            (true, true) => Part::Own,
+            (true, false) if row => Part::Received,
+            (false, true) if column => Part::Received,
+            _ => Part::Other,
+        })
     };
-    vec![
-        of("X", ACTIVATIONS, true, false),
-        of("A", WEIGHTS, false, true),
-        of("Y", ACTIVATIONS, false, false),
-    ]
+    vec![of("X", ACTIVATIONS, true, false), of("A", WEIGHTS, false, true), of("Y", ACTIVATIONS, false, false)]
 }
 
 pub(super) fn square(dials: &Dials) -> Live {
@@ -111,9 +83,7 @@ pub(super) fn square(dials: &Dials) -> Live {
         "Input and weights are taken to be equally large. In one dimension an all-reduce: {formula}.",
         formula = "V = 2 (P − 1) / P"
     );
-    let live = Live::of(text)
-        .formula("V = 2 (q − 1) / q²", values)
-        .note(note);
+    let live = Live::of(text).formula("V = 2 (q − 1) / q²", values).note(note);
     shown(live, ranks, square_of(q))
 }
 
@@ -130,11 +100,7 @@ fn cube_of(side: u64) -> Vec<Matrix> {
             }
         })
     };
-    vec![
-        of("X", ACTIVATIONS, Part::Received),
-        of("A", WEIGHTS, Part::Received),
-        of("Y", ACTIVATIONS, Part::Summed),
-    ]
+    vec![of("X", ACTIVATIONS, Part::Received), of("A", WEIGHTS, Part::Received), of("Y", ACTIVATIONS, Part::Summed)]
 }
 
 pub(super) fn cube(dials: &Dials) -> Live {
@@ -178,21 +144,13 @@ mod tests {
             assert_eq!(side(ranks, 2), q);
             let drawn = square_of(q);
             assert!((moved(&drawn) - received(ranks, 2).0).abs() < 1e-12);
-            assert!(
-                drawn
-                    .iter()
-                    .all(|it| it.share(Part::Own) == 1.0 / ranks as f64)
-            );
+            assert!(drawn.iter().all(|it| it.share(Part::Own) == 1.0 / ranks as f64));
         }
         for (ranks, q) in [(8, 2), (27, 3), (64, 4)] {
             assert_eq!(side(ranks, 3), q);
             let drawn = cube_of(q);
             assert!((moved(&drawn) - received(ranks, 3).0).abs() < 1e-12);
-            assert!(
-                drawn
-                    .iter()
-                    .all(|it| it.share(Part::Own) == 1.0 / ranks as f64)
-            );
+            assert!(drawn.iter().all(|it| it.share(Part::Own) == 1.0 / ranks as f64));
         }
     }
 }

@@ -12,12 +12,7 @@ use crate::view::learn::{Dials, Live};
 /// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
 fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> Vec<Piece> {
     let block = |name| {
-        [
-            Piece::Between("norm", between),
-            Piece::Exchange("f", f),
-            Piece::Block(name, t),
-            Piece::Exchange("g", g),
-        ]
+        [Piece::Between("norm", between), Piece::Exchange("f", f), Piece::Block(name, t), Piece::Exchange("g", g)]
     };
     let dropout = || Piece::Between("dropout", between);
     let [attention, ffn] = [block("attention"), block("FFN")];
@@ -47,19 +42,14 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
         t!(
             "In the backward pass it is the other way round. At g every rank has the whole gradient; at f each has only what its part of the block contributes."
         ),
-        t!(
-            "So a layer has {count} all-reduces, and compute waits for each.",
-            count = exchanges(&pieces)
-        ),
+        t!("So a layer has {count} all-reduces, and compute waits for each.", count = exchanges(&pieces)),
     ];
     let note = t!(
         "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}. The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: it is the activations between blocks, s b h numbers.",
         b = 1_u8,
         format = "bf16"
     );
-    sent(Live::of(text), dials, "&sequence_parallel=false")
-        .note(note)
-        .layer(&pieces)
+    sent(Live::of(text), dials, "&sequence_parallel=false").note(note).layer(&pieces)
 }
 
 /// How many exchanges a layer has, forward and backward.
@@ -73,17 +63,8 @@ fn exchanges(pieces: &[Piece]) -> usize {
 
 pub(super) fn between(dials: &Dials) -> Live {
     let (t, s) = (dials.get("t"), dials.get("s"));
-    let pieces = pieces(
-        t,
-        ["all-gather", "reduce-scatter"],
-        ["reduce-scatter", "all-gather"],
-        t,
-    );
-    let bytes = |more| {
-        show_bytes(Bytes(
-            scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it)),
-        ))
-    };
+    let pieces = pieces(t, ["all-gather", "reduce-scatter"], ["reduce-scatter", "all-gather"], t);
+    let bytes = |more| show_bytes(Bytes(scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it))));
     let text = vec![
         t!(
             "Norm and dropout are not cut: each of the {t} ranks computes them for every token and keeps its own copy of the same activations.",
@@ -103,9 +84,7 @@ pub(super) fn between(dials: &Dials) -> Live {
     let note = t!(
         "Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, behind compute; not counted here."
     );
-    sent(Live::of(text), dials, "&sequence_parallel=true")
-        .note(note)
-        .layer(&pieces)
+    sent(Live::of(text), dials, "&sequence_parallel=true").note(note).layer(&pieces)
 }
 
 /// A Llama of 70 B on one group of `tp` ranks.
@@ -146,9 +125,6 @@ mod tests {
         assert!(2.0 * 8.0 * parameters > 10.0 * of(32_768));
         let reduced = pieces(8, ["", "all-reduce"], ["all-reduce", ""], 1);
         let both = ["all-gather", "reduce-scatter"];
-        assert_eq!(
-            (exchanges(&reduced), exchanges(&pieces(8, both, both, 8))),
-            (4, 8)
-        );
+        assert_eq!((exchanges(&reduced), exchanges(&pieces(8, both, both, 8))), (4, 8));
     }
 }

@@ -50,11 +50,7 @@ fn cut(dials: &Dials) -> Live {
     let products = [
         Product {
             name: t!("by columns"),
-            matrices: vec![
-                whole("X", Part::Own),
-                columns("A", WEIGHTS),
-                columns("Y", ACTIVATIONS),
-            ],
+            matrices: vec![whole("X", Part::Own), columns("A", WEIGHTS), columns("Y", ACTIVATIONS)],
             signs: &["·", "="],
         },
         Product {
@@ -79,13 +75,7 @@ fn cut(dials: &Dials) -> Live {
     Live::of(text)
         .formula(
             "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
-            t!(
-                "{h} × {f} / {t} = {each} million weights per rank",
-                h,
-                f,
-                t,
-                each
-            ),
+            t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
         )
         .products(&products)
 }
@@ -146,19 +136,12 @@ fn wire(scenario: &Scenario) -> BytesPerSecond {
     let group = scenario.layout.mesh().group(Axis::Tp);
     let near = bandwidth(scenario, Link::Intra).0;
     let far = bandwidth(scenario, Link::Inter).0 * group.in_node as f64;
-    BytesPerSecond(if group.nodes() == 1 {
-        near
-    } else {
-        near.min(far)
-    })
+    BytesPerSecond(if group.nodes() == 1 { near } else { near.min(far) })
 }
 
 fn cost(dials: &Dials) -> Live {
     let (t, s) = (dials.get("t"), dials.get("s"));
-    let bars: Vec<Bar> = [1, 2, 4, 8, 16, 32]
-        .into_iter()
-        .filter_map(|tp| gpu_time(tp, s))
-        .collect();
+    let bars: Vec<Bar> = [1, 2, 4, 8, 16, 32].into_iter().filter_map(|tp| gpu_time(tp, s)).collect();
     let here = gpu_time(t, s);
     let share = here.map_or(0.0, |bar| bar.part(1) / bar.total());
     let text = vec![
@@ -183,19 +166,14 @@ fn cost(dials: &Dials) -> Live {
     let ratio = playbook_ratio(&it, "tp", wire, 0.0, 1.0);
     let [corrected, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
     let h = it.model.hidden;
-    let values = format!(
-        "2 · {per_byte} · {} / (2 · {h}) = {}",
-        t - 1,
-        number(corrected, 3)
-    );
+    let values = format!("2 · {per_byte} · {} / (2 · {h}) = {}", t - 1, number(corrected, 3));
     let note = t!(
         "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is below {one}. The playbook counts elements, not bytes, and would say {printed}.",
         rate = show_bandwidth(wire.0),
         one = 1_u8,
         printed = number(printed, 3)
     );
-    live.formula("ratio = 2 F (t − 1) / (2 h B)", values)
-        .note(note)
+    live.formula("ratio = 2 F (t − 1) / (2 h B)", values).note(note)
 }
 
 #[cfg(test)]
@@ -209,11 +187,7 @@ mod tests {
         let live = (step.live)(&Dials::new(step.sliders, &[2, 2]));
         let [_, values] = live.formula.unwrap();
         assert!(values.to_string().ends_with("= 1.88"), "{values}");
-        assert!(
-            live.note.to_string().ends_with("would say 0.939."),
-            "{}",
-            live.note
-        );
+        assert!(live.note.to_string().ends_with("would say 0.939."), "{}", live.note);
     }
 
     /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to 8.

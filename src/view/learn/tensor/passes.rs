@@ -49,12 +49,7 @@ impl Live {
 }
 
 fn draw(drawing: &mut Drawing, piece: &Piece, top: f64) {
-    let place = |x, width| Box {
-        x,
-        width,
-        y: top + 3.0,
-        height: ROW - 6.0,
-    };
+    let place = |x, width| Box { x, width, y: top + 3.0, height: ROW - 6.0 };
     let middle = top + ROW / 2.0;
     match piece {
         Piece::Block(name, ranks) => {
@@ -93,11 +88,8 @@ fn cut(drawing: &mut Drawing, ink: Ink, ranks: u64, place: &dyn Fn(f64, f64) -> 
 }
 
 fn legend() -> Node {
-    let entries = [
-        (t!("blocks with weights"), WEIGHTS),
-        (t!("norm and dropout"), ACTIVATIONS),
-        (t!("exchanged"), Ink::Exposed),
-    ];
+    let entries =
+        [(t!("blocks with weights"), WEIGHTS), (t!("norm and dropout"), ACTIVATIONS), (t!("exchanged"), Ink::Exposed)];
     of_one_rank(&entries)
 }
 

@@ -34,30 +34,18 @@ pub struct Yours<'a> {
 pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
     let like = nearest(bench, &scenario.run, NEAREST);
     let own = standings(yours.runs, yours.standings);
-    let head = if own == Node::none() {
-        Node::none()
-    } else {
-        leaf("h3", "", "Your runs")
-    };
+    let head = if own == Node::none() { Node::none() } else { leaf("h3", "", "Your runs") };
     let open = leaf("button", "link", "Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
     let parts = [head, own, likes(bench, scenario, &like), open];
     let beside = el("div", &[], &parts);
-    el(
-        "div",
-        &[("class", "two")],
-        &[picture(bench, false, &like, yours.standings), beside],
-    )
+    el("div", &[("class", "two")], &[picture(bench, false, &like, yours.standings), beside])
 }
 
 /// All published runs, folded.
 #[must_use]
 pub fn all(bench: &Bench) -> Node {
-    let parts = [
-        summary(bench),
-        picture(bench, true, &[], &[]),
-        details(bench),
-    ];
+    let parts = [summary(bench), picture(bench, true, &[], &[]), details(bench)];
     fold("All runs, by source", parts.into_iter().collect::<Node>())
 }
 
@@ -78,11 +66,7 @@ fn likes(bench: &Bench, scenario: &Scenario, like: &[Fact]) -> Node {
         runs = range.runs,
         of = range.of
     );
-    Node::from_iter([
-        leaf("h3", "", "Runs most like yours"),
-        likes_table(bench, like),
-        leaf("p", "muted note", words),
-    ])
+    Node::from_iter([leaf("h3", "", "Runs most like yours"), likes_table(bench, like), leaf("p", "muted note", words)])
 }
 
 /// Rows shown without a fold.
@@ -113,10 +97,7 @@ fn summary(bench: &Bench) -> Node {
         "muted",
         "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
     ));
-    let outcomes = t!(
-        "Verdicts against {verdicts} outcomes",
-        verdicts = bench.verdicts.len()
-    );
+    let outcomes = t!("Verdicts against {verdicts} outcomes", verdicts = bench.verdicts.len());
     pieces.push(leaf("h3", "", &outcomes));
     pieces.push(bands(bench));
     pieces.into_iter().collect()
@@ -138,10 +119,7 @@ fn details(bench: &Bench) -> Node {
     [
         leaf("h3", "", "Worst misses first"),
         misses("Worst misses", bench, first),
-        fold(
-            t!("The other {rest} runs", rest = rest.len()),
-            misses("The other runs", bench, rest),
-        ),
+        fold(t!("The other {rest} runs", rest = rest.len()), misses("The other runs", bench, rest)),
         uneven(bench),
         fold("How each constant was obtained", constants_table()),
         fold("Fine-tuning rows that are not computed", left_out()),
@@ -166,10 +144,7 @@ mod tests {
 
     fn bench() -> Bench {
         let mut bench = Bench::default();
-        bench.add(read(
-            "uneven_pp_h20.csv",
-            "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n",
-        ));
+        bench.add(read("uneven_pp_h20.csv", "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n"));
         bench.add(read(
             "fujii_measured.csv",
             "table,model,gpu,seq_len,tp,cp,pp,micro_batch,gpus,tflops_per_gpu_or_oom\n\
@@ -183,22 +158,12 @@ mod tests {
     fn a_miss_is_shown_as_plainly_as_a_hit() {
         let bench = bench();
         let html = details(&bench).to_html();
-        let (miss, hit) = (
-            html.find("10 and 18 layers"),
-            html.find("tp 4 cp 1 pp 2 b 1 on 8"),
-        );
+        let (miss, hit) = (html.find("10 and 18 layers"), html.find("tp 4 cp 1 pp 2 b 1 on 8"));
         assert!(miss.unwrap() < hit.unwrap());
         assert!(html.contains("measured was 1.448"), "{html}");
         assert!(summary(&bench).to_html().contains("Out of memory"));
-        assert_eq!(
-            (points(&bench, false).len(), points(&bench, true).len()),
-            (3, 0)
-        );
-        assert!(
-            points_in_words(&bench, false)
-                .to_string()
-                .starts_with("3 step times: 1 within 10 %")
-        );
+        assert_eq!((points(&bench, false).len(), points(&bench, true).len()), (3, 0));
+        assert!(points_in_words(&bench, false).to_string().starts_with("3 step times: 1 within 10 %"));
     }
 
     /// Fujii 2024, table 3: a published run is most like itself, and stands first with what it was measured at.
@@ -223,15 +188,9 @@ mod tests {
         let seconds = evaluation.report.step.time_s.0;
         let runs = [Observation::step("our first", run, seconds * 1.25)];
         let fit = crate::core::calibrate::fit(&runs).unwrap();
-        let yours = Yours {
-            runs: &runs,
-            standings: &fit.standings,
-        };
+        let yours = Yours { runs: &runs, standings: &fit.standings };
         let html = near(&bench, &evaluation.scenario, yours).to_html();
-        assert!(
-            html.contains("our first") && html.contains("−20.0 %"),
-            "{html}"
-        );
+        assert!(html.contains("our first") && html.contains("−20.0 %"), "{html}");
         assert_eq!(html.matches("class=\"s4\"").count(), 1);
     }
 

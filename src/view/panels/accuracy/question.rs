@@ -56,15 +56,8 @@ impl Question {
                     Answer::Shown(all(bench))
                 }
             }
-            Self::Near {
-                run,
-                runs,
-                standings,
-            } => {
-                let yours = Yours {
-                    runs: &runs,
-                    standings: &standings,
-                };
+            Self::Near { run, runs, standings } => {
+                let yours = Yours { runs: &runs, standings: &standings };
                 let scenario = Scenario::new(&run).ok();
                 let near = scenario.map(|scenario| near(bench, &scenario, yours));
                 Answer::Shown(near.unwrap_or_default())
@@ -96,11 +89,7 @@ mod tests {
             panic!("20 rows take three slices");
         };
         assert!(all.to_html().contains("20 published runs"));
-        let near = ask(Question::Near {
-            run: Box::default(),
-            runs: Vec::new(),
-            standings: Vec::new(),
-        });
+        let near = ask(Question::Near { run: Box::default(), runs: Vec::new(), standings: Vec::new() });
         let Answer::Shown(near) = near else {
             panic!("another answer");
         };

@@ -17,10 +17,7 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
     };
     let mut points = points(bench, memory);
     // Last, so that they lie over the others.
-    points.extend(like.iter().map(|fact| Point {
-        series: 3,
-        ..point(bench, *fact)
-    }));
+    points.extend(like.iter().map(|fact| Point { series: 3, ..point(bench, *fact) }));
     points.extend(yours.iter().map(|own| Point {
         measured: own.measured_s,
         ratio: own.before_s / own.measured_s,
@@ -36,22 +33,14 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
     let own = if yours.is_empty() {
         Node::none()
     } else {
-        leaf(
-            "figcaption",
-            "muted",
-            "Ring: your runs, by the shipped constants.",
-        )
+        leaf("figcaption", "muted", "Ring: your runs, by the shipped constants.")
     };
     let pieces = [
         leaf("h3", "", title),
         svg(&scatter, unit),
         leaf("figcaption", "muted", &words),
         own,
-        save(if memory {
-            "accuracy-memory"
-        } else {
-            "accuracy-step"
-        }),
+        save(if memory { "accuracy-memory" } else { "accuracy-step" }),
     ];
     el("figure", &[("class", "scatter")], &pieces)
 }
@@ -59,19 +48,11 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
 /// The series of a row in the scatter: dense, experts, and what was only shown.
 fn series(bench: &Bench, row: usize) -> usize {
     let row = &bench.rows[row];
-    if row.source().kind == Kind::Shown {
-        2
-    } else {
-        usize::from(row.run.ep > 1)
-    }
+    if row.source().kind == Kind::Shown { 2 } else { usize::from(row.run.ep > 1) }
 }
 
 fn point(bench: &Bench, fact: Fact) -> Point {
-    Point {
-        measured: fact.measured,
-        ratio: fact.ratio(),
-        series: series(bench, fact.row),
-    }
+    Point { measured: fact.measured, ratio: fact.ratio(), series: series(bench, fact.row) }
 }
 
 /// The points of step times, or of memory peaks.

@@ -33,13 +33,7 @@ pub fn by_source(bench: &Bench) -> Node {
             (error.mean > MISS, cells.iter().map(text).collect())
         })
         .collect();
-    table(
-        "Error by source",
-        &[
-            "source", "used as", "runs", "mean", "bias", "worst", "software",
-        ],
-        &rows,
-    )
+    table("Error by source", &["source", "used as", "runs", "mean", "bias", "worst", "software"], &rows)
 }
 
 pub fn bands(bench: &Bench) -> Node {
@@ -56,11 +50,7 @@ pub fn bands(bench: &Bench) -> Node {
             (false, cells.iter().map(text).collect())
         })
         .collect();
-    table(
-        "Verdicts",
-        &["verdict given", "runs", "ran out of memory", "rate"],
-        &rows,
-    )
+    table("Verdicts", &["verdict given", "runs", "ran out of memory", "rate"], &rows)
 }
 
 pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node {
@@ -95,12 +85,7 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
         let row = &bench.rows[fact.row];
         let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
         let rate = |seconds: f64| text(group(&format!("{:.0}", tokens / seconds)));
-        let name = load(
-            "link",
-            &row.run,
-            &row.label,
-            &[text(verbatim(row.source().name))],
-        );
+        let name = load("link", &row.run, &row.label, &[text(verbatim(row.source().name))]);
         let cells = vec![
             el("span", &[("class", "wrap"), ("translate", "no")], &[name]),
             text(row.run.gpus.to_string()),
@@ -119,16 +104,9 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
 /// Two splits of the same layers of which both were measured, with the figures of each: even first.
 fn splits(bench: &Bench) -> Option<(Pair, [&Fact; 2])> {
     let run = |fact: &Fact| &bench.rows[fact.row].run;
-    let split: Vec<&Fact> = bench
-        .facts
-        .iter()
-        .filter(|fact| run(fact).stage_layers.is_some())
-        .collect();
+    let split: Vec<&Fact> = bench.facts.iter().filter(|fact| run(fact).stage_layers.is_some()).collect();
     let alike = |a: &Fact, b: &Fact| {
-        let other = Run {
-            stage_layers: run(b).stage_layers.clone(),
-            ..run(a).clone()
-        };
+        let other = Run { stage_layers: run(b).stage_layers.clone(), ..run(a).clone() };
         other == *run(b)
     };
     split.iter().enumerate().find_map(|(at, one)| {
@@ -137,11 +115,7 @@ fn splits(bench: &Bench) -> Option<(Pair, [&Fact; 2])> {
         let steps = [one, other].map(|fact| (layers(fact), fact.measured));
         let pair = Pair::of(&steps)?;
         let first_is_even = layers(one) == pair.even;
-        let both = if first_is_even {
-            [*one, *other]
-        } else {
-            [*other, *one]
-        };
+        let both = if first_is_even { [*one, *other] } else { [*other, *one] };
         Some((pair, both))
     })
 }
@@ -170,10 +144,7 @@ pub fn uneven(bench: &Bench) -> Node {
         longest_2 = significant(most as f64 / longest as f64, 3),
         peak = show_percent(scenario.model_flops() / peak)
     );
-    let head = t!(
-        "A known miss: uneven pipeline on {gpu}",
-        gpu = run.gpu.title()
-    );
+    let head = t!("A known miss: uneven pipeline on {gpu}", gpu = run.gpu.title());
     Node::from_iter([leaf("h3", "", &head), leaf("p", "", &message)])
 }
 
@@ -182,11 +153,8 @@ pub(crate) fn constants_table() -> Node {
         .into_iter()
         .map(|constant| {
             let place = format!("{}: {}", constant.source.short, constant.how);
-            let cells = vec![
-                text(constant.name.to_string()),
-                text(constant.value.to_string()),
-                leaf("span", "wrap", &place),
-            ];
+            let cells =
+                vec![text(constant.name.to_string()), text(constant.value.to_string()), leaf("span", "wrap", &place)];
             (constant.fitted, cells)
         })
         .collect();

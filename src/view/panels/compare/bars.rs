@@ -13,15 +13,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     let pictures = memories.map(|memory| bars_on(memory, scale));
     let group = |(memory, picture, which): (&Memory, &Bars, &'static str)| {
         Node::from_iter([
-            leaf(
-                "h3",
-                "",
-                t!(
-                    "{which}: {memory}",
-                    which,
-                    memory = words::memory(memory, unit)
-                ),
-            ),
+            leaf("h3", "", t!("{which}: {memory}", which, memory = words::memory(memory, unit))),
             thin(picture, unit),
         ])
     };

@@ -4,9 +4,7 @@ use crate::core::memory::{Component, Verdict};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Report;
 use crate::core::t;
-use crate::core::units::{
-    Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
-};
+use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, text};
 use crate::view::panels::words;
 
@@ -48,12 +46,7 @@ pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     } else {
         t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
     };
-    t!(
-        "The second {time} and {memory}; {fits}.",
-        time,
-        memory,
-        fits
-    )
+    t!("The second {time} and {memory}; {fits}.", time, memory, fits)
 }
 
 /// Shares nearer than this are printed alike.
@@ -64,27 +57,13 @@ type TableRow = (bool, Vec<Node>);
 /// A figure of both: second minus first, and in percent of the first.
 fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
     let same = show(a) == show(b);
-    let difference = if same {
-        t!("same")
-    } else {
-        verbatim(format!("{}{}", sign(b - a), show((b - a).abs())))
-    };
+    let difference = if same { t!("same") } else { verbatim(format!("{}{}", sign(b - a), show((b - a).abs()))) };
     let share = if same || a == 0.0 {
         String::new()
     } else {
-        format!(
-            "{}{} %",
-            sign(b - a),
-            significant(((b - a) / a).abs() * 100.0, 3)
-        )
+        format!("{}{} %", sign(b - a), significant(((b - a) / a).abs() * 100.0, 3))
     };
-    let cells = [
-        name.into(),
-        show(a).into(),
-        show(b).into(),
-        difference,
-        share.into(),
-    ];
+    let cells = [name.into(), show(a).into(), show(b).into(), difference, share.into()];
     (false, cells.map(text).into())
 }
 
@@ -94,23 +73,9 @@ fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
     let difference = if own == other {
         t!("same")
     } else {
-        t!(
-            "{difference} points",
-            difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs())
-        )
+        t!("{difference} points", difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs()))
     };
-    (
-        false,
-        [
-            name.into(),
-            own.into(),
-            other.into(),
-            difference,
-            Message::default(),
-        ]
-        .map(text)
-        .into(),
-    )
+    (false, [name.into(), own.into(), other.into(), difference, Message::default()].map(text).into())
 }
 
 fn sign(difference: f64) -> &'static str {
@@ -140,11 +105,7 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
     let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
         (both != [0.0, 0.0]).then(|| row(name, both, show))
     };
-    let mut parts = vec![part(
-        t!("Usable memory"),
-        of(|r| r.memory.capacity_bytes.0),
-        &bytes,
-    )];
+    let mut parts = vec![part(t!("Usable memory"), of(|r| r.memory.capacity_bytes.0), &bytes)];
     for (index, component) in Component::ALL.into_iter().enumerate() {
         let own = |report: &Report| {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
@@ -153,40 +114,19 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         let name = t!("Fullest GPU: {component}", component = component.name());
         parts.push(part(name, reports.map(own), &bytes));
     }
-    let both =
-        |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
+    let both = |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
     parts.extend([
         part(t!("Step: compute"), of(|r| r.step.compute_s.0), &seconds),
         part(t!("Step: bubble"), of(|r| r.step.bubble_s.0), &seconds),
-        part(
-            t!("Step: exposed communication"),
-            of(|r| r.step.exposed_comm_s.0),
-            &seconds,
-        ),
-        part(
-            t!("Step: optimizer"),
-            of(|r| r.step.optimizer_s.0),
-            &seconds,
-        ),
+        part(t!("Step: exposed communication"), of(|r| r.step.exposed_comm_s.0), &seconds),
+        part(t!("Step: optimizer"), of(|r| r.step.optimizer_s.0), &seconds),
         part(t!("Step: data loader"), of(|r| r.step.host_s.0), &seconds),
         part(t!("TFLOP/s/GPU"), of(|r| r.step.tflops_per_gpu), &three),
         part(t!("Tokens/s"), of(|r| r.step.tokens_per_s), &whole),
-        part(
-            t!("Tokens a step"),
-            of(|r| r.layout.tokens_per_step),
-            &whole,
-        ),
-        part(
-            t!("Parameters"),
-            of(|r| r.parameters.total as f64),
-            &show_count,
-        ),
+        part(t!("Tokens a step"), of(|r| r.layout.tokens_per_step), &whole),
+        part(t!("Parameters"), of(|r| r.parameters.total as f64), &show_count),
         part(t!("Data-parallel size"), of(|r| r.layout.dp as f64), &whole),
-        part(
-            t!("Micro-batches a step"),
-            of(|r| r.layout.microbatches as f64),
-            &whole,
-        ),
+        part(t!("Micro-batches a step"), of(|r| r.layout.microbatches as f64), &whole),
         part(t!("Days"), both(|r| r.step.days), &three),
         part(t!("GPU-hours"), both(|r| r.step.gpu_hours), &whole),
         part(t!("Cost"), both(|r| r.step.cost), &whole),

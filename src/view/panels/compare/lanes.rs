@@ -20,16 +20,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let name = schedule.map_or(pipeline.schedule, |row| row.name);
             let length = show_seconds(Seconds(run.spans.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
-            (
-                t!(
-                    "{which}: {name}, {length}, {bubble} bubble",
-                    which,
-                    name,
-                    length,
-                    bubble
-                ),
-                run.timeline(),
-            )
+            (t!("{which}: {name}, {length}, {bubble} bubble", which, name, length, bubble), run.timeline())
         })
         .collect();
     if drawn.iter().all(|(_, timeline)| timeline.makespan() <= 0.0) {

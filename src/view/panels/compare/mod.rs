@@ -29,22 +29,12 @@ pub struct Second<'a> {
 #[must_use]
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (verdict, rest) = match second.evaluation {
-        Ok(evaluation) => (
-            text(sentence([&first.report, &evaluation.report], unit)),
-            both(first, evaluation, unit),
-        ),
-        Err(errors) => (
-            text("The second run cannot work:"),
-            errors.iter().map(issues::line).collect(),
-        ),
+        Ok(evaluation) => (text(sentence([&first.report, &evaluation.report], unit)), both(first, evaluation, unit)),
+        Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
     };
     Node::from_iter([
         head([&first.scenario.run, second.run]),
-        el(
-            "p",
-            &[("role", "status"), ("class", "verdict-note")],
-            &[verdict],
-        ),
+        el("p", &[("role", "status"), ("class", "verdict-note")], &[verdict]),
         settings(&first.scenario.run, second.run),
         rest,
     ])
@@ -52,22 +42,12 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
 
 fn head(runs: [&Run; 2]) -> Node {
     let button = |label: &'static str, title: &'static str, compare: Compare| {
-        el("button", &[], &[text(label)])
-            .title(title)
-            .on(Action::Compare(compare))
+        el("button", &[], &[text(label)]).title(title).on(Action::Compare(compare))
     };
     let [first, second] = runs.map(|run| Arc::new(run.clone()));
     let buttons = Node::from_iter([
-        button(
-            "swap",
-            "The second run becomes the first",
-            Compare::Swap(second, Arc::clone(&first)),
-        ),
-        button(
-            "keep this as second",
-            "This run becomes the second",
-            Compare::Keep(first),
-        ),
+        button("swap", "The second run becomes the first", Compare::Swap(second, Arc::clone(&first))),
+        button("keep this as second", "This run becomes the second", Compare::Keep(first)),
         button("close", "No second run", Compare::Close),
     ]);
     el(
@@ -75,11 +55,7 @@ fn head(runs: [&Run; 2]) -> Node {
         &[("class", "panel-head")],
         &[
             leaf("h2", "", "Compare"),
-            leaf(
-                "small",
-                "",
-                "first: this page's run; second: one kept beside it",
-            ),
+            leaf("small", "", "first: this page's run; second: one kept beside it"),
             leaf("span", "spring", ""),
             el("span", &[("class", "tools")], &[buttons]),
         ],
@@ -94,23 +70,12 @@ fn settings(first: &Run, second: &Run) -> Node {
         return leaf("p", "muted", words);
     }
     let row = |change: &Change| {
-        let take =
-            el("button", &[("class", "choose")], &[text("use this value")]).on(change.undo());
-        let cells = vec![
-            name(change.field),
-            text(&change.to),
-            text(&change.from),
-            take,
-            Node::none(),
-        ];
+        let take = el("button", &[("class", "choose")], &[text("use this value")]).on(change.undo());
+        let cells = vec![name(change.field), text(&change.to), text(&change.from), take, Node::none()];
         (false, cells)
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    table(
-        "Differences",
-        &["Differences", "first", "second", "", ""],
-        &rows,
-    )
+    table("Differences", &["Differences", "first", "second", "", ""], &rows)
 }
 
 fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
@@ -121,10 +86,7 @@ fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
         table("Key figures of both runs", &head, &headline),
         memory(reports.map(|report| &report.memory), unit),
         timelines([first, second]),
-        fold(
-            "What they are made of",
-            table("Figures of both runs", &head, &parts),
-        ),
+        fold("What they are made of", table("Figures of both runs", &head, &parts)),
     ])
 }
 
@@ -140,10 +102,7 @@ mod tests {
     fn panel(first: &Run, second: &Run) -> Node {
         let first = evaluate(first).unwrap();
         let other = evaluate(second);
-        let second = Second {
-            run: second,
-            evaluation: other.as_ref().map_err(Vec::as_slice),
-        };
+        let second = Second { run: second, evaluation: other.as_ref().map_err(Vec::as_slice) };
         compare(&first, &second, MemoryUnit::Gib)
     }
 
@@ -151,25 +110,16 @@ mod tests {
     fn a_run_beside_itself_differs_in_nothing() {
         let html = html(&Run::default(), &Run::default());
         assert!(html.contains("set alike"));
-        assert!(
-            html.contains("same time per step and as much memory"),
-            "{html}"
-        );
+        assert!(html.contains("same time per step and as much memory"), "{html}");
         assert!(!html.contains(" points") && !html.contains(">take<"));
     }
 
     #[test]
     fn the_difference_is_second_minus_first() {
-        let pp2 = Run {
-            pp: 2,
-            ..Run::default()
-        };
+        let pp2 = Run { pp: 2, ..Run::default() };
         let (there, back) = (html(&Run::default(), &pp2), html(&pp2, &Run::default()));
         // dp = gpus / (tp pp): 8 and 16.
-        assert!(
-            there.contains("<td>8</td><td>16</td><td>+8</td><td>+100 %</td>"),
-            "{there}"
-        );
+        assert!(there.contains("<td>8</td><td>16</td><td>+8</td><td>+100 %</td>"), "{there}");
         assert!(back.contains("<td>16</td><td>8</td><td>−8</td><td>−50.0 %</td>"));
         let takes = |first: &Run, second: &Run, pp: &str| {
             let take = Action::Apply(vec![("pp", pp.to_owned())]);
@@ -180,25 +130,15 @@ mod tests {
 
     #[test]
     fn both_pictures_share_their_scale() {
-        let long = Run {
-            global_batch: 512,
-            ..Run::default()
-        };
+        let long = Run { global_batch: 512, ..Run::default() };
         let html = html(&Run::default(), &long);
         // Four ranks of each: the longer one's paper ends where the axis does, the shorter one's before.
-        let papers: Vec<_> = html
-            .split("<rect ")
-            .filter(|rect| rect.contains("url(#hatched)"))
-            .collect();
+        let papers: Vec<_> = html.split("<rect ").filter(|rect| rect.contains("url(#hatched)")).collect();
         let whole = |rect: &&&str| rect.contains("width=\"100%\"") || rect.contains("width=\"100.");
         assert_eq!(papers.len(), 8);
         assert_eq!(papers.iter().filter(whole).count(), 4);
         // The same GPU: its capacity stands at one place in every bar of both.
-        let mut places: Vec<_> = html
-            .split("class=\"capacity\" style=\"")
-            .skip(1)
-            .map(|rest| &rest[..12])
-            .collect();
+        let mut places: Vec<_> = html.split("class=\"capacity\" style=\"").skip(1).map(|rest| &rest[..12]).collect();
         assert_eq!(places.len(), 8);
         places.dedup();
         assert_eq!(places.len(), 1);
@@ -206,14 +146,8 @@ mod tests {
 
     #[test]
     fn a_second_run_that_cannot_work_says_why() {
-        let bad = Run {
-            tp: 7,
-            ..Run::default()
-        };
+        let bad = Run { tp: 7, ..Run::default() };
         let html = html(&Run::default(), &bad);
-        assert!(
-            html.contains("cannot work") && html.contains("issue error"),
-            "{html}"
-        );
+        assert!(html.contains("cannot work") && html.contains("issue error"), "{html}");
     }
 }

@@ -23,9 +23,7 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
         (true, false) => {
             "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
         }
-        (false, true) => {
-            "The smallest change of each setting that takes less, the cheapest in GPU time first."
-        }
+        (false, true) => "The smallest change of each setting that takes less, the cheapest in GPU time first.",
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
     let note = leaf("p", "muted", words);
@@ -38,18 +36,9 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
     if list.is_empty() {
         return note;
     }
-    let rows: Vec<(bool, Vec<Node>)> = list
-        .iter()
-        .map(|one| (false, suggestion(memory, one, unit)))
-        .collect();
+    let rows: Vec<(bool, Vec<Node>)> = list.iter().map(|one| (false, suggestion(memory, one, unit))).collect();
     let peak = t!("peak {value}", value = unit.name());
-    let head = [
-        t!("change"),
-        peak,
-        t!("saves"),
-        t!("step"),
-        t!("GPU time per token"),
-    ];
+    let head = [t!("change"), peak, t!("saves"), t!("step"), t!("GPU time per token")];
     let table = table("Suggestions", &head, &rows);
     [note, table].into_iter().collect()
 }
@@ -86,10 +75,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
             let more = before.map_or_else(String::new, |before| {
                 let more = step.peak.0 - before.peak.0;
                 let sign = if more < 0.0 { "−" } else { "+" };
-                format!(
-                    "{sign}{}",
-                    unit.number(crate::core::units::Bytes(more.abs()))
-                )
+                format!("{sign}{}", unit.number(crate::core::units::Bytes(more.abs())))
             });
             let cells = vec![
                 text(t!("{n}. {step}", n = at + 1, step = step.label)),
@@ -110,19 +96,14 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
     let list: Node = gaps
         .iter()
         .map(|(gap, counted)| {
-            let counted = counted
-                .map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
+            let counted = counted.map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
             let clauses = std::iter::once(gap.words().into()).chain(counted);
             leaf("li", "", Message::joined("; ", clauses))
         })
         .collect();
     [
         leaf("p", "muted", &intro),
-        el(
-            "div",
-            &[("class", "steps")],
-            &[table("Narrowing it down", &head, &rows)],
-        ),
+        el("div", &[("class", "steps")], &[table("Narrowing it down", &head, &rows)]),
         leaf("h3", "", "What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ]
@@ -140,10 +121,7 @@ mod tests {
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {
-        let run = Run {
-            micro_batch: 4,
-            ..Run::default()
-        };
+        let run = Run { micro_batch: 4, ..Run::default() };
         let base = evaluate(&run).unwrap();
         let found = Fit::finished(&base).suggestions();
         let sets = found.list.iter();

@@ -38,19 +38,13 @@ impl Bar {
     /// Where it ends on the scale, 0 to 1.
     #[must_use]
     pub fn end(&self) -> f64 {
-        self.segments
-            .last()
-            .map_or(0.0, |part| part.start + part.length)
+        self.segments.last().map_or(0.0, |part| part.start + part.length)
     }
     /// "rank 3", or "rank 4–7".
     #[must_use]
     pub fn name(&self) -> Message {
         let (first, last) = self.stages;
-        if first == last {
-            t!("rank {first}", first)
-        } else {
-            t!("rank {first}–{last}", first, last)
-        }
+        if first == last { t!("rank {first}", first) } else { t!("rank {first}–{last}", first, last) }
     }
 }
 
@@ -67,10 +61,7 @@ impl Segment {
     #[must_use]
     pub fn class(&self) -> String {
         let sliver = if self.is_sliver() { " sliver" } else { "" };
-        format!(
-            "segment c-{component}{sliver}",
-            component = self.component.name()
-        )
+        format!("segment c-{component}{sliver}", component = self.component.name())
     }
 }
 
@@ -116,12 +107,7 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
         for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
             let length = bytes / scale;
             if bytes.0 > 0.0 {
-                segments.push(Segment {
-                    component,
-                    bytes,
-                    start: at,
-                    length,
-                });
+                segments.push(Segment { component, bytes, start: at, length });
             }
             at += length;
         }
@@ -145,10 +131,7 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
             bar.range = memory.phases.is_empty().then_some(range);
         }
     }
-    Bars {
-        bars,
-        capacity: memory.capacity_bytes / scale,
-    }
+    Bars { bars, capacity: memory.capacity_bytes / scale }
 }
 
 /// A named part of a component and its bytes on each of some ranks.
@@ -169,22 +152,13 @@ pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
     for component in Component::ALL {
         for rank in ranks {
             for part in rank.parts(component) {
-                if !rows
-                    .iter()
-                    .any(|row| row.component == component && row.name == part.name)
-                {
+                if !rows.iter().any(|row| row.component == component && row.name == part.name) {
                     let on = |rank: &&StageMemory| {
-                        let own = rank
-                            .items
-                            .iter()
-                            .filter(|item| item.component == component && item.name == part.name);
+                        let own =
+                            rank.items.iter().filter(|item| item.component == component && item.name == part.name);
                         own.map(|item| item.bytes).sum()
                     };
-                    rows.push(PartRow {
-                        component,
-                        name: part.name,
-                        bytes: ranks.iter().map(on).collect(),
-                    });
+                    rows.push(PartRow { component, name: part.name, bytes: ranks.iter().map(on).collect() });
                 }
             }
         }

@@ -15,30 +15,13 @@ use crate::view::node::markup::{Action, Node, ask, cited, el, fold, leaf, table,
 /// The table of methods, and what each leaves out.
 #[must_use]
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
-    let longest = rows
-        .iter()
-        .map(|row| row.fullest.total.max(row.capacity))
-        .fold(Bytes::ZERO, Bytes::max);
-    let lines: Vec<(bool, Vec<Node>)> = rows
-        .iter()
-        .map(|row| (row.chosen, line(row, longest, unit)))
-        .collect();
+    let longest = rows.iter().map(|row| row.fullest.total.max(row.capacity)).fold(Bytes::ZERO, Bytes::max);
+    let lines: Vec<(bool, Vec<Node>)> = rows.iter().map(|row| (row.chosen, line(row, longest, unit))).collect();
     let peak = t!("peak {value}", value = unit.name());
-    let head = [
-        t!("method"),
-        t!("verdict"),
-        peak,
-        t!("of"),
-        t!("stage"),
-        t!("components"),
-    ];
+    let head = [t!("method"), t!("verdict"), peak, t!("of"), t!("stage"), t!("components")];
     let about: Node = rows.iter().map(about).collect();
     [
-        el(
-            "div",
-            &[("class", "methods")],
-            &[table("Methods side by side", &head, &lines)],
-        ),
+        el("div", &[("class", "methods")], &[table("Methods side by side", &head, &lines)]),
         fold("Show the components as a table", numbers(rows, unit)),
         el("div", &[("class", "leaves-out")], &[about]),
     ]
@@ -50,19 +33,10 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
     let stage = row.fullest.stage;
     let figure = Figure::Method(row.method, stage);
     let fix = vec![("memory_method", row.method.id().to_owned())];
-    let choose = [
-        ("class", "choose"),
-        ("aria-pressed", if row.chosen { "true" } else { "false" }),
-    ];
-    let place = if row.same_on_all {
-        t!("all")
-    } else {
-        verbatim(stage.to_string())
-    };
+    let choose = [("class", "choose"), ("aria-pressed", if row.chosen { "true" } else { "false" })];
+    let place = if row.same_on_all { t!("all") } else { verbatim(stage.to_string()) };
     vec![
-        el("button", &choose, &[text(row.label)])
-            .title("Show the panel by this method")
-            .on(Action::Apply(fix)),
+        el("button", &choose, &[text(row.label)]).title("Show the panel by this method").on(Action::Apply(fix)),
         verdict(row.verdict),
         ask("figure", figure, &[text(unit.number(row.fullest.total))]),
         text(unit.number(row.capacity)),
@@ -81,11 +55,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
         .map(|row| {
             let mut cells = vec![text(row.label)];
             for (_, bytes) in row.fullest.components() {
-                let figure = if bytes == Bytes::ZERO {
-                    "–".to_owned()
-                } else {
-                    unit.number(bytes)
-                };
+                let figure = if bytes == Bytes::ZERO { "–".to_owned() } else { unit.number(bytes) };
                 cells.push(text(&figure));
             }
             (row.chosen, cells)
@@ -97,27 +67,13 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
 /// What a method leaves out, ignores of this Run, and prints without meaning it.
 fn about(row: &MethodRow) -> Node {
     let source = cited(row.source, row.source.short);
-    let title = el(
-        "h3",
-        &[],
-        &[text(row.label), text(" "), el("small", &[], &[source])],
-    );
-    let leaves = t!(
-        "Leaves out: {list}.",
-        list = Message::joined("; ", row.leaves_out.iter().map(Message::from))
-    );
+    let title = el("h3", &[], &[text(row.label), text(" "), el("small", &[], &[source])]);
+    let leaves = t!("Leaves out: {list}.", list = Message::joined("; ", row.leaves_out.iter().map(Message::from)));
     let mut parts = vec![title, leaf("p", "", &leaves)];
     if !row.ignores.is_empty() {
         let label = |key: &str| field(key).map_or(verbatim(key), |field| field.label.into());
-        let fields: Vec<Message> = row
-            .ignores
-            .iter()
-            .map(|issue| label(&issue.field))
-            .collect();
-        let words = t!(
-            "Of this run it ignores: {fields}.",
-            fields = Message::joined(", ", fields)
-        );
+        let fields: Vec<Message> = row.ignores.iter().map(|issue| label(&issue.field)).collect();
+        let words = t!("Of this run it ignores: {fields}.", fields = Message::joined(", ", fields));
         parts.push(leaf("p", "", &words));
     }
     if !row.slips.is_empty() {
@@ -128,17 +84,8 @@ fn about(row: &MethodRow) -> Node {
 }
 
 fn slips(slips: &[Slip], source: &'static str) -> Node {
-    let rows: Vec<(bool, Vec<Node>)> = slips
-        .iter()
-        .map(|slip| {
-            (
-                false,
-                [slip.place, slip.printed, slip.corrected]
-                    .map(text)
-                    .to_vec(),
-            )
-        })
-        .collect();
+    let rows: Vec<(bool, Vec<Node>)> =
+        slips.iter().map(|slip| (false, [slip.place, slip.printed, slip.corrected].map(text).to_vec())).collect();
     let label = t!("Slips of {source}", source);
     let head = ["where", "printed", "its formula gives"];
     el("div", &[("class", "slips")], &[table(&label, &head, &rows)])

@@ -38,36 +38,20 @@ pub fn legend(pictures: &[&Bars]) -> Node {
         let mut pictures = pictures.iter();
         pictures.any(|picture| picture.used().any(|one| one == *component))
     };
-    let entries: Node = Component::ALL
-        .into_iter()
-        .filter(used)
-        .map(legend_entry)
-        .collect();
+    let entries: Node = Component::ALL.into_iter().filter(used).map(legend_entry).collect();
     let attributes = [("class", "legend"), ("aria-hidden", "true")];
     el("div", &attributes, &[entries])
 }
 
 fn swatch(component: Component) -> Node {
-    el(
-        "i",
-        &[("class", &format!("swatch c-{}", component.name()))],
-        &[],
-    )
+    el("i", &[("class", &format!("swatch c-{}", component.name()))], &[])
 }
 
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
 pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
-    let lines: Node = parts
-        .iter()
-        .flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)])
-        .collect();
-    [
-        leaf("strong", "", title),
-        el("span", &[("class", "figures")], &[lines]),
-    ]
-    .into_iter()
-    .collect()
+    let lines: Node = parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)]).collect();
+    [leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])].into_iter().collect()
 }
 
 /// A small bar of `memory` with a mark at `capacity`, on a scale that ends at `longest`.
@@ -78,11 +62,7 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
         .filter(|(_, (_, bytes))| bytes.0 > 0.0)
         .map(|(component, (name, bytes))| {
             let class = format!("c-{}", component.name());
-            let title = t!(
-                "{component} {bytes}",
-                component = name,
-                bytes = unit.show(bytes)
-            );
+            let title = t!("{component} {bytes}", component = name, bytes = unit.show(bytes));
             let style = percent("width", bytes / longest);
             el("i", &[("class", &class), ("style", &style)], &[]).title(title)
         })
@@ -100,9 +80,5 @@ fn verdict(verdict: Verdict) -> Node {
         Verdict::Oom => ("oom", "✕ "),
     };
     let word = leaf("span", "word", super::words::verdict(verdict));
-    el(
-        "span",
-        &[("class", class)],
-        &[leaf("span", "mark", mark), word],
-    )
+    el("span", &[("class", class)], &[leaf("span", "mark", mark), word])
 }

@@ -35,16 +35,9 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
             Some(row(bar, rank, (picture.capacity, beside), chosen, unit))
         })
         .collect();
-    let class = if picture.bars.len() > MANY {
-        "bars many"
-    } else {
-        "bars"
-    };
+    let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
     let note = if on_the_box(memory) {
-        t!(
-            "{capacity} on the box, as the paper counts",
-            capacity = unit.show(memory.capacity_bytes)
-        )
+        t!("{capacity} on the box, as the paper counts", capacity = unit.show(memory.capacity_bytes))
     } else {
         t!(
             "{usable} usable of a \"{box_gb} GB\" GPU",
@@ -56,11 +49,7 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
         leaf("p", "visually-hidden", words::memory(memory, unit)),
         legend(&[&picture]),
         el("div", &[("class", class)], &[rows]),
-        el(
-            "p",
-            &[("class", "capacity-note")],
-            &[ask("plain", Figure::Capacity, &[text(&note)])],
-        ),
+        el("p", &[("class", "capacity-note")], &[ask("plain", Figure::Capacity, &[text(&note)])]),
     ]
     .into_iter()
     .collect()
@@ -71,36 +60,18 @@ fn on_the_box(memory: &Memory) -> bool {
 }
 
 /// A bar with its name left and its total right of the plot; `beside` is where tips may stand.
-fn row(
-    bar: &Bar,
-    rank: &StageMemory,
-    (capacity, beside): (f64, Option<f64>),
-    chosen: bool,
-    unit: MemoryUnit,
-) -> Node {
+fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), chosen: bool, unit: MemoryUnit) -> Node {
     let name = bar.name();
     // The Tab key reaches the fullest rank's parts; arrow keys move on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
-    let mut track: Vec<Node> = bar
-        .segments
-        .iter()
-        .map(|part| segment(rank, part, tab, beside, unit))
-        .collect();
+    let mut track: Vec<Node> = bar.segments.iter().map(|part| segment(rank, part, tab, beside, unit)).collect();
     let end = bar.end();
     let place = |class: &str, style: &str| el("i", &[("class", class), ("style", style)], &[]);
     if end < capacity {
-        let style = format!(
-            "{};{}",
-            percent("left", end),
-            percent("width", capacity - end)
-        );
+        let style = format!("{};{}", percent("left", end), percent("width", capacity - end));
         track.push(place("free", &style));
     } else {
-        let style = format!(
-            "{};{}",
-            percent("left", capacity),
-            percent("width", end - capacity)
-        );
+        let style = format!("{};{}", percent("left", capacity), percent("width", end - capacity));
         track.push(place("over", &style));
     }
     track.push(place("capacity", &percent("left", capacity)));
@@ -110,17 +81,10 @@ fn row(
     }));
     let class = if bar.is_peak { "total bold" } else { "total" };
     let total = unit.number(bar.total);
-    let label = t!(
-        "{ranks}, {bytes}",
-        ranks = &name,
-        bytes = unit.show(bar.total)
-    );
+    let label = t!("{ranks}, {bytes}", ranks = &name, bytes = unit.show(bar.total));
     el(
         "div",
-        &[
-            ("class", if chosen { "bar-row chosen" } else { "bar-row" }),
-            ("role", "group"),
-        ],
+        &[("class", if chosen { "bar-row chosen" } else { "bar-row" }), ("role", "group")],
         &[
             ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
             el("div", &[("class", "track")], &track),
@@ -130,13 +94,7 @@ fn row(
     .label(label)
 }
 
-fn segment(
-    rank: &StageMemory,
-    part: &Segment,
-    tab: &str,
-    beside: Option<f64>,
-    unit: MemoryUnit,
-) -> Node {
+fn segment(rank: &StageMemory, part: &Segment, tab: &str, beside: Option<f64>, unit: MemoryUnit) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
     let label = t!(
@@ -149,9 +107,7 @@ fn segment(
     // What would read as nothing is left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
     let view = items.iter().take(MAX_PARTS);
-    let mut parts: Vec<(Message, String)> = view
-        .map(|item| (item.name.into(), unit.show(item.bytes)))
-        .collect();
+    let mut parts: Vec<(Message, String)> = view.map(|item| (item.name.into(), unit.show(item.bytes))).collect();
     let rest: Bytes = items.iter().skip(MAX_PARTS).map(|item| item.bytes).sum();
     if rest.0 > 0.0 {
         let name = t!("{n} more", n = items.len() - MAX_PARTS);
@@ -160,29 +116,13 @@ fn segment(
     let (side, place) = match beside {
         Some(end) => ("tip parts beside", percent("left", end)),
         None if part.start < 0.5 => ("tip parts", percent("left", part.start)),
-        None => (
-            "tip parts",
-            percent("right", (1.0 - part.start - part.length).max(0.0)),
-        ),
+        None => ("tip parts", percent("right", (1.0 - part.start - part.length).max(0.0))),
     };
-    let attributes = [
-        ("class", part.class()),
-        ("style", style),
-        ("tabindex", tab.to_owned()),
-    ];
-    let attributes = attributes
-        .each_ref()
-        .map(|(key, value)| (*key, value.as_str()));
-    let tip = el(
-        "span",
-        &[("class", side), ("style", &place), ("aria-hidden", "true")],
-        &[parts_tip(&label, &parts)],
-    );
+    let attributes = [("class", part.class()), ("style", style), ("tabindex", tab.to_owned())];
+    let attributes = attributes.each_ref().map(|(key, value)| (*key, value.as_str()));
+    let tip = el("span", &[("class", side), ("style", &place), ("aria-hidden", "true")], &[parts_tip(&label, &parts)]);
     let figure = Figure::Component(rank.stage, component);
-    el("button", &attributes, &[tip])
-        .label(label)
-        .on(Action::Explain(figure))
-        .keyed(component.name())
+    el("button", &attributes, &[tip]).label(label).on(Action::Explain(figure)).keyed(component.name())
 }
 
 /// The share of the capacity that is needed, its range, and what became of measured runs like this one.
@@ -214,11 +154,7 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let view = picture(&evaluation, None, MemoryUnit::Gib);
         let html = view.to_html();
-        let segments: usize = bars(&evaluation.report.memory)
-            .bars
-            .iter()
-            .map(|bar| bar.segments.len())
-            .sum();
+        let segments: usize = bars(&evaluation.report.memory).bars.iter().map(|bar| bar.segments.len()).sum();
         assert_eq!(html.matches("class=\"segment ").count(), segments);
         for figure in [
             Figure::Component(0, Component::Activations),
@@ -243,10 +179,7 @@ mod tests {
         ] {
             assert!(html.contains(&part), "{html}");
         }
-        let run = Run {
-            memory_method: Method::Fujii,
-            ..Run::default()
-        };
+        let run = Run { memory_method: Method::Fujii, ..Run::default() };
         let html = measured(&evaluate(&run).unwrap().report.memory, MemoryUnit::Gib);
         assert!(html.to_html().contains("on the box"));
     }

@@ -11,9 +11,7 @@ use crate::view::node::markup::{Node, ask, el, leaf, table, text};
 /// The table behind the bars.
 #[must_use]
 pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
-    [components(memory, unit), parts(memory, unit)]
-        .into_iter()
-        .collect()
+    [components(memory, unit), parts(memory, unit)].into_iter().collect()
 }
 
 fn components(memory: &Memory, unit: MemoryUnit) -> Node {
@@ -25,10 +23,7 @@ fn components(memory: &Memory, unit: MemoryUnit) -> Node {
             let stage = rank.stage;
             let mut cells = vec![text(stage.to_string())];
             for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
-                cells.push(figure(
-                    unit.number(bytes),
-                    Figure::Component(stage, component),
-                ));
+                cells.push(figure(unit.number(bytes), Figure::Component(stage, component)));
             }
             cells.push(figure(unit.number(rank.total), Figure::Memory(stage)));
             cells.push(figure(number(rank.in_flight, 3), Figure::InFlight(stage)));
@@ -46,34 +41,21 @@ fn components(memory: &Memory, unit: MemoryUnit) -> Node {
 fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
     let picture = bars(memory);
     let ranks = picture.bars.iter().map(|bar| bar.stages.0);
-    let ranks: Vec<_> = ranks
-        .filter_map(|rank| memory.per_stage.get(rank))
-        .collect();
+    let ranks: Vec<_> = ranks.filter_map(|rank| memory.per_stage.get(rank)).collect();
     let cell = |bytes: &Bytes| {
-        if *bytes == Bytes::ZERO {
-            text("–")
-        } else {
-            text(unit.number(*bytes))
-        }
+        if *bytes == Bytes::ZERO { text("–") } else { text(unit.number(*bytes)) }
     };
     let rows: Vec<(bool, Vec<Node>)> = part_rows(&ranks)
         .iter()
         .map(|row| {
             let component = leaf("small", "muted", row.component.name());
-            let name = el(
-                "span",
-                &[],
-                &[swatch(row.component), text(row.name), component],
-            );
+            let name = el("span", &[], &[swatch(row.component), text(row.name), component]);
             let mut cells = vec![name];
             cells.extend(row.bytes.iter().map(cell));
             (false, cells)
         })
         .collect();
-    let names: Vec<Message> = ranks
-        .iter()
-        .map(|rank| t!("rank {stage}", stage = rank.stage))
-        .collect();
+    let names: Vec<Message> = ranks.iter().map(|rank| t!("rank {stage}", stage = rank.stage)).collect();
     let first = t!("part, {value}", value = unit.name());
     let mut head = vec![first];
     head.extend(names);

@@ -18,11 +18,7 @@ pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) 
 /// The bars of one picture.
 #[must_use]
 pub(crate) fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
-    let rows: Vec<Node> = picture
-        .bars
-        .iter()
-        .map(|bar| bar_row(bar, picture.capacity, unit))
-        .collect();
+    let rows: Vec<Node> = picture.bars.iter().map(|bar| bar_row(bar, picture.capacity, unit)).collect();
     el("div", &[("class", "bars thin")], &rows)
 }
 
@@ -32,20 +28,12 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         .iter()
         .map(|part| {
             let (class, style) = (part.class(), percent("width", part.length));
-            let title = t!(
-                "{component} {size}",
-                component = part.component.name(),
-                size = unit.show(part.bytes)
-            );
+            let title = t!("{component} {size}", component = part.component.name(), size = unit.show(part.bytes));
             el("i", &[("class", &class), ("style", &style)], &[]).title(title)
         })
         .collect();
     let class = if bar.is_peak { "total bold" } else { "total" };
-    track.push(el(
-        "i",
-        &[("class", "capacity"), ("style", &percent("left", capacity))],
-        &[],
-    ));
+    track.push(el("i", &[("class", "capacity"), ("style", &percent("left", capacity))], &[]));
     el(
         "div",
         &[("class", "bar-row")],

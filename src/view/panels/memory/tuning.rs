@@ -80,9 +80,7 @@ fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
     }
     sort_by(&mut parts, |a, b| b.1.0.total_cmp(&a.1.0));
     let parts = parts.into_iter().take(3);
-    let part = |(name, bytes): (&'static str, Bytes)| {
-        Message::joined(" ", [name.into(), verbatim(unit.show(bytes))])
-    };
+    let part = |(name, bytes): (&'static str, Bytes)| Message::joined(" ", [name.into(), verbatim(unit.show(bytes))]);
     Message::joined(", ", parts.map(part))
 }
 
@@ -120,11 +118,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
     });
     let on_host = match (host.capacity_bytes, host.verdict) {
         (Some(capacity), Some(word)) => {
-            let size = t!(
-                "{peak} of {capacity}",
-                peak = unit.number(host.total_bytes),
-                capacity = unit.show(capacity)
-            );
+            let size = t!("{peak} of {capacity}", peak = unit.number(host.total_bytes), capacity = unit.show(capacity));
             Node::from_iter([verdict(word), text(" "), text(size)])
         }
         _ => text(unit.show(host.total_bytes)),
@@ -140,10 +134,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
             time("what the step is longer by", step.exposed_s),
         ]);
     }
-    let rows: Vec<(bool, Vec<Node>)> = rows
-        .into_iter()
-        .map(|(name, value)| (false, vec![text(name), value]))
-        .collect();
+    let rows: Vec<(bool, Vec<Node>)> = rows.into_iter().map(|(name, value)| (false, vec![text(name), value])).collect();
     let head = [t!("offloading"), t!("value")];
     section("Offloading", table("Offloading", &head, &rows), note)
 }
@@ -166,11 +157,7 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
                 words(stair.set.get(..1).unwrap_or_default())
             };
             let saved = before.memory.total - stair.memory.total;
-            let (sign, size) = if saved.0 < 0.0 {
-                ("+", Bytes(-saved.0))
-            } else {
-                ("−", saved)
-            };
+            let (sign, size) = if saved.0 < 0.0 { ("+", Bytes(-saved.0)) } else { ("−", saved) };
             let longer = stair.step / before.step - 1.0;
             let (saved, cost) = if stair.set.is_empty() {
                 (verbatim("–"), verbatim("–"))
@@ -191,15 +178,7 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
         })
         .collect();
     let peak = t!("peak {value}", value = unit.name());
-    let head = [
-        t!("change"),
-        t!("verdict"),
-        peak,
-        t!("memory"),
-        t!("step"),
-        t!("time"),
-        t!("components"),
-    ];
+    let head = [t!("change"), t!("verdict"), peak, t!("memory"), t!("step"), t!("time"), t!("components")];
     section(
         "From full fine-tuning to this run",
         table("From full fine-tuning to this run", &head, &rows),

@@ -16,28 +16,12 @@ const FIGURES: [Figure; 9] = [
     ("step time", |one| one.figures.time_s.0, seconds),
     ("compute", |one| one.figures.compute_s.0, seconds),
     ("bubble", |one| one.figures.bubble_s.0, seconds),
-    (
-        "exposed communication",
-        |one| one.figures.exposed_comm_s.0,
-        seconds,
-    ),
+    ("exposed communication", |one| one.figures.exposed_comm_s.0, seconds),
     ("optimizer", |one| one.figures.optimizer_s.0, seconds),
-    (
-        "tokens/s/GPU",
-        |one| one.figures.tokens_per_s_per_gpu,
-        |_, value| group(&format!("{value:.0}")),
-    ),
+    ("tokens/s/GPU", |one| one.figures.tokens_per_s_per_gpu, |_, value| group(&format!("{value:.0}"))),
     ("MFU", |one| one.figures.mfu, |_, value| show_percent(value)),
-    (
-        "peak memory",
-        |one| one.figures.peak.bytes.0,
-        |view, value| view.unit.show(Bytes(value)),
-    ),
-    (
-        "micro-batches",
-        |one| one.figures.microbatches as f64,
-        |_, value| group(&format!("{value:.0}")),
-    ),
+    ("peak memory", |one| one.figures.peak.bytes.0, |view, value| view.unit.show(Bytes(value))),
+    ("micro-batches", |one| one.figures.microbatches as f64, |_, value| group(&format!("{value:.0}"))),
 ];
 
 fn seconds(_: &View, value: f64) -> String {
@@ -100,18 +84,10 @@ pub(crate) fn pinned(view: &View) -> Node {
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
     let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
-    let table = el(
-        "table",
-        &[("class", "pinned")],
-        &[
-            el("thead", &[], &[el("tr", &[], &[head])]),
-            el("tbody", &[], &rows),
-        ],
-    );
+    let table =
+        el("table", &[("class", "pinned")], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &rows)]);
     let clear = button("link", PlanCommand::UnpinAll, None, "unpin all");
-    [scrolled("Pinned layouts", table), clear]
-        .into_iter()
-        .collect()
+    [scrolled("Pinned layouts", table), clear].into_iter().collect()
 }
 
 /// "+120 ms (+3.2 %)".

@@ -19,12 +19,7 @@ pub struct View<'a> {
 }
 
 /// A button for a command.
-pub(super) fn button(
-    class: &str,
-    command: PlanCommand,
-    pressed: Option<bool>,
-    label: impl Into<Message>,
-) -> Node {
+pub(super) fn button(class: &str, command: PlanCommand, pressed: Option<bool>, label: impl Into<Message>) -> Node {
     let pressed = match pressed {
         Some(true) => "true",
         Some(false) => "false",
@@ -36,31 +31,19 @@ pub(super) fn button(
 
 /// Buttons with their commands and labels.
 pub(super) fn buttons(commands: &[(PlanCommand, &'static str)]) -> Node {
-    let buttons = commands
-        .iter()
-        .map(|(command, label)| button("", *command, None, *label));
+    let buttons = commands.iter().map(|(command, label)| button("", *command, None, *label));
     buttons.collect()
 }
 
 /// A row of chips behind a name; each with its command and whether it is on.
-pub(super) fn chips_of(
-    name: &'static str,
-    chips: impl Iterator<Item = (PlanCommand, bool, Message)>,
-) -> Node {
+pub(super) fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, Message)>) -> Node {
     let chips = chips.map(|(command, on, label)| button("toggle-link", command, Some(on), label));
-    let inside: Node = std::iter::once(leaf("span", "muted", name))
-        .chain(chips)
-        .collect();
+    let inside: Node = std::iter::once(leaf("span", "muted", name)).chain(chips).collect();
     el("p", &[("class", "chips")], &[inside])
 }
 
 /// A fold whose state the query keeps, so that it survives a redraw of the panel.
-pub(super) fn fold(
-    view: &View,
-    fold: Fold,
-    summary: &'static str,
-    inside: impl FnOnce() -> Node,
-) -> Node {
+pub(super) fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
     let toggle = Action::Plan(PlanCommand::Toggle(fold));
     toggled_fold(view.query.is_open(fold), toggle, summary, inside)
 }

@@ -50,24 +50,15 @@ type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
 
 fn curves(view: &View, sweep: &Points) -> Node {
     let bytes = unit_of(view.unit);
-    let names = [
-        t!("Step time, s"),
-        t!("Peak memory, {unit}", unit = view.unit.name()),
-        t!("MFU, %"),
-    ];
-    let capacity = sweep
-        .last_fit()
-        .map(|(_, found)| found.figures.peak.capacity.0 / bytes);
+    let names = [t!("Step time, s"), t!("Peak memory, {unit}", unit = view.unit.name()), t!("MFU, %")];
+    let capacity = sweep.last_fit().map(|(_, found)| found.figures.peak.capacity.0 / bytes);
     let parts: [Part; 3] = [
         (&|found| found.figures.time_s.0, true, None),
         (&|found| found.figures.peak.bytes.0 / bytes, false, capacity),
         (&|found| found.figures.mfu * 100.0, false, None),
     ];
-    let pictures: Node = names
-        .iter()
-        .zip(parts)
-        .map(|(name, (part, log, line))| chart(sweep, name, part, log, line))
-        .collect();
+    let pictures: Node =
+        names.iter().zip(parts).map(|(name, (part, log, line))| chart(sweep, name, part, log, line)).collect();
     let none = sweep.points.iter().filter(|point| point.best.is_none());
     let mut none: Vec<String> = none.map(|point| short(point.value)).collect();
     if none.len() > 6 {
@@ -78,23 +69,10 @@ fn curves(view: &View, sweep: &Points) -> Node {
         "The best layout at each point, all else as in this run; {grown} to the right, doubling.",
         grown = axis_name(sweep.grown)
     );
-    let without = (!none.is_empty()).then(|| {
-        t!(
-            "Nothing fits or divides at {points}.",
-            points = none.join(", ")
-        )
-    });
+    let without = (!none.is_empty()).then(|| t!("Nothing fits or divides at {points}.", points = none.join(", ")));
     let words = Message::joined(" ", std::iter::once(what).chain(without));
-    let data_table = fold(view, Fold::SweepTable, "Show as a table", || {
-        data_table(view, sweep)
-    });
-    [
-        el("div", &[("class", "curves")], &[pictures]),
-        leaf("p", "muted note", &words),
-        data_table,
-    ]
-    .into_iter()
-    .collect()
+    let data_table = fold(view, Fold::SweepTable, "Show as a table", || data_table(view, sweep));
+    [el("div", &[("class", "curves")], &[pictures]), leaf("p", "muted note", &words), data_table].into_iter().collect()
 }
 
 /// A power of two as people write it: "1k", "64k", "1M".
@@ -117,19 +95,7 @@ impl Upright {
     fn of(values: &[f64], log: bool) -> Self {
         let high = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let least = values.iter().copied().fold(high, f64::min);
-        if log {
-            Self {
-                low: least / 1.3,
-                high: high * 1.3,
-                log,
-            }
-        } else {
-            Self {
-                low: 0.0,
-                high: high * 1.08,
-                log,
-            }
-        }
+        if log { Self { low: least / 1.3, high: high * 1.3, log } } else { Self { low: 0.0, high: high * 1.08, log } }
     }
 
     fn share(&self, value: f64) -> f64 {
@@ -145,11 +111,7 @@ impl Upright {
             return ticks(self.low, self.high, 4);
         }
         let decades = (self.high / self.low).log10();
-        let steps: &[f64] = if decades > 2.5 {
-            &[1.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
+        let steps: &[f64] = if decades > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let mut list = Vec::new();
         let mut decade = 10f64.powf(self.low.log10().floor());
         while decade <= self.high {
@@ -161,18 +123,9 @@ impl Upright {
     }
 }
 
-fn chart(
-    sweep: &Points,
-    name: &Message,
-    part: &dyn Fn(&Found) -> f64,
-    log: bool,
-    line: Option<f64>,
-) -> Node {
+fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool, line: Option<f64>) -> Node {
     let points = &sweep.points;
-    let values: Vec<Option<f64>> = points
-        .iter()
-        .map(|point| point.best.as_deref().map(part))
-        .collect();
+    let values: Vec<Option<f64>> = points.iter().map(|point| point.best.as_deref().map(part)).collect();
     let known: Vec<f64> = values.iter().flatten().copied().chain(line).collect();
     let heading = leaf("figcaption", "muted", name);
     if known.is_empty() {
@@ -183,13 +136,7 @@ fn chart(
     let x = |index: usize| at((index as f64 + 0.5) / points.len() as f64);
     let y = |value: f64| at(1.0 - up.share(value));
     let segment = |class: &str, [x1, y1, x2, y2]: [&str; 4]| {
-        let ends = [
-            ("class", class),
-            ("x1", x1),
-            ("y1", y1),
-            ("x2", x2),
-            ("y2", y2),
-        ];
+        let ends = [("class", class), ("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2)];
         el("line", &ends, &[])
     };
     let mut pieces = Vec::new();
@@ -197,15 +144,7 @@ fn chart(
         let place = y(tick);
         pieces.push(segment("", ["0", &place, "100%", &place]));
         let words = significant(tick, 3);
-        pieces.push(label(
-            &[
-                ("x", "-6"),
-                ("y", &place),
-                ("dy", "4"),
-                ("text-anchor", "end"),
-            ],
-            &words,
-        ));
+        pieces.push(label(&[("x", "-6"), ("y", &place), ("dy", "4"), ("text-anchor", "end")], &words));
     }
     if let Some(line) = line {
         let place = y(line);
@@ -213,20 +152,12 @@ fn chart(
     }
     let every = points.len().div_ceil(6).max(1);
     for (index, point) in points.iter().enumerate().step_by(every) {
-        let place = [
-            ("x", &*x(index)),
-            ("y", "100%"),
-            ("dy", "15"),
-            ("text-anchor", "middle"),
-        ];
+        let place = [("x", &*x(index)), ("y", "100%"), ("dy", "15"), ("text-anchor", "middle")];
         pieces.push(label(&place, short(point.value)));
     }
     for (index, pair) in values.windows(2).enumerate() {
         if let [Some(from), Some(to)] = pair {
-            pieces.push(segment(
-                "curve",
-                [&x(index), &y(*from), &x(index + 1), &y(*to)],
-            ));
+            pieces.push(segment("curve", [&x(index), &y(*from), &x(index + 1), &y(*to)]));
         }
     }
     for (index, (point, value)) in points.iter().zip(&values).enumerate() {
@@ -238,12 +169,7 @@ fn chart(
                 significant(*value, 3),
                 layout(found)
             );
-            let dot = [
-                ("class", "dot best"),
-                ("cx", &*x(index)),
-                ("cy", &*y(*value)),
-                ("r", "3"),
-            ];
+            let dot = [("class", "dot best"), ("cx", &*x(index)), ("cy", &*y(*value)), ("r", "3")];
             pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
         }
     }
@@ -253,26 +179,14 @@ fn chart(
 }
 
 fn data_table(view: &View, sweep: &Points) -> Node {
-    let head = [
-        axis_name(sweep.grown),
-        "step",
-        "peak memory",
-        "MFU",
-        "best layout",
-    ];
+    let head = [axis_name(sweep.grown), "step", "peak memory", "MFU", "best layout"];
     let rows: Vec<(bool, Vec<Node>)> = sweep
         .points
         .iter()
         .map(|point| {
             let value = text(group(&point.value.to_string()));
             let cells = match &point.best {
-                None => vec![
-                    value,
-                    text("–"),
-                    text("–"),
-                    text("–"),
-                    text("nothing fits or divides"),
-                ],
+                None => vec![value, text("–"), text("–"), text("–"), text("nothing fits or divides")],
                 Some(found) => {
                     let figures = &found.figures;
                     vec![
@@ -306,9 +220,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            [short(512), short(65_536), short(1 << 20)],
-            ["512", "64k", "1M"]
-        );
+        assert_eq!([short(512), short(65_536), short(1 << 20)], ["512", "64k", "1M"]);
     }
 }

@@ -18,56 +18,39 @@ const TINT: f64 = 50.0;
 
 /// The map's fold.
 pub fn map(view: &View, axes: &Axes) -> Node {
-    fold(
-        view,
-        Fold::Map,
-        "Map: the best layout over two axes",
-        || {
-            let grid = match &view.result.map {
-                Some(map) => grid(view, map, axes),
-                None => leaf("p", "muted", "being searched…"),
-            };
-            [grid, choices(view, axes)].into_iter().collect()
-        },
-    )
+    fold(view, Fold::Map, "Map: the best layout over two axes", || {
+        let grid = match &view.result.map {
+            Some(map) => grid(view, map, axes),
+            None => leaf("p", "muted", "being searched…"),
+        };
+        [grid, choices(view, axes)].into_iter().collect()
+    })
 }
 
 fn choices(view: &View, axes: &Axes) -> Node {
     let current = view.query.picture;
-    let chip =
-        |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
+    let chip = |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
     let several = || {
         let all = Axis::ALL.into_iter();
         all.filter(|axis| axis.values(axes).len() > 1)
     };
-    let published = [
-        chip(Picture::Sizes, "model size by nodes".into()),
-        chip(Picture::Layouts, "TP, PP, CP by GPUs".into()),
-    ];
+    let published =
+        [chip(Picture::Sizes, "model size by nodes".into()), chip(Picture::Layouts, "TP, PP, CP by GPUs".into())];
     let across = several().map(|axis| chip(current.with_across(axis), axis.name().into()));
     let down = several().map(|axis| chip(current.with_down(axis), axis.name().into()));
-    let lines = [
-        chips_of("Columns", across),
-        chips_of("Rows", down),
-        chips_of("As published", published.into_iter()),
-    ];
+    let lines = [chips_of("Columns", across), chips_of("Rows", down), chips_of("As published", published.into_iter())];
     el("div", &[("class", "filters")], &lines)
 }
 
 fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
-    let own = view
-        .own
-        .map(|own| (own.scenario.run.tp, own.scenario.run.pp));
+    let own = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
     let sizes = [Axis::Tp, Axis::Pp];
-    let by_sizes = matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
+    let by_sizes =
+        matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
     let by_time = matches!(map.picture, Picture::Fields(..));
     let value = |found: &Found| {
         let step = &found.figures;
-        if by_time {
-            1.0 / step.time_s.0
-        } else {
-            step.mfu
-        }
+        if by_time { 1.0 / step.time_s.0 } else { step.mfu }
     };
     let best = map.cells.iter().filter_map(|cell| match cell {
         Cell::Best(found) => Some(value(found)),
@@ -76,11 +59,7 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
     let best = best.fold(f64::MIN_POSITIVE, f64::max);
     let (corner, words) = match map.picture {
         Picture::Fields(across, down) => (
-            t!(
-                "{down} by {across}",
-                down = down.name(),
-                across = across.name()
-            ),
+            t!("{down} by {across}", down = down.name(), across = across.name()),
             "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
         ),
         Picture::Sizes => (
@@ -93,11 +72,7 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
         ),
     };
     let head: Node = std::iter::once(leaf("th", "", &corner))
-        .chain(
-            map.across
-                .iter()
-                .map(|head| leaf("th", "", head.label(axes))),
-        )
+        .chain(map.across.iter().map(|head| leaf("th", "", head.label(axes))))
         .collect();
     let rows: Vec<Node> = map
         .down
@@ -106,11 +81,8 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
         .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
                 Cell::Best(found) => {
-                    let figure = if by_time {
-                        show_seconds(found.figures.time_s)
-                    } else {
-                        show_percent(found.figures.mfu)
-                    };
+                    let figure =
+                        if by_time { show_seconds(found.figures.time_s) } else { show_percent(found.figures.mfu) };
                     let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
                     let peak = view.unit.number(found.figures.peak.bytes);
                     filled(found, [figure, peak], value(found) / best, mine)
@@ -123,39 +95,20 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
-    let table = el(
-        "table",
-        &[("class", "map")],
-        &[
-            el("thead", &[], &[el("tr", &[], &[head])]),
-            el("tbody", &[], &rows),
-        ],
-    );
+    let table =
+        el("table", &[("class", "map")], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &rows)]);
     let note = t!(
         "{map} Second line: peak, {unit}. Empty cells: out of memory, or – where nothing divides.",
         map = words,
         unit = view.unit.name()
     );
-    let again = if map.done {
-        Node::none()
-    } else {
-        leaf("p", "muted note", "The rest is being searched…")
-    };
-    [
-        scrolled("Map of layouts", table),
-        again,
-        leaf("p", "muted note", &note),
-    ]
-    .into_iter()
-    .collect()
+    let again = if map.done { Node::none() } else { leaf("p", "muted note", "The rest is being searched…") };
+    [scrolled("Map of layouts", table), again, leaf("p", "muted note", &note)].into_iter().collect()
 }
 
 /// The best layout of a cell; `mine` where the page's own run is of the cell.
 fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
-    let tint = format!(
-        "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
-        share.powi(2) * TINT
-    );
+    let tint = format!("background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))", share.powi(2) * TINT);
     let title = layout(found);
     let tight = found.figures.peak.verdict != Verdict::Fits;
     let peak = if tight { format!("▲ {peak}") } else { peak };

@@ -49,11 +49,7 @@ fn progress(view: &View) -> Node {
     } else {
         t!("Searching.")
     };
-    let line = el(
-        "p",
-        &[("class", "muted"), ("role", "status")],
-        &[text(&words)],
-    );
+    let line = el("p", &[("class", "muted"), ("role", "status")], &[text(&words)]);
     if over {
         return line;
     }
@@ -61,12 +57,7 @@ fn progress(view: &View) -> Node {
     let bar = el("b", &[("style", &percent("width", result.share))], &[]);
     let ratio = el(
         "div",
-        &[
-            ("class", "ratio"),
-            ("role", "progressbar"),
-            ("aria-label", "Search"),
-            ("aria-valuetext", &done),
-        ],
+        &[("class", "ratio"), ("role", "progressbar"), ("aria-label", "Search"), ("aria-valuetext", &done)],
         &[bar],
     )
     .label("Search")
@@ -82,12 +73,8 @@ fn body(view: &View, progress: Progress) -> Node {
         let factor = view.own.and_then(|own| own.report.step.rescaled_by);
         measured_step(factor)
     });
-    let warnings = measured
-        .into_iter()
-        .chain(nothing_found(progress, view.result.best.as_slice()));
-    let mut parts: Vec<Node> = warnings
-        .map(|issue| leaf("p", "issue warning", &issue.message))
-        .collect();
+    let warnings = measured.into_iter().chain(nothing_found(progress, view.result.best.as_slice()));
+    let mut parts: Vec<Node> = warnings.map(|issue| leaf("p", "issue warning", &issue.message)).collect();
     if let Some(axes) = &axes {
         parts.push(rows::chips(view, axes));
     }
@@ -111,15 +98,8 @@ fn walk(view: &View) -> Node {
         let question = Request::question(&view.query.run);
         let walk = recipe::walk(&question, view.result.best.as_deref());
         let steps = walk.steps.iter();
-        let items: Node = steps
-            .map(|step| {
-                leaf(
-                    "li",
-                    "",
-                    t!("{step}: {text}", step = step.title, text = &step.text),
-                )
-            })
-            .collect();
+        let items: Node =
+            steps.map(|step| leaf("li", "", t!("{step}: {text}", step = step.title, text = &step.text))).collect();
         let end = leaf("p", "", &walk.end);
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
@@ -147,20 +127,11 @@ mod tests {
     }
 
     fn view<'a>(query: &'a PlanQuery, result: &'a PlanResult) -> View<'a> {
-        View {
-            query,
-            result,
-            own: None,
-            unit: MemoryUnit::Gib,
-        }
+        View { query, result, own: None, unit: MemoryUnit::Gib }
     }
 
     fn finished(commands: &[PlanCommand]) -> (PlanQuery, PlanResult) {
-        let run = Run {
-            gpus: 8,
-            global_batch: 16,
-            ..Run::default()
-        };
+        let run = Run { gpus: 8, global_batch: 16, ..Run::default() };
         let mut query = PlanQuery::new(&run);
         let mut session = PlanSession::new(query.clone()).unwrap();
         for command in commands {
@@ -173,11 +144,8 @@ mod tests {
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (query, mut result) = finished(&[
-            PlanCommand::Search,
-            PlanCommand::Toggle(Fold::Map),
-            PlanCommand::Toggle(Fold::Rows),
-        ]);
+        let (query, mut result) =
+            finished(&[PlanCommand::Search, PlanCommand::Toggle(Fold::Map), PlanCommand::Toggle(Fold::Rows)]);
         let (html, loads) = shown(&query, &result);
         assert_eq!(loads, result.rows.len());
         assert!(html.contains("simplest") && !html.contains("progressbar"));
@@ -198,13 +166,7 @@ mod tests {
             PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
         let (html, _) = shown(&query, &result);
-        for part in [
-            "usable memory",
-            "Map of layouts",
-            "Step time, s",
-            "Fit in memory",
-            "train this",
-        ] {
+        for part in ["usable memory", "Map of layouts", "Step time, s", "Fit in memory", "train this"] {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("NaN"));
@@ -213,28 +175,17 @@ mod tests {
     /// Every order shows rows with the run above them, and orders by what it says.
     #[test]
     fn rows_stand_in_the_order_that_was_chosen() {
-        let (query, result) = finished(&[
-            PlanCommand::Search,
-            PlanCommand::Order(Order::Cheapest),
-            PlanCommand::Toggle(Fold::Rows),
-        ]);
+        let (query, result) =
+            finished(&[PlanCommand::Search, PlanCommand::Order(Order::Cheapest), PlanCommand::Toggle(Fold::Rows)]);
         let (html, _) = shown(&query, &result);
         // Eight billion parameters fit on some of 1, 2, 4 and 8 GPUs, and on one with 80 GB do not.
         let rows = result.cheapest.as_ref().unwrap().cheapest();
         let rates = rows.iter().map(|one| -one.figures.tokens_per_s_per_gpu);
         assert!((1..4).contains(&rows.len()) && rates.is_sorted());
         assert_eq!(html.matches(">Compare<").count(), rows.len());
-        assert!(
-            html.contains("GPU-hours") && html.contains("8 GPUs"),
-            "{html}"
-        );
+        assert!(html.contains("GPU-hours") && html.contains("8 GPUs"), "{html}");
         let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(Order::Leanest)]);
-        let peaks: Vec<f64> = result
-            .layouts
-            .front
-            .iter()
-            .map(|one| one.figures.peak.bytes.0)
-            .collect();
+        let peaks: Vec<f64> = result.layouts.front.iter().map(|one| one.figures.peak.bytes.0).collect();
         assert!(peaks.len() > 3 && peaks.is_sorted());
         let first = MemoryUnit::Gib.number(result.layouts.front[0].figures.peak.bytes);
         let (html, _) = shown(&query, &result);

@@ -25,11 +25,7 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 pub(crate) fn buttons(view: &View) -> Node {
     let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
-    let buttons = el(
-        "p",
-        &[("class", "chips ask")],
-        &[super::controls::buttons(&BUTTONS)],
-    );
+    let buttons = el("p", &[("class", "chips ask")], &[super::controls::buttons(&BUTTONS)]);
     [buttons, answer].into_iter().collect()
 }
 
@@ -45,10 +41,7 @@ fn show(view: &View, answer: &Answer) -> Node {
                     count
                 );
                 let already = set.then(|| t!("It is set already."));
-                (
-                    Message::joined(" ", std::iter::once(largest).chain(already)),
-                    (!set).then(|| run.clone()),
-                )
+                (Message::joined(" ", std::iter::once(largest).chain(already)), (!set).then(|| run.clone()))
             }
         },
         Answer::Sweep(_, sweep) if !sweep.done => {
@@ -58,21 +51,14 @@ fn show(view: &View, answer: &Answer) -> Node {
         Answer::Sweep(question, sweep) => swept(*question, sweep),
     };
     let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
-    el(
-        "p",
-        &[("class", "answer"), ("role", "status")],
-        &[text(&words), text(" "), used],
-    )
+    el("p", &[("class", "answer"), ("role", "status")], &[text(&words), text(" "), used])
 }
 
 fn swept(question: Question, sweep: &Points) -> (Message, Option<Run>) {
     let Some((value, found)) = sweep.last_fit() else {
         let none = match question {
             Question::FewestGpus => {
-                t!(
-                    "No number of GPUs up to {max} can train this.",
-                    max = MAX_GPUS
-                )
+                t!("No number of GPUs up to {max} can train this.", max = MAX_GPUS)
             }
             Question::LongestSequence => {
                 t!("No sequence of this length or more fits on these GPUs.")

@@ -11,9 +11,7 @@ use crate::core::search::session::{Fold, Order, PlanCommand};
 use crate::core::search::sweep::Points;
 use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
 use crate::core::t;
-use crate::core::units::{
-    Bytes, group, show_count, show_off, show_percent, show_seconds, significant,
-};
+use crate::core::units::{Bytes, group, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, choices, el, leaf, percent, scrolled, text};
@@ -25,14 +23,7 @@ use std::sync::Arc;
 
 /// The sizes that are not 1, and the data-parallel one.
 fn sizes(run: &Run, dp: u64) -> String {
-    let sizes = [
-        ("TP", run.tp),
-        ("PP", run.pp),
-        ("CP", run.cp),
-        ("EP", run.ep),
-        ("ETP", run.etp),
-        ("DP", dp),
-    ];
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp), ("DP", dp)];
     let named = sizes.into_iter();
     let named = named.filter(|(name, size)| *size > 1 || *name == "DP");
     let sizes: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
@@ -42,14 +33,8 @@ fn sizes(run: &Run, dp: u64) -> String {
 /// A layout in one line: its sizes, and what is not usual.
 pub fn layout(found: &Found) -> Message {
     let run = &found.run;
-    let mut list = vec![
-        verbatim(sizes(run, found.figures.dp)),
-        verbatim(format!("ZeRO-{}", run.zero)),
-    ];
-    list.push(t!(
-        "micro-batch {micro_batch}",
-        micro_batch = run.micro_batch
-    ));
+    let mut list = vec![verbatim(sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
+    list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     if run.pp > 1 {
         list.push(schedule(run).into());
     }
@@ -78,34 +63,21 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
     if run.recompute != Recompute::None {
         list.push(run.recompute.words());
     }
-    list.extend(
-        run.adapter
-            .method
-            .map(|method| method.choice().label.into()),
-    );
+    list.extend(run.adapter.method.map(|method| method.choice().label.into()));
     let others = [
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.stage_layers.is_some(), "uneven"),
         (run.offload.optimizer.is_some(), "optimizer on the host"),
         (run.offload.parameters.is_some(), "parameters on the host"),
     ];
-    list.extend(
-        others
-            .iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, word)| (*word).into()),
-    );
+    list.extend(others.iter().filter(|(is, _)| *is).map(|(_, word)| (*word).into()));
     [verbatim(sizes(run, dp)), Message::joined(", ", list)]
 }
 
 /// The schedule with its chunks a rank.
 pub fn schedule(run: &Run) -> String {
     let name = run.schedule.choice().label;
-    if run.virtual_stages > 1 {
-        format!("{name} × {}", run.virtual_stages)
-    } else {
-        name.to_owned()
-    }
+    if run.virtual_stages > 1 { format!("{name} × {}", run.virtual_stages) } else { name.to_owned() }
 }
 
 /// What rows are shown, as chips to press: the usual ones, and the others folded.
@@ -115,12 +87,8 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
         let command = Action::Plan(PlanCommand::Order(one));
         (command, one.label().into(), one == order)
     });
-    let parts = key(&[
-        ("c-compute", "compute"),
-        ("hatch", "bubble"),
-        ("c-exposed", "exposed"),
-        ("c-opt-step", "optimizer"),
-    ]);
+    let parts =
+        key(&[("c-compute", "compute"), ("hatch", "bubble"), ("c-exposed", "exposed"), ("c-opt-step", "optimizer")]);
     let orders = choices(["Show", "Order of the layouts"], orders, parts);
     if order == Order::Cheapest {
         return orders;
@@ -134,10 +102,7 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let usual = chips_of("Only", std::iter::once(fits).chain(sizes));
     let also = is_tuned(&view.query.run).then(|| {
         let label = t!("adapters and offloading");
-        chips_of(
-            "Search also",
-            std::iter::once((PlanCommand::Also, view.query.also, label)),
-        )
+        chips_of("Search also", std::iter::once((PlanCommand::Also, view.query.also, label)))
     });
     let others = Filter::AXES.iter().map(|axis| {
         let values = axis.values(axes).into_iter();
@@ -148,8 +113,7 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
         chips_of(axis.name(), chips)
     });
     let others = fold(view, Fold::Filters, "More filters", || others.collect());
-    let clear = (!filter.is_empty())
-        .then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
+    let clear = (!filter.is_empty()).then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
     let lines = also.into_iter().chain([usual, others]).chain(clear);
     let lines: Node = lines.collect();
     Node::from_iter([orders, el("div", &[("class", "filters")], &[lines])])
@@ -161,15 +125,7 @@ fn head(order: Order) -> [(&'static str, &'static str); 7] {
         Order::Cheapest => (("GPU-hours", ""), ("peak", "phone-hide")),
         _ => (("MFU", "phone-hide"), ("peak", "")),
     };
-    [
-        ("", "number"),
-        ("layout", ""),
-        ("step", ""),
-        ("what the step is made of", "grow"),
-        used,
-        peak,
-        ("", "tools"),
-    ]
+    [("", "number"), ("layout", ""), ("step", ""), ("what the step is made of", "grow"), used, peak, ("", "tools")]
 }
 
 /// The rows in the order that is asked for.
@@ -193,11 +149,7 @@ pub fn rows(view: &View, done: bool) -> Node {
     let found = &ordered(view)[..];
     if found.is_empty() {
         return if done && view.result.done && !view.query.filter.is_empty() {
-            leaf(
-                "p",
-                "muted",
-                "No layout that is left by the filters counts as feasible.",
-            )
+            leaf("p", "muted", "No layout that is left by the filters counts as feasible.")
         } else {
             Node::none()
         };
@@ -208,10 +160,7 @@ pub fn rows(view: &View, done: bool) -> Node {
         place: Place::new(0, 0),
     });
     let work = |one: &Found| one.figures.time_s.0 * one.run.gpus as f64;
-    let works = found
-        .iter()
-        .map(|one| work(one))
-        .chain(own.iter().map(work));
+    let works = found.iter().map(|one| work(one)).chain(own.iter().map(work));
     let most = works.fold(f64::MIN_POSITIVE, f64::max);
     let (tied, simplest) = match order {
         Order::Fastest => (ties(found), recommended(found)),
@@ -231,20 +180,11 @@ pub fn rows(view: &View, done: bool) -> Node {
     });
     let first = own.as_ref().map(|own| row(view, None, own, None, most, ""));
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
-    let head: Node = head(order)
-        .iter()
-        .map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name))
-        .collect();
-    let table = [
-        el("thead", &[], &[el("tr", &[], &[head])]),
-        el("tbody", &[], &lines),
-    ];
+    let head: Node =
+        head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
+    let table = [el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &lines)];
     let table = el("table", &[("class", "layouts")], &table);
-    let rows = el(
-        "div",
-        &[("class", "rows")],
-        &[scrolled("Ranked layouts", table)],
-    );
+    let rows = el("div", &[("class", "rows")], &[scrolled("Ranked layouts", table)]);
     let legend = t!(
         "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
     );
@@ -286,14 +226,7 @@ fn tokens(view: &View) -> f64 {
 }
 
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
-fn row(
-    view: &View,
-    index: Option<usize>,
-    one: &Found,
-    own: Option<&Found>,
-    most: f64,
-    mark: &'static str,
-) -> Node {
+fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most: f64, mark: &'static str) -> Node {
     let figures = &one.figures;
     let memory = &figures.peak;
     let (low, high) = (show_seconds(figures.low_s), show_seconds(figures.high_s));
@@ -340,11 +273,8 @@ fn row(
         warned.into_iter().chain([peak]).chain(leaner).collect(),
         tools(one, index.is_none()),
     ];
-    let cells: Node = head(order)
-        .iter()
-        .zip(cells)
-        .map(|((_, class), cell)| el("td", &[("class", class)], &[cell]))
-        .collect();
+    let cells: Node =
+        head(order).iter().zip(cells).map(|((_, class), cell)| el("td", &[("class", class)], &[cell])).collect();
     let class = if index.is_none() { "you" } else { "" };
     el("tr", &[("class", class)], &[cells])
 }
@@ -374,10 +304,7 @@ fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> No
     };
     let pinned = view.query.pinned.contains(&one.place);
     let pin = PlanCommand::Pin(one.place);
-    let more = [
-        leaf("p", "", reason(one, own)),
-        button("toggle-link", pin, Some(pinned), "pin"),
-    ];
+    let more = [leaf("p", "", reason(one, own)), button("toggle-link", pin, Some(pinned), "pin")];
     let key = format!("{}.{}", one.place.block(), one.place.member());
     let head = el("summary", &[], &[lines]).title(layout(one));
     el("details", &[], &[head, el("div", &[], &more)]).keyed(&key)
@@ -410,8 +337,7 @@ fn tools(one: &Found, own: bool) -> Node {
         return leaf("span", "muted", "your run");
     }
     let run = Arc::new(one.run.clone());
-    let compare =
-        leaf("button", "choose", "Compare").on(Action::Compare(Compare::Keep(Arc::clone(&run))));
+    let compare = leaf("button", "choose", "Compare").on(Action::Compare(Compare::Keep(Arc::clone(&run))));
     let load = leaf("button", "choose", "Use").on(Action::Load(run));
     Node::from_iter([compare, text(" "), load])
 }
@@ -423,11 +349,7 @@ mod tests {
     use crate::core::report::report;
 
     fn found(run: Run) -> Found {
-        Found {
-            figures: Figures::from(&report(&run).unwrap()),
-            run,
-            place: Place::new(0, 0),
-        }
+        Found { figures: Figures::from(&report(&run).unwrap()), run, place: Place::new(0, 0) }
     }
 
     #[test]
@@ -439,9 +361,6 @@ mod tests {
         let of = found(Run { profile, ..run });
         let range = narrowed(&of).unwrap();
         assert!(range.ends_with(&show_seconds(of.figures.high_s)), "{range}");
-        assert!(
-            range.contains('–') && range.matches(" s").count() == 1,
-            "{range}"
-        );
+        assert!(range.contains('–') && range.matches(" s").count() == 1, "{range}");
     }
 }

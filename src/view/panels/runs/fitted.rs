@@ -1,9 +1,7 @@
 //! What measured runs teach: constants before and after, how each run stands, and the runs to make next.
 
 use super::{bare, deviation, factor, standings};
-use crate::core::calibrate::{
-    Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout,
-};
+use crate::core::calibrate::{Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{FOUR_OF_FIVE, report};
@@ -29,13 +27,7 @@ pub fn fitted(
         found.map(|one| one.name.clone()).unwrap_or_default()
     };
     let issue = |message: Message| line(&Issue::warning("", message));
-    let named = |index: usize, message: Message| {
-        issue(t!(
-            "{name}: {message}",
-            name = verbatim(name(index)),
-            message
-        ))
-    };
+    let named = |index: usize, message: Message| issue(t!("{name}: {message}", name = verbatim(name(index)), message));
     let mut parts = vec![leaf("h3", "", "What your runs taught")];
     parts.extend(mixed(observations).map(issue));
     for run in &fit.standings {
@@ -73,9 +65,8 @@ pub fn fitted(
 /// That the runs are of more than one GPU or software.
 fn mixed(observations: &[Observation]) -> Option<Message> {
     let first = &observations.first()?.run;
-    let other = observations
-        .iter()
-        .find(|one| one.run.gpu.base != first.gpu.base || one.run.stack.base != first.stack.base)?;
+    let other =
+        observations.iter().find(|one| one.run.gpu.base != first.gpu.base || one.run.stack.base != first.stack.base)?;
     let what = |run: &Run| {
         let stack = run.stack.base.map(verbatim);
         Message::joined(" · ", std::iter::once(run.gpu.title()).chain(stack))
@@ -90,10 +81,7 @@ fn mixed(observations: &[Observation]) -> Option<Message> {
 /// The step of the page's run with the profile of the runs, and without it.
 fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
     let plain = bare(present);
-    let with = Run {
-        profile: of.profile.clone(),
-        ..plain.clone()
-    };
+    let with = Run { profile: of.profile.clone(), ..plain.clone() };
     let (with, before) = (report(&with).ok()?.step, report(&plain).ok()?.step);
     let [low, high, before] = [with.low_s, with.high_s, before.time_s].map(show_seconds);
     Some(leaf(
@@ -113,15 +101,9 @@ fn constants(of: &Calibrated) -> Node {
         let words = if lesson.informed {
             t!("informed by your runs")
         } else {
-            t!(
-                "not informed by your runs; what would: {what}",
-                what = informed_by(lesson.multiplier)
-            )
+            t!("not informed by your runs; what would: {what}", what = informed_by(lesson.multiplier))
         };
-        let name = [
-            leaf("span", "", lesson.multiplier.name()),
-            leaf("small", "", words),
-        ];
+        let name = [leaf("span", "", lesson.multiplier.name()), leaf("small", "", words)];
         let cells = vec![
             el("span", &[("class", "wrap")], &name),
             text(deviation(lesson.before)),
@@ -142,10 +124,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     };
     let row = |next: &Next| {
         // Opened with the values that are known already.
-        let run = Run {
-            profile: present.profile.clone(),
-            ..next.run.clone()
-        };
+        let run = Run { profile: present.profile.clone(), ..next.run.clone() };
         let differences = changes(&run, present).into_iter();
         let setting = |change: crate::view::panels::changes::Change| {
             Message::joined(" ", [Message::plain(change.field.label), change.to])
@@ -157,25 +136,14 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         let layout = Message::joined(", ", settings);
         let name = [
             load("link", &run, "", &[text(layout)]),
-            leaf(
-                "small",
-                "",
-                t!("informs most: {what}", what = next.teaches.name()),
-            ),
+            leaf("small", "", t!("informs most: {what}", what = next.teaches.name())),
         ];
-        let cells = vec![
-            el("span", &[("class", "wrap")], &name),
-            text(deviation(next.sd.0)),
-            text(deviation(next.sd.1)),
-        ];
+        let cells =
+            vec![el("span", &[("class", "wrap")], &name), text(deviation(next.sd.0)), text(deviation(next.sd.1))];
         (false, cells)
     };
     let rows: Vec<_> = of.next.iter().map(row).collect();
-    let head = [
-        "run, where it differs from this page",
-        "range now",
-        "range after it",
-    ];
+    let head = ["run, where it differs from this page", "range now", "range after it"];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
         leaf(
@@ -186,17 +154,9 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         table("The next run to try", &head, &rows),
     ];
     if let Some(command) = command(&first.run) {
-        let heading = if command.starts_with("#!") {
-            "Launch command of the first"
-        } else {
-            "Settings of the first"
-        };
+        let heading = if command.starts_with("#!") { "Launch command of the first" } else { "Settings of the first" };
         let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
-        let script = el(
-            "pre",
-            &[("class", "file"), ("tabindex", "0")],
-            &[text(verbatim(command))],
-        );
+        let script = el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(command))]);
         parts.push(leaf("h4", "", heading));
         parts.push(el("div", &[("class", "taken")], &[script, copy]));
     }
@@ -224,11 +184,7 @@ mod tests {
 
     /// A run on `gpus` GPUs that took `times` as long as the model says.
     fn measured(name: &str, gpus: u64, times: f64) -> Observation {
-        let run = Run {
-            gpus,
-            global_batch: 4 * gpus,
-            ..Run::default()
-        };
+        let run = Run { gpus, global_batch: 4 * gpus, ..Run::default() };
         let seconds = evaluate(&run).unwrap().report.step.time_s.0;
         Observation::step(name, run, seconds * times)
     }

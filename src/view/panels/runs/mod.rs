@@ -32,15 +32,8 @@ pub fn kept(observations: &[Observation]) -> Node {
     let row = |(at, one): (usize, &Observation)| {
         let remove = button("quiet", "Remove", Action::Measured(Measured::Remove(at)));
         let title = words::line(&one.run);
-        let name = [
-            load("link", &one.run, &title, &[text(verbatim(&*one.name))]),
-            leaf("small", "", &title),
-        ];
-        let cells = vec![
-            el("span", &[("class", "wrap")], &name),
-            leaf("span", "wrap", figures(one)),
-            remove,
-        ];
+        let name = [load("link", &one.run, &title, &[text(verbatim(&*one.name))]), leaf("small", "", &title)];
+        let cells = vec![el("span", &[("class", "wrap")], &name), leaf("span", "wrap", figures(one)), remove];
         (false, cells)
     };
     let rows: Vec<_> = observations.iter().enumerate().map(row).collect();
@@ -52,10 +45,7 @@ pub fn kept(observations: &[Observation]) -> Node {
         Some(line(&issue))
     });
     let head = ["run", "measured", ""];
-    let mut parts = vec![
-        leaf("h3", "", "Runs that are kept"),
-        table("Runs that are kept", &head, &rows),
-    ];
+    let mut parts = vec![leaf("h3", "", "Runs that are kept"), table("Runs that are kept", &head, &rows)];
     parts.extend(faults);
     Node::from_iter(parts)
 }
@@ -72,59 +62,33 @@ pub(crate) fn figures(one: &Observation) -> Message {
         }
     };
     let ratio = |(kind, ratio): &(Multiplier, f64)| {
-        t!(
-            "{kind}: {ratio} times as long",
-            kind = kind.name(),
-            ratio = significant(*ratio, 3)
-        )
+        t!("{kind}: {ratio} times as long", kind = kind.name(), ratio = significant(*ratio, 3))
     };
-    let all = step
-        .into_iter()
-        .chain(one.peaks.iter().map(peak))
-        .chain(one.ratios.iter().map(ratio));
+    let all = step.into_iter().chain(one.peaks.iter().map(peak)).chain(one.ratios.iter().map(ratio));
     Message::joined(", ", all)
 }
 
 /// `run` without a profile and without a measured step: what observations are of.
 #[must_use]
 pub(crate) fn bare(run: &Run) -> Run {
-    Run {
-        profile: Profile::default(),
-        measured_step_s: None,
-        ..run.clone()
-    }
+    Run { profile: Profile::default(), measured_step_s: None, ..run.clone() }
 }
 
 /// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of the
 /// runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
 #[must_use]
-pub fn profiles(
-    run: &Run,
-    read: Option<&Profile>,
-    fitted: Option<&Profile>,
-    link: impl Fn(&Run) -> String,
-) -> Node {
+pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, link: impl Fn(&Run) -> String) -> Node {
     let own = Some(&run.profile).filter(|profile| profile.means.is_some());
-    let is_new = |other: &&Profile| {
-        !own.is_some_and(|own| own.means == other.means && own.widths == other.widths)
-    };
+    let is_new = |other: &&Profile| !own.is_some_and(|own| own.means == other.means && own.widths == other.widths);
     let (read, fitted) = (read.filter(is_new), fitted.filter(is_new));
     if own.is_none() && read.is_none() {
         return Node::none();
     }
-    let columns: Vec<(Message, &Profile)> = [
-        (t!("in use"), own),
-        (t!("read"), read),
-        (t!("of your runs"), fitted),
-    ]
-    .into_iter()
-    .filter_map(|(what, profile)| Some((what, profile?)))
-    .collect();
-    let heading = if read.is_some() {
-        "A profile was read"
-    } else {
-        "The profile in use"
-    };
+    let columns: Vec<(Message, &Profile)> = [(t!("in use"), own), (t!("read"), read), (t!("of your runs"), fitted)]
+        .into_iter()
+        .filter_map(|(what, profile)| Some((what, profile?)))
+        .collect();
+    let heading = if read.is_some() { "A profile was read" } else { "The profile in use" };
     let mut parts = vec![
         leaf("h3", "", heading),
         leaf(
@@ -136,11 +100,7 @@ pub fn profiles(
     ];
     let mut buttons = Vec::new();
     if let Some(read) = read {
-        let with = Run {
-            profile: read.clone(),
-            measured_step_s: None,
-            ..run.clone()
-        };
+        let with = Run { profile: read.clone(), measured_step_s: None, ..run.clone() };
         buttons.push(load("main", &with, "", &[text("Use this profile")]));
         buttons.push(text(" "));
         let both = Action::Compare(Compare::Keep(Arc::new(with)));
@@ -154,15 +114,8 @@ pub fn profiles(
     }
     parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
     if let Some(profile) = own {
-        let alone = Run {
-            profile: profile.clone(),
-            ..Run::default()
-        };
-        let script = el(
-            "pre",
-            &[("class", "file"), ("tabindex", "0")],
-            &[text(verbatim(link(&alone)))],
-        );
+        let alone = Run { profile: profile.clone(), ..Run::default() };
+        let script = el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(link(&alone)))]);
         let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
         let inside = el("div", &[("class", "taken")], &[script, copy]);
         parts.push(fold("As text, for a wiki: paste it here to use it", inside));
@@ -181,21 +134,15 @@ fn compared(columns: &[(Message, &Profile)]) -> Node {
     for (at, kind) in Multiplier::ALL.iter().enumerate() {
         let cell = |of: &Profile| {
             let number = |list: &Option<Vec<f64>>| list.as_ref()?.get(at).copied();
-            factor(
-                number(&of.means).unwrap_or(1.0),
-                number(&of.widths).unwrap_or(0.0),
-            )
+            factor(number(&of.means).unwrap_or(1.0), number(&of.widths).unwrap_or(0.0))
         };
         rows.push(row(kind.name().into(), &cell));
     }
-    rows.push(row(t!("runs fitted"), &|of| {
-        verbatim(of.runs.unwrap_or(0).to_string())
-    }));
+    rows.push(row(t!("runs fitted"), &|of| verbatim(of.runs.unwrap_or(0).to_string())));
     rows.push(row(t!("GPU"), &|of| plain(of.gpu.as_deref())));
     rows.push(row(t!("version"), &|of| plain(of.version.as_deref())));
-    let head: Vec<Message> = std::iter::once(t!("time of"))
-        .chain(columns.iter().map(|(what, _)| what.clone()))
-        .collect();
+    let head: Vec<Message> =
+        std::iter::once(t!("time of")).chain(columns.iter().map(|(what, _)| what.clone())).collect();
     table("Profiles", &head, &rows)
 }
 
@@ -219,18 +166,9 @@ pub fn offer(of: &Observation) -> Node {
     );
     let keep = Action::Measured(Measured::KeepStep);
     let leave = Action::Measured(Measured::LeaveStep);
-    let parts = [
-        text(words),
-        text(" "),
-        button("", "Keep it as a run", keep),
-        text(" "),
-        button("quiet", "Leave it", leave),
-    ];
-    el(
-        "p",
-        &[("class", "issue notice"), ("role", "status")],
-        &parts,
-    )
+    let parts =
+        [text(words), text(" "), button("", "Keep it as a run", keep), text(" "), button("quiet", "Leave it", leave)];
+    el("p", &[("class", "issue notice"), ("role", "status")], &parts)
 }
 
 /// Steps that were measured, against the shipped constants and against the fit.
@@ -264,18 +202,9 @@ mod tests {
 
     #[test]
     fn a_kept_run_can_be_opened_and_removed_and_one_that_cannot_work_says_why() {
-        let run = Run {
-            tp: 4,
-            ..Run::default()
-        };
-        let broken = Run {
-            tp: 7,
-            ..Run::default()
-        };
-        let all = [
-            Observation::step("ours", run.clone(), 6.5),
-            Observation::step("odd", broken, 7.5),
-        ];
+        let run = Run { tp: 4, ..Run::default() };
+        let broken = Run { tp: 7, ..Run::default() };
+        let all = [Observation::step("ours", run.clone(), 6.5), Observation::step("odd", broken, 7.5)];
         let shown = kept(&all);
         let actions = shown.actions();
         assert!(actions.contains(&&Action::Load(Arc::new(run))));
@@ -289,53 +218,33 @@ mod tests {
     fn profile(name: &str, times: f64) -> Profile {
         let run = Run::default();
         let seconds = evaluate(&run).unwrap().report.step.time_s.0;
-        Profile {
-            name: Some(name.to_owned()),
-            ..fit_step(&run, seconds * times).unwrap()
-        }
+        Profile { name: Some(name.to_owned()), ..fit_step(&run, seconds * times).unwrap() }
     }
 
     fn link(run: &Run) -> String {
-        format!(
-            "the link of {}",
-            run.profile.name.clone().unwrap_or_default()
-        )
+        format!("the link of {}", run.profile.name.clone().unwrap_or_default())
     }
 
     #[test]
     fn a_profile_in_use_is_named_and_can_be_put_away() {
         let run = Run::default();
         assert_eq!(profiles(&run, None, None, link), Node::none());
-        let with = Run {
-            profile: profile("our H100", 1.2),
-            ..run.clone()
-        };
+        let with = Run { profile: profile("our H100", 1.2), ..run.clone() };
         let shown = profiles(&with, None, None, link);
         let compare = Action::Compare(Compare::Keep(Arc::new(run)));
         assert!(shown.actions().contains(&&compare));
         let html = shown.to_html();
-        for words in [
-            "our H100",
-            "h100-sxm-80gb",
-            "GEMM and attention",
-            "the link of our H100",
-        ] {
+        for words in ["our H100", "h100-sxm-80gb", "GEMM and attention", "the link of our H100"] {
             assert!(html.contains(words), "{words}: {html}");
         }
     }
 
     #[test]
     fn a_profile_that_was_read_stands_beside_the_one_in_use_before_it_is_taken() {
-        let present = Run {
-            profile: profile("ours", 1.2),
-            ..Run::default()
-        };
+        let present = Run { profile: profile("ours", 1.2), ..Run::default() };
         let read = profile("theirs", 0.9);
         let shown = profiles(&present, Some(&read), None, link);
-        let taken = Run {
-            profile: read,
-            ..Run::default()
-        };
+        let taken = Run { profile: read, ..Run::default() };
         let load = Action::Load(Arc::new(taken));
         assert!(shown.actions().contains(&&load));
         let html = shown.to_html();

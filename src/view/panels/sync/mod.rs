@@ -38,8 +38,7 @@ pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
             }),
             Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
         ),
-        picture(evaluation, &found)
-            .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
+        picture(evaluation, &found).inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
         key(&KEY),
         el("p", &[("role", "status")], &[text(said(&found))]),
         el("p", &[("class", "muted")], &[relation(&found)]),
@@ -61,10 +60,7 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
 
 /// What the picture's colours stand for.
 const KEY: [(&str, &str); 5] = [
-    (
-        "c-exposed half",
-        "gradients, hidden behind ops or in a bubble",
-    ),
+    ("c-exposed half", "gradients, hidden behind ops or in a bubble"),
     ("c-exposed", "gradients after the pipeline's end: exposed"),
     ("c-forward", "F"),
     ("c-backward", "B, BW"),
@@ -74,11 +70,7 @@ const KEY: [(&str, &str); 5] = [
 /// The three policies in a sentence.
 fn said(found: &GradientSync) -> Message {
     let [end, rank, eager] = found.exposed.map(show_seconds);
-    let hidden: f64 = found
-        .ranks
-        .iter()
-        .map(|rank| rank.behind + rank.bubble)
-        .sum();
+    let hidden: f64 = found.ranks.iter().map(|rank| rank.behind + rank.bubble).sum();
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // In a step of years the traffic is below the rounding error.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
@@ -98,31 +90,16 @@ fn said(found: &GradientSync) -> Message {
 
 /// How the picture and the step's exposed communication belong together.
 fn relation(found: &GradientSync) -> Node {
-    let Charged {
-        rank,
-        gradients,
-        weights,
-        tied,
-        inside,
-    } = found.charged;
+    let Charged { rank, gradients, weights, tied, inside } = found.charged;
     let mut parts = vec![
         t!("gradients {time}", time = show_seconds(gradients.exposed())),
-        t!(
-            "updated weights {time}",
-            time = show_seconds(weights.exposed())
-        ),
+        t!("updated weights {time}", time = show_seconds(weights.exposed())),
     ];
     if tied.0 > 0.0 {
-        parts.push(t!(
-            "embeddings that both ends hold {time}",
-            time = show_seconds(tied)
-        ));
+        parts.push(t!("embeddings that both ends hold {time}", time = show_seconds(tied)));
     }
     if inside.0 > 0.0 {
-        parts.push(t!(
-            "what passes wait for inside the pipeline {time}",
-            time = show_seconds(inside)
-        ));
+        parts.push(t!("what passes wait for inside the pipeline {time}", time = show_seconds(inside)));
     }
     let parts = Message::joined(", ", parts);
     let split = t!(
@@ -140,11 +117,7 @@ fn relation(found: &GradientSync) -> Node {
         "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
     };
     Node::from_iter([
-        ask(
-            "link",
-            Figure::Exposed,
-            &[text("Exposed communication of the step")],
-        ),
+        ask("link", Figure::Exposed, &[text("Exposed communication of the step")]),
         text(" "),
         text(t!(
             "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
@@ -221,14 +194,8 @@ mod tests {
 
     #[test]
     fn chunks_and_many_ranks_stay_within_a_small_picture() {
-        let run = Run {
-            schedule: Schedule::Interleaved,
-            virtual_stages: 2,
-            pp: 16,
-            tp: 1,
-            gpus: 128,
-            ..Run::default()
-        };
+        let run =
+            Run { schedule: Schedule::Interleaved, virtual_stages: 2, pp: 16, tp: 1, gpus: 128, ..Run::default() };
         let html = panel(&run, Policy::Eager).to_html();
         assert_eq!(html.matches("<tr").count(), 1 + 32);
         assert!(html.len() < 1_000_000, "{}", html.len());
@@ -236,29 +203,12 @@ mod tests {
 
     #[test]
     fn a_run_that_sends_none_says_why() {
-        let alone = Run {
-            gpus: 8,
-            ..Run::default()
-        };
+        let alone = Run { gpus: 8, ..Run::default() };
         assert!(panel(&alone, Policy::Eager).to_html().contains("one copy"));
-        let sharded = Run {
-            zero: 3,
-            ..Run::default()
-        };
-        assert!(
-            panel(&sharded, Policy::Eager)
-                .to_html()
-                .contains("in every micro-batch")
-        );
+        let sharded = Run { zero: 3, ..Run::default() };
+        assert!(panel(&sharded, Policy::Eager).to_html().contains("in every micro-batch"));
         // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
-        let once = |zero| Run {
-            zero,
-            zero2_reduce: Reduction::Step,
-            ..Run::default()
-        };
-        assert_eq!(
-            panel(&once(2), Policy::Eager),
-            panel(&once(1), Policy::Eager)
-        );
+        let once = |zero| Run { zero, zero2_reduce: Reduction::Step, ..Run::default() };
+        assert_eq!(panel(&once(2), Policy::Eager), panel(&once(1), Policy::Eager));
     }
 }
