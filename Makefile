@@ -64,14 +64,14 @@ shots: build ## pictures of the page into tests/browser/shots/
 bench: build ## timings and sizes, for reading: they decide no test; ratios go to benches/history.csv
 	@tools/setup node chromium
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) cargo bench --locked --quiet
-	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test calibration -- --nocapture protocol tight_widths
+	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test accuracy -- --nocapture calibration::protocol calibration::tight_widths
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) node tests/browser/bench.mjs
 	@node tools/size.mjs
 
 CASES ?= 1000000
 fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations (CASES=1000000), some minutes
 	@tools/setup rust
-	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test hostile --test fixes --test periodic -- --nocapture
+	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules -- --nocapture hostile fixes periodic
 
 STEPS ?= 1000
 soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes

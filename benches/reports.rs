@@ -15,7 +15,7 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-#[path = "../tests/fixes/random.rs"]
+#[path = "../tests/common/random.rs"]
 mod random;
 use random::{Random, random_run};
 

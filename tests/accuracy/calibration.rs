@@ -4,10 +4,6 @@
 //! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of them
 //! the 80 % range holds. `SHARDSCOPE_DRAWS=200` is the whole protocol (`make bench` prints it); without it some rows and
 //! draws stand for all.
-#![allow(clippy::unwrap_used)] // helpers that tests share
-
-mod common;
-
 use shardscope::core::accuracy::{FILES, Measured};
 use shardscope::core::calibrate::{
     Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, Standing, TIGHT, WIDE, fit, leave_one_out,
@@ -64,7 +60,7 @@ fn runs() -> &'static [Vec<(Run, f64)>] {
     static RUNS: OnceLock<Vec<Vec<(Run, f64)>>> = OnceLock::new();
     RUNS.get_or_init(|| {
         let mut all = BTreeMap::new();
-        for row in FILES.iter().flat_map(|file| common::evidence(file)) {
+        for row in FILES.iter().flat_map(|file| crate::common::evidence(file)) {
             let name = row.source().name;
             let source = SOURCES.iter().position(|(begin, _)| name.starts_with(begin));
             if let (Some(source), Measured::Step(seconds)) = (source, row.measured) {

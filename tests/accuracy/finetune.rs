@@ -1,9 +1,5 @@
 //! Fine-tuning against published measurements: every row of `public/data/finetune_measured.csv` that says enough.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
@@ -14,7 +10,7 @@ use shardscope::core::time::Clock;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rows() -> Vec<Evidence> {
-    common::evidence("finetune_measured.csv")
+    crate::common::evidence("finetune_measured.csv")
 }
 
 /// Signed errors of the rows of a quantity, by source and label.

@@ -1,9 +1,5 @@
 //! The models of 2026 against their published sizes and against counts of the same shapes made elsewhere.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::table;
+use crate::common::table;
 use shardscope::core::run::presets;
 
 /// Preset and row of `presets_2026.csv`.

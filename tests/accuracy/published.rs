@@ -5,10 +5,6 @@
 //! DeepSeek-V3, sections 1 and 4.2 (180 K GPU-hours a trillion tokens, 2664 K in all); Narayanan 2021, table 1; Fujii
 //! 2024, tables 3 and 4; the uneven-pipeline note.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::presets::{Measured, PUBLISHED};
@@ -97,7 +93,7 @@ fn every_miss_is_of_a_run_that_is_published_and_says_why() {
 /// sequence and recomputation. (530 B and 1 T on 280 and 512 GPUs have none; table 5 of Korthikanti 2022 has them.)
 #[test]
 fn the_table_of_published_throughput_has_the_same_figures() {
-    let rows = common::table("throughput.csv");
+    let rows = crate::common::table("throughput.csv");
     for (id, layers, seq, recompute, column) in [
         ("llama-3-405b-8k-gpus", "126", "8192", "none", "tflops_per_gpu"),
         ("llama-3-405b-16k-gpus", "126", "8192", "none", "tflops_per_gpu"),

@@ -1,7 +1,5 @@
 //! The rows that the page shows, computed as the page computes them: by simulation, from the files beside it.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
 use shardscope::core::memory::verdict::chance;
 use shardscope::core::run::Method;
@@ -46,7 +44,7 @@ fn every_published_row_that_says_enough_is_computed() {
     assert!(bench.facts.iter().all(|fact| fact.predicted > 0.0));
 }
 
-/// The bounds that `tests/throughput.rs` holds the same runs to, as the page counts them.
+/// The bounds that `tests/time/throughput.rs` holds the same runs to, as the page counts them.
 #[test]
 fn the_page_s_errors_are_within_the_bounds_of_the_published_tables() {
     let errors = bench().errors();

@@ -1,5 +1,5 @@
 // The page in Simplified Chinese: no English sentence in its panels, both languages from one button, links and stored
-// choices, and English where the catalogue cannot be had. (Whether every text has a row: tests/translations.rs.)
+// choices, and English where the catalogue cannot be had. (Whether every text has a row: tests/page_free/translations.rs.)
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

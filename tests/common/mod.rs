@@ -1,5 +1,8 @@
 //! What several tests share: tables of published runs, and Runs given as JSON.
-#![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
+#![allow(dead_code)] // each test binary uses its own part
+
+pub mod random;
+pub mod tokens;
 
 use shardscope::core::accuracy::{Evidence, read};
 use shardscope::core::report::evaluate;

@@ -2,13 +2,10 @@
 //!
 //! Reads the sources as text, so that modules behind a feature, tests and macros are held to the order as well.
 
-#[path = "common/tokens.rs"]
-mod tokens;
-
+use crate::common::tokens::{Token, rust_files, tokens};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use tokens::{Token, rust_files, tokens};
 
 /// The modules of `src/core`, the calculator, lowest first. A row may use the rows before it.
 const CORE: &[Row] = &[
@@ -107,7 +104,7 @@ impl Checker {
         let tokens = tokens(text);
         if self.row_of(module).is_none() {
             self.wrong.push(format!(
-                "src/{name}:1: `{module}` has no place in the order: give it one in tests/boundaries.rs"
+                "src/{name}:1: `{module}` has no place in the order: give it one in tests/house/boundaries.rs"
             ));
             return;
         }

@@ -2,8 +2,6 @@
 //!
 //! Reads what cargo and npm have locked; `make deny` checks the same with cargo-deny, and the advisories.
 
-#![allow(clippy::unwrap_used)] // a list that cannot be read has failed
-
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,4 @@
 //! A config.json of every model of `presets_2026.csv`, written from the facts of its source, against the preset.
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::model::Vision;
 use shardscope::core::run::{Run, Scenario, Value, presets};
 use shardscope::io::config;

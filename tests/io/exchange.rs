@@ -1,6 +1,4 @@
 //! What goes out comes back: every form, every preset, Runs at random; and what other programs write.
-#![allow(clippy::unwrap_used)] // helpers that tests share
-
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use shardscope::core::report::report;
@@ -111,7 +109,7 @@ const PRETRAINING: &[&str] = &[
     "rank_order",
 ];
 
-/// Their words; `tests/tuning.rs` holds them to runs of fine-tuning.
+/// Their words; `tests/io/tuning.rs` holds them to runs of fine-tuning.
 const fn tuned(dialect: &'static str, keeps: &'static [(&'static str, &'static [&'static str])]) -> Words {
     Words { dialect, may_lose: PRETRAINING, keeps }
 }

@@ -1,7 +1,5 @@
 //! The headless program as scripts use it: a process that answers on its standard output while its input stays open.
 
-#![allow(clippy::unwrap_used)] // a process that cannot be started has failed
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Built beside the tests: `cargo test` builds examples too, `cargo test --test headless` takes the one that is there.
+/// Built beside the tests: `cargo test` builds examples too, `cargo test --test io` takes the one that is there.
 fn program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let built = tests.parent().unwrap().parent().unwrap();

@@ -1,8 +1,6 @@
 //! Launch scripts and settings as their programs' own examples have them, read into the Run that they mean; and the names
 //! that the exports use, held to those that the programs know.
 
-#![allow(clippy::unwrap_used)] // a file that cannot be read has failed
-
 use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Based, OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};

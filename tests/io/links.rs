@@ -1,6 +1,4 @@
 //! Links: what goes in comes out, nothing throws, and what was ever published still opens.
-#![allow(clippy::unwrap_used)] // helpers that tests share
-
 use proptest::prelude::*;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Value};
@@ -107,7 +105,7 @@ fn every_field_has_its_own_key_label_and_hint() {
 /// `tests/data/links.txt` is append-only: a link that was ever published opens the same Run for ever.
 #[test]
 fn published_links_still_open() {
-    let text = include_str!("data/links.txt");
+    let text = include_str!("../data/links.txt");
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let mut parts = line.split('\t');
         let read = decode(parts.next().unwrap());
@@ -125,7 +123,7 @@ fn published_links_still_open() {
 #[test]
 fn published_links_are_only_appended() {
     const LINES: usize = 198;
-    let text = include_str!("data/links.txt");
+    let text = include_str!("../data/links.txt");
     let first: String = text.split_inclusive('\n').take(LINES).collect();
     let hash = first
         .bytes()
@@ -136,7 +134,7 @@ fn published_links_are_only_appended() {
 /// A key or an id that is renamed breaks links: each is in one that was published.
 #[test]
 fn every_key_and_every_id_is_in_a_published_link() {
-    let text = include_str!("data/links.txt");
+    let text = include_str!("../data/links.txt");
     let links: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
     let said = |pair: &str| links.iter().any(|link| link.split('&').any(|part| part == pair));
     for field in FIELDS {

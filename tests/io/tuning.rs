@@ -1,8 +1,6 @@
 //! Files of fine-tuning as their programs' own examples have them, read into the Run that they mean; and runs of fine-tuning
 //! out into every such format and back.
 
-#![allow(clippy::unwrap_used)] // a file that cannot be read has failed
-
 use shardscope::core::run::presets::{TUNED, TunedRun};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{Run, Scenario, Value};

@@ -1,6 +1,6 @@
 //! Shared by the memory tests: a Run from JSON, and what 1F1B or interleaving makes each rank hold.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
+#![allow(clippy::cast_possible_truncation)] // ranks and chunks are small
 
 use serde_json::Value as Json;
 use shardscope::core::accuracy::{Evidence, read};

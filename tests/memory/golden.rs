@@ -1,8 +1,6 @@
 //! Peaks of Megatron-LM's own functional tests (`public/data/megatron_golden.csv`): every flag is read by the importer
 //! that users have, the peak of the last rank is predicted, and the rows are the same that the accuracy panel shows.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::accuracy::{Bench, Measured, Table, read};
 use shardscope::core::run::Run;
 use shardscope::io::import;

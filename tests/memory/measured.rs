@@ -3,11 +3,7 @@
 //! `max_memory_allocated` is held against what is allocated (everything but the overhead), `max_memory_reserved`
 //! against that with fragmentation and the momentary peak of the logits.
 
-#![allow(clippy::unwrap_used)]
-
-mod memory;
-
-use memory::{estimate_of, evidence};
+use super::estimates::{estimate_of, evidence};
 use shardscope::core::accuracy::{Measured, Quantity, Table};
 use shardscope::core::memory::StageMemory;
 

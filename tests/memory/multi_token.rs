@@ -1,7 +1,5 @@
 //! Where the modules of multi-token prediction stand, and what that moves from stage to stage.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Based, Run, Scenario, Schedule};

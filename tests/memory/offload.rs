@@ -1,7 +1,5 @@
 //! Offloading against the estimators and measurements of the frameworks that do it.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{Based, Run};

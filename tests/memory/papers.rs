@@ -1,9 +1,5 @@
 //! Cells of published tables.
-#![allow(clippy::unwrap_used)] // functions that tests share
-
-mod common;
-
-use common::table;
+use crate::common::table;
 use shardscope::core::report::report_value;
 use shardscope::core::run::{OneOf, Run, Value, presets};
 

@@ -1,7 +1,5 @@
 //! Phases of reinforcement learning against the layouts of the frameworks and their published byte counts.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{Memory, report};
 use shardscope::core::run::{Based, Run};

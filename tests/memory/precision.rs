@@ -1,7 +1,5 @@
 //! Activations, messages and buffers follow the precision: closed forms of the papers with the bytes that it has.
 
-#![allow(clippy::unwrap_used)] // a report that fails has failed
-
 use shardscope::core::issue::Severity;
 use shardscope::core::report::{Report, evaluate};
 use shardscope::core::run::{AttentionKernel, Based, Method, Run};

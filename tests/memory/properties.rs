@@ -1,11 +1,7 @@
 //! What must hold for every Run, whatever its numbers: parts sum to the total, more work never needs less memory, and
 //! nothing is NaN.
 
-#![allow(clippy::unwrap_used)]
-
-mod memory;
-
-use memory::loads;
+use super::estimates::loads;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value as Json, json};

@@ -1,11 +1,7 @@
 //! The detailed method against worked numbers: the survey's test vectors, component by component, and Korthikanti's
 //! figures.
 
-#![allow(clippy::unwrap_used)]
-
-mod memory;
-
-use memory::{estimate, items, scenario, states};
+use super::estimates::{estimate, items, scenario, states};
 use serde_json::{Value as Json, json};
 
 /// Half a unit of the last printed digit, and what the survey's own rounding of intermediate figures adds.
@@ -186,7 +182,7 @@ fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
         let biases = 7 * hidden;
         let layer = shardscope::core::model::layer_elements(&model, model.kind(0));
         let matrices = layer.sharded + layer.key_value.iter().sum::<u64>() - biases;
-        let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / memory::GIB;
+        let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / super::estimates::GIB;
         for (ours, printed) in
             [(ours, states), (korthikanti(at, false, "none"), none), (korthikanti(at, true, "selective"), both)]
         {

@@ -1,11 +1,7 @@
 //! The verdict rule against the 232 outcomes of Fujii 2024: fits, tight or out of memory, and whether three constants
 //! fitted on one table hold on the other.
 
-#![allow(clippy::unwrap_used)]
-
-mod memory;
-
-use memory::{estimate_of, evidence};
+use super::estimates::{estimate_of, evidence};
 use shardscope::core::accuracy::Measured;
 use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
 use shardscope::core::memory::{StageMemory, Verdict};

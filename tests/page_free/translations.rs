@@ -2,8 +2,6 @@
 //!
 //! Templates come from two sides: the sources, read as text, and what the panels say of a number of runs.
 
-#![allow(clippy::unwrap_used)] // helpers of a test
-
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::cluster::GroupKind;
 use shardscope::core::message::Catalogue;

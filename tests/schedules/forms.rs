@@ -1,15 +1,10 @@
 //! The closed forms that papers and implementations print, against the simulation, over the range each is stated for.
 //!
 //! Where the simulation does not give a printed figure, a test says which and why. tF, tB and tW are of one chunk.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
-
 use shardscope::core::pipeline::{Durations, Spec, Stats, build, measure, schedule};
 use shardscope::core::run::Variant;
 
-#[path = "fixes/random.rs"]
-#[allow(dead_code)]
-mod random;
-use random::Random;
+use crate::common::random::Random;
 
 type Times = (f64, f64, f64);
 /// Schedule, bubble of the makespan and of the span.

@@ -2,8 +2,6 @@
 //!
 //! `data/schedule_orders`: first line the request, second the implementation and its version, then a line a rank.
 //! `data/schedule_numbers.csv`: one simulated request a row. Every mismatch is listed before a test fails.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
-
 use serde_json::Value;
 use shardscope::core::pipeline::order::parse_ranks;
 use shardscope::core::pipeline::{Durations, Item, Order, Spec, build, measure, schedule};

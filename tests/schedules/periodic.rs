@@ -1,17 +1,12 @@
 //! Leaving out what repeats changes no figure: the spans of every order, and what is counted of its rows, are those of
 //! the whole simulation, op by op. A tenth of `SHARDSCOPE_CASES` random orders are
 //! tried.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
-
 use shardscope::core::pipeline::{
     Durations, Item, Kind, Order, Row, SCHEDULES, Spec, Stats, build, measure, schedule, time,
 };
 use shardscope::core::run::{OneOf, Variant};
 
-#[path = "fixes/random.rs"]
-#[allow(dead_code)]
-mod random;
-use random::Random;
+use crate::common::random::Random;
 
 fn cases() -> usize {
     let asked = std::env::var("SHARDSCOPE_CASES").ok();

@@ -1,6 +1,4 @@
 //! What holds for every schedule at every size and under any durations.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
-#![allow(clippy::float_cmp)] // equal times are the same number
 
 use proptest::prelude::*;
 use shardscope::core::pipeline::op::Half;

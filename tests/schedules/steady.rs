@@ -1,10 +1,6 @@
 //! `PipeDream` and `PipeDream-2BW` never drain between steps: what a step takes is the steady state of the same order, and
 //! fill and drain stand apart. Held to the papers, and to what further micro-batches add in an independent simulator.
-#![allow(clippy::unwrap_used)] // functions that tests share
-
-mod common;
-
-use common::table;
+use crate::common::table;
 use shardscope::core::pipeline::Durations;
 use shardscope::core::pipeline::steady::step_seconds;
 use shardscope::core::report::{Evaluation, evaluate};

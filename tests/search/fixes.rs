@@ -1,12 +1,7 @@
 //! Every fix that is offered works: it leads to a Run without an error at that field, and where it was the only error to
 //! a report. `SHARDSCOPE_CASES` says how many random Runs are tried.
 
-#![allow(clippy::unwrap_used)] // a Run that cannot be set up has failed
-
-#[path = "fixes/random.rs"]
-mod random;
-
-use random::{Random, random_run};
+use crate::common::random::{Random, random_run};
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::fit::{Base, Fit};

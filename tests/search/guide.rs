@@ -2,8 +2,6 @@
 //! what was published. Sources: `public/data/finetune_measured.csv` (rows of the kinds guide and capacity, and measured
 //! ones by their number), DeepSpeed's blog on `ZenFlow`.
 
-#![allow(clippy::unwrap_used)]
-
 use shardscope::core::memory::Verdict::{self, Fits, Oom, Tight};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{Report, evaluate, report};

@@ -1,9 +1,5 @@
 //! The search: equal to reporting every layout, the same every time, and right about which published layouts ran.
-#![allow(clippy::unwrap_used)] // helpers that tests share
-
-mod common;
-
-use common::{Row, table};
+use crate::common::{Row, table};
 use shardscope::core::report::report;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::search::{Plan, Request, Space, TIE, fits, plan};

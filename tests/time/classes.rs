@@ -1,11 +1,7 @@
 //! The published step times by class: training software, precision, dense or routed experts
-//! (`cargo test --test classes -- --nocapture`).
+//! (`cargo test --test time classes -- --nocapture`).
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{evidence, step_s};
+use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::Measured;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::core::time::{Products, RANGES, range};

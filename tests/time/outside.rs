@@ -1,12 +1,8 @@
 //! Published runs outside the ones the model is held to, and runs with routed experts: shown with their error, held to
-//! wide bands (`cargo test --test throughput_outside -- --nocapture`). The dense rows were in view when Hopper's GEMM
+//! wide bands (`cargo test --test time outside -- --nocapture`). The dense rows were in view when Hopper's GEMM
 //! share and the contention were chosen, so they are not blind; the rows with experts were not.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{evidence, step_s};
+use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::{Kind, Measured};
 use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;

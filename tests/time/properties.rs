@@ -1,10 +1,6 @@
 //! What must hold of any layout: more of anything is never slower, nothing is sent where a size is 1, the parts add up.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{scenario, step_s, try_scenario};
+use crate::common::{scenario, step_s, try_scenario};
 use shardscope::core::cluster::Link;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};

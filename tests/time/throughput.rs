@@ -1,13 +1,9 @@
 //! Published runs: step times and tokens a second as measured, against the model.
 //!
-//! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Which row becomes which Run stands
+//! Every test prints its worst misses (`cargo test --test time throughput -- --nocapture`). Which row becomes which Run stands
 //! in `src/core/accuracy/sources.rs`, which the page reads too.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{evidence, step_s};
+use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::{Kind, Measured, Quantity};
 use shardscope::core::run::Scenario;
 use shardscope::core::time::Peak;

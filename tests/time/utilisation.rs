@@ -1,11 +1,7 @@
 //! Utilisation: the peak it is counted against, and the published ways to count FLOPs, against rows that print both
 //! TFLOP/s and tokens a second. Their ratio is the FLOPs of a token as the program counts them.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Row, scenario, table};
+use crate::common::{Row, scenario, table};
 use shardscope::core::model::{Architecture, CONVENTIONS};
 use shardscope::core::report::evaluate;
 use shardscope::core::time::Peak;

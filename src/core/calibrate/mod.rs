@@ -27,7 +27,7 @@ pub use request::{Calibrated, Calibration, Request, calibrate, disagreement, war
 pub use suspects::Suspect;
 
 /// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes, and what
-/// a prediction is shown with while few runs are known. By the protocol of `tests/calibration.rs`, where the range of four in
+/// a prediction is shown with while few runs are known. By the protocol of `tests/accuracy/calibration.rs`, where the range of four in
 /// five has to hold 70 to 90 % of the rows: 86 to 88 % of dense models, 82 to 86 % of those with experts.
 pub const NOISE: f64 = 0.07;
 /// The same of a kind of work that was measured by itself: a benchmark is not a training step.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Widths of the logarithms for a cluster and software like the published ones: half of the reference's, which were measured
 /// before the constants were fitted again. Of the halves and doubles of them these make the fitted sources other than tables 3
-/// and 4 of Fujii 2024 the most probable (`tests/calibration.rs`).
+/// and 4 of Fujii 2024 the most probable (`tests/accuracy/calibration.rs`).
 pub const TIGHT: Vector = [0.025, 0.025, 0.05, 0.075, 0.1, 0.075, 0.015];
 /// The same for others.
 pub const WIDE: Vector = [0.20, 0.15, 0.4, 0.5, 0.6, 0.4, 0.12];

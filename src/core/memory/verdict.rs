@@ -4,7 +4,7 @@
 //!
 //! held against what the driver shows. Three constants, no more: φ, κ and the half width of the band. They are fitted
 //! on the 232 outcomes of Fujii 2024, tables 3 and 4 (Megatron Core 0.8, A100 40 GB and H100 94 GB);
-//! `tests/verdicts.rs` fits them again on either table and tries them on the other.
+//! `tests/memory/verdicts.rs` fits them again on either table and tries them on the other.
 
 use crate::run::{Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
@@ -86,7 +86,7 @@ const fn of(like: u64, ran_out: u64) -> Chance {
 }
 
 /// The 232 outcomes of Fujii 2024, tables 3 and 4 (`public/data/fujii_measured.csv`), by the verdict that each method
-/// gives: fits, tight, out of memory. Counted by `tests/verdicts.rs`.
+/// gives: fits, tight, out of memory. Counted by `tests/memory/verdicts.rs`.
 pub static OUTCOMES: [(Method, [Chance; 3]); 5] = [
     (Method::Detailed, [of(132, 0), of(31, 18), of(69, 69)]),
     (Method::Fujii, [of(125, 0), of(49, 29), of(58, 58)]),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::rc::Rc;
 
 /// Step times nearer than this are called a tie: a choice of this calculator, below the mean error of its step times
-/// against published runs (`tests/throughput.rs`), so that no estimate tells such layouts apart.
+/// against published runs (`tests/time/throughput.rs`), so that no estimate tells such layouts apart.
 pub const TIE: f64 = 0.035;
 
 /// One layout of the answer.

@@ -149,7 +149,7 @@ impl Known {
 /// below the middle infeasible that did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower
 /// than the fastest that ran, at worst 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that count as
 /// feasible by this rule one ran out (0.95 of the memory by the estimate); it is neither first nor a tie in its group.
-/// `tests/search.rs` holds all of that. The rule was chosen with these outcomes in view, and the estimate's constants are
+/// `tests/search/plans.rs` holds all of that. The rule was chosen with these outcomes in view, and the estimate's constants are
 /// fitted on them: this says how well it follows them, not how often it will be right elsewhere. Rows of the band are
 /// marked as tight, and can be left out.
 #[must_use]

@@ -1,7 +1,7 @@
 //! How far published runs of a Run's class lie from what is predicted: software, precision, dense or routed.
 //!
 //! A range holds four of five runs of its class when what products reach is refitted without the runs' source
-//! (`tests/classes.rs` prints and holds it), measured over predicted; never less than 10 % on either side, since sources
+//! (`tests/time/classes.rs` prints and holds it), measured over predicted; never less than 10 % on either side, since sources
 //! of one class differ by more than the rows of one, and releases of one framework by 4 %.
 
 use crate::run::{Format, Scenario};

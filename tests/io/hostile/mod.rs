@@ -4,9 +4,6 @@
 //! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says (through the entries
 //! that `SHARDSCOPE_ENTRY` names in part, if it is set); `make test` a short round of the same.
 
-#![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
-
-#[path = "hostile/inputs.rs"]
 mod inputs;
 
 use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, schedules};
@@ -222,7 +219,7 @@ fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
 
 /// The known lines of logs, of two programs together, and the beginnings of a trace and of a snapshot.
 fn log_lines() -> Vec<String> {
-    let known: Value = serde_json::from_str(include_str!("data/log_patterns.json")).unwrap();
+    let known: Value = serde_json::from_str(include_str!("../../data/log_patterns.json")).unwrap();
     let Value::Map(entries) = known else { panic!("an object of patterns") };
     let mut lines: Vec<String> = Vec::new();
     for (_, entry) in &entries {

@@ -1,10 +1,8 @@
 //! Logs, benchmarks, traces and snapshots: every known line on its example and on lines of its program's format with other
 //! numbers, and whatever else a file may hold.
-#![allow(clippy::unwrap_used, clippy::format_push_string)] // helpers that tests share
+#![allow(clippy::format_push_string)] // helpers that tests share
 
-#[path = "logs/around.rs"]
 mod around;
-#[path = "logs/formats.rs"]
 mod formats;
 
 use shardscope::core::calibrate::MemoryKind;
@@ -43,7 +41,7 @@ const TOKENS: f64 = 256.0 * 8192.0;
 #[test]
 #[allow(clippy::too_many_lines)] // a table of lines
 fn every_example_line_says_what_its_program_means() {
-    let file: Value = serde_json::from_str(include_str!("data/log_patterns.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../../data/log_patterns.json")).unwrap();
     let lines = |name: &str| -> Vec<String> {
         let Some(Value::List(lines)) = file.get(name).and_then(|entry| entry.get("lines")) else { panic!("{name}") };
         lines

@@ -5,7 +5,7 @@
 //! Loss: activations, logits, gradients of earlier micro-batches. Backward pass: activations, everything that one layer
 //! computes again with its gradients, gathered and unpacked weights. Step: gradients and one temporary of the size of the
 //! trained weights. Source: the slopes and intercepts of fms-acceleration's measured peaks (`public/data/finetune.csv`,
-//! `tests/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the optimizer's, whatever
+//! `tests/accuracy/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the optimizer's, whatever
 //! the batch.
 
 use super::activations::{Chunks, cut};

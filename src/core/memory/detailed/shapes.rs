@@ -1,6 +1,6 @@
 //! The formula of every tensor that the detailed method counts, by its name, in the symbols of one book.
 //!
-//! The sizes themselves are computed where the tensors are; `tests/explained.rs` holds each of these formulas to them.
+//! The sizes themselves are computed where the tensors are; `tests/page_free/explained.rs` holds each of these formulas to them.
 
 use super::activations::{cut, kept_copy};
 use super::holding::padded_vocabulary;

@@ -194,7 +194,7 @@ mod tests {
     use crate::model::stage_elements;
 
     /// To half a percent where the authors print three digits or more; a name's two or three digits to one percent, which
-    /// `tests/presets.rs` holds the models of 2026 to.
+    /// `tests/accuracy/presets.rs` holds the models of 2026 to.
     #[test]
     fn parameters_are_what_the_authors_published() {
         for preset in MODELS {

@@ -1,0 +1,12 @@
+//! Predictions held to published runs: the rows of the page, presets, fine-tuning, calibration.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod calibration;
+mod finetune;
+mod presets;
+mod published;
+mod rows;

@@ -1,0 +1,11 @@
+//! The repository itself: order of modules, import circles, dependencies, sources of constants.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod boundaries;
+mod circles;
+mod dependencies;
+mod provenance;

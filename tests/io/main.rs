@@ -1,0 +1,15 @@
+//! Links, files and text in and out: round trips, files of other programs, hostile input, the headless program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod configs;
+mod exchange;
+mod headless;
+mod hostile;
+mod launch;
+mod links;
+mod logs;
+mod tuning;

@@ -1,0 +1,10 @@
+//! Texts and tables of the page, tested without a browser.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod explained;
+mod ranks;
+mod translations;

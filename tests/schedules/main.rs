@@ -1,0 +1,12 @@
+//! Pipeline schedules: orders and figures of other implementations, closed forms, and invariants of every family.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod forms;
+mod peers;
+mod periodic;
+mod properties;
+mod steady;

@@ -1,0 +1,12 @@
+//! Step time: published step times and utilisation, and invariants of any layout.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod classes;
+mod outside;
+mod properties;
+mod throughput;
+mod utilisation;
