@@ -51,7 +51,7 @@ const CHOICES: [Choice; 5] = [
         name: "lesson",
         key: LESSON,
         takes: |text| StepId::named(text).is_some(),
-        values: "a lesson and a step, such as pipelines.4",
+        values: "a lesson and a step, such as pipelines.interleaving",
     },
     Choice { name: "sliders", key: SLIDERS, takes: are_sliders, values: "values of its sliders, such as p.8,m.16" },
 ];

@@ -31,7 +31,7 @@ pub struct View {
     pub open: Option<String>,
     /// The selected GPU, by its global rank.
     pub gpu: Option<String>,
-    /// The step of a lesson that is open: pipelines.4.
+    /// The step of a lesson that is open: pipelines.interleaving.
     pub lesson: Option<String>,
     /// Where the sliders of that step stand: p.8,m.16.
     pub sliders: Option<String>,

@@ -96,7 +96,7 @@ test('a step of a lesson stands alone, and its sliders move its figures', async 
   await eventually(bubble, (after) => after !== before);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
   const link = await page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
-  assert.match(link, /#v=1&view\.lesson=pipelines\.4&view\.sliders=p\.4,m\.16,v\.4$/);
+  assert.match(link, /#v=1&view\.lesson=pipelines\.interleaving&view\.sliders=p\.4,m\.16,v\.4$/);
   assert.deepEqual(problems, []);
 });
 
@@ -140,7 +140,7 @@ test('arrow keys turn the steps of a lesson, and the address says which and wher
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('ArrowRight');
   await page.locator('.lesson-step h2', { hasText: 'ZB-H1' }).waitFor();
-  await page.waitForFunction(() => location.hash.endsWith('view.lesson=pipelines.5'));
+  await page.waitForFunction(() => location.hash.endsWith('view.lesson=pipelines.zb-h1'));
   await page.keyboard.press('ArrowLeft');
   await page.locator('.lesson-step h2', { hasText: 'Interleaving' }).waitFor();
   assert.deepEqual(problems, []);

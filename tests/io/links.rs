@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Value};
 use shardscope::io::link::{View, decode, encode, encode_with};
+use shardscope::view::learn::StepId;
 
 /// A value that a field takes.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
@@ -116,6 +117,19 @@ fn published_links_still_open() {
         };
         assert_eq!(Some(read.run), run(), "{line}");
         assert_eq!(read.view.second, run(), "{line}");
+    }
+}
+
+/// Steps of lessons were linked by their number: each opens the step that it opened then.
+#[test]
+fn old_numbers_of_steps_still_open_them() {
+    let text = include_str!("../data/lesson_numbers.txt");
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (old, now) = line.split_once('\t').unwrap();
+        let read = decode(&format!("v=1&view.lesson={old}"));
+        assert_eq!((read.run, read.notices), (Run::default(), Vec::new()), "{line}");
+        let step = StepId::named(&read.view.lesson.unwrap());
+        assert_eq!(step.map(|step| step.to_string()).as_deref(), Some(now), "{line}");
     }
 }
 

@@ -1,27 +1,38 @@
-//! Which steps there are: what the page knows of the lessons before they are opened.
+//! Ids of the lessons and their steps: the part of the lessons that links need before one is opened.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
-/// Ids of the lessons, in their order, and how many steps each has. Links hold ids: they never change.
-pub(super) const COUNTS: [(&str, usize); 7] =
-    [("memory", 7), ("zero", 7), ("tensor", 7), ("sequence", 7), ("pipelines", 12), ("overlap", 7), ("layout", 7)];
+/// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number beside a
+/// step is the one that links named it by at first, and opens it for ever; steps that came later have 0.
+#[rustfmt::skip]
+pub(super) const LESSONS: [(&str, &[(&str, usize)]); 7] = [
+    ("memory", &[("states", 1), ("precisions", 2), ("activations", 3), ("scores", 4), ("recomputation", 5), ("logits", 6), ("fit", 7)]),
+    ("zero", &[("copies", 1), ("collectives", 2), ("overlap", 3), ("optimizer", 4), ("shards", 5), ("traffic", 6), ("scaling", 7)]),
+    ("tensor", &[("matrix", 1), ("pair", 2), ("f-and-g", 3), ("between", 4), ("cost", 5), ("square", 6), ("cube", 7)]),
+    ("sequence", &[("outside", 1), ("tokens", 2), ("ulysses", 3), ("ring", 4), ("causal", 5), ("zig-zag", 6), ("compared", 7)]),
+    ("pipelines", &[("naive", 1), ("gpipe", 2), ("1f1b", 3), ("interleaving", 4), ("zb-h1", 5), ("zb-v", 6), ("chimera", 7), ("hanayo", 8), ("dualpipe", 9), ("pipedream", 10), ("bubble", 11), ("uneven", 12)]),
+    ("overlap", &[("kernels", 1), ("exchange", 2), ("gradients", 3), ("gathers", 4), ("tensor", 5), ("ring", 6), ("cost", 7)]),
+    ("layout", &[("fit", 1), ("recomputation", 2), ("batch", 3), ("tensor", 4), ("pipeline", 5), ("context", 6), ("recipe", 7)]),
+];
 
-/// A step by its lesson and its number, both from 0; shown and linked as `pipelines.4`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A step by its lesson and its place there, both from 0; shown and linked as `pipelines.interleaving`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepId {
     pub(super) lesson: usize,
     pub(super) step: usize,
 }
 
 impl StepId {
-    /// The step that a link names: `pipelines.4`, or `pipelines` for its first.
+    /// The step that a link names: `pipelines.interleaving`, its old number `pipelines.4`, or `pipelines` for the first.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
-        let (id, number) = text.split_once('.').unwrap_or((text, "1"));
-        let lesson = COUNTS.iter().position(|(known, _)| *known == id)?;
-        let step = number.parse::<usize>().ok()?.checked_sub(1)?;
-        (step < COUNTS[lesson].1).then_some(Self { lesson, step })
+        let (lesson, step) = text.split_once('.').unwrap_or((text, "1"));
+        let lesson = LESSONS.iter().position(|(id, _)| *id == lesson)?;
+        let number = step.parse().unwrap_or(0);
+        let steps = LESSONS[lesson].1;
+        let step = steps.iter().position(|(id, old)| *id == step || (number > 0 && number == *old))?;
+        Some(Self { lesson, step })
     }
     /// The first step of the first lesson.
     #[must_use]
@@ -31,12 +42,17 @@ impl StepId {
     /// Id of its lesson.
     #[must_use]
     pub fn lesson_id(self) -> &'static str {
-        COUNTS[self.lesson].0
+        LESSONS[self.lesson].0
+    }
+    /// Its id within the lesson.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        LESSONS[self.lesson].1[self.step].0
     }
     /// Every step of every lesson, in order.
     pub fn all() -> impl Iterator<Item = Self> {
-        let steps = |lesson: usize| 0..COUNTS[lesson].1;
-        (0..COUNTS.len()).flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
+        let steps = |lesson: usize| 0..LESSONS[lesson].1.len();
+        (0..LESSONS.len()).flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
     }
     /// The one before and the one behind, over all lessons.
     #[must_use]
@@ -49,28 +65,31 @@ impl StepId {
 
 impl Display for StepId {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.lesson_id(), self.step + 1)
+        write!(f, "{}.{}", self.lesson_id(), self.id())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::LESSONS;
     use super::*;
 
     #[test]
-    fn every_step_of_every_lesson_has_its_number() {
-        let steps = LESSONS.iter().map(|lesson| lesson.steps.len());
-        assert!(steps.eq(COUNTS.map(|(_, count)| count)));
+    fn every_step_has_its_id_here_and_its_row_in_its_lesson() {
+        let rows = super::super::LESSONS.iter();
+        let rows = rows.flat_map(|lesson| lesson.steps.iter().map(|step| (lesson.id, step.id)));
+        let ids = StepId::all().map(|id| (id.lesson_id(), id.id()));
+        let help = "a step is a row of its lesson's `steps` and an id in `view/learn/id.rs`, in the same order";
+        assert_eq!(rows.collect::<Vec<_>>(), ids.collect::<Vec<_>>(), "{help}");
     }
 
     #[test]
     fn a_link_names_a_step_and_a_step_its_link() {
         for id in StepId::all() {
             assert_eq!(StepId::named(&id.to_string()), Some(id));
+            assert!(id.id().parse::<usize>().is_err(), "{id}: numbers are the old links");
         }
-        assert_eq!(StepId::named("pipelines").unwrap().to_string(), "pipelines.1");
-        for text in ["", "pipelines.0", "pipelines.99", "pipelines.x", "cooking.1"] {
+        assert_eq!(StepId::named("pipelines").unwrap().to_string(), "pipelines.naive");
+        for text in ["", "pipelines.", "pipelines.0", "pipelines.99", "pipelines.x", "cooking.1"] {
             assert_eq!(StepId::named(text), None, "{text}");
         }
         let [before, after] = StepId::first().neighbours();

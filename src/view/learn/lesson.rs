@@ -7,6 +7,8 @@ use crate::view::node::Node;
 
 /// A lesson.
 pub struct Lesson {
+    /// Its id in links: see `id.rs`.
+    pub id: &'static str,
     /// Its name.
     pub title: &'static str,
     /// What it is about.
@@ -17,6 +19,8 @@ pub struct Lesson {
 
 /// A step of a lesson.
 pub struct Step {
+    /// Its id in links, within the lesson.
+    pub id: &'static str,
     /// The idea in some words.
     pub title: &'static str,
     /// What can be changed.

@@ -16,16 +16,17 @@ const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
+    id: "memory",
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[
-        Step { title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
-        Step { title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
-        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
-        Step { title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
-        Step { title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
-        Step { title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
-        Step { title: "Does it fit?", sliders: &[SEQUENCE, TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
+        Step { id: "states", title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
+        Step { id: "precisions", title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
+        Step { id: "activations", title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
+        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
+        Step { id: "recomputation", title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
+        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
+        Step { id: "fit", title: "Does it fit?", sliders: &[SEQUENCE, TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
     ],
 };
 

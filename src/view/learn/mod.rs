@@ -2,9 +2,9 @@
 //! formula with its values, its source, and the way to see the same on the Run of the page.
 //!
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
-//! file here; a new step is a row of its `STEPS`, counted in `id.rs`, and a function from slider values to [`Live`].
+//! file here; a new step is a row of its `steps`, its id in `id.rs`, and a function from slider values to [`Live`].
 //!
-//! The page knows ids and counts ([`StepId`]). Everything else is in the second module, which is loaded when a lesson is
+//! The page knows the ids ([`StepId`]). Everything else is in the second module, which is loaded when a lesson is
 //! opened and answers a [`Question`] with the views of a [`Page`].
 
 mod bars;
@@ -36,12 +36,13 @@ impl StepId {
     /// Its lesson.
     #[must_use]
     pub fn lesson(self) -> &'static Lesson {
-        &LESSONS[self.lesson]
+        LESSONS.iter().find(|lesson| lesson.id == self.lesson_id()).unwrap_or(&LESSONS[0])
     }
     /// The step.
     #[must_use]
     pub fn step(self) -> &'static Step {
-        &self.lesson().steps[self.step]
+        let steps = self.lesson().steps;
+        steps.iter().find(|step| step.id == self.id()).unwrap_or(&steps[0])
     }
 }
 

@@ -18,16 +18,17 @@ const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
+    id: "zero",
     title: "Data parallelism and ZeRO",
     about: "what stages 0, 1, 2 and 3 shard",
     steps: &[
-        Step { title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: &[("zero", "0")] },
-        Step { title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
-        Step { title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: &[] },
-        Step { title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: &[("zero", "1")] },
-        Step { title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: &[] },
-        Step { title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
+        Step { id: "copies", title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: &[("zero", "0")] },
+        Step { id: "collectives", title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
+        Step { id: "overlap", title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: &[] },
+        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: &[("zero", "1")] },
+        Step { id: "shards", title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: &[("zero", "3"), ("pp", "1")] },
+        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: &[] },
+        Step { id: "scaling", title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
     ],
 };
 

@@ -25,16 +25,17 @@ const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
+    id: "layout",
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
-        Step { title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "selective")] },
-        Step { title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: &[("micro_batch", "2")] },
-        Step { title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: &[("tp", "8")] },
-        Step { title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: &[("pp", "8")] },
-        Step { title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
-        Step { title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: &[] },
+        Step { id: "fit", title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: &[("zero", "3"), ("pp", "1")] },
+        Step { id: "recomputation", title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "selective")] },
+        Step { id: "batch", title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: &[("micro_batch", "2")] },
+        Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: &[("tp", "8")] },
+        Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: &[("pp", "8")] },
+        Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
+        Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: &[] },
     ],
 };
 

@@ -22,15 +22,16 @@ const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
+    id: "overlap",
     title: "Overlap",
     about: "what can hide behind compute",
     steps: &[
-        Step { title: "How long a kernel takes", sliders: &[S, TENSOR], live: roofline, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: &[] },
-        Step { title: "How fast a group exchanges", sliders: &[M], live: exchange, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
-        Step { title: "Gradients leave in buckets", sliders: &[S, N, K], live: gradients, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "1"), ("overlap.dp", "0.8")] },
-        Step { title: "ZeRO-3: gather the next layer", sliders: &[S, N], live: gathers, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { title: "Tensor parallelism: nothing beside", sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)], live: tensor, source: (&PLAYBOOK, "appendix A3"), on_run: &[("stack.tp_overlap", "userbuffers")] },
-        Step { title: "Ring attention: send while attending", sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C], live: ring, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
-        Step { title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: &[("overlap.dp", "1")] },
+        Step { id: "kernels", title: "How long a kernel takes", sliders: &[S, TENSOR], live: roofline, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: &[] },
+        Step { id: "exchange", title: "How fast a group exchanges", sliders: &[M], live: exchange, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
+        Step { id: "gradients", title: "Gradients leave in buckets", sliders: &[S, N, K], live: gradients, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "1"), ("overlap.dp", "0.8")] },
+        Step { id: "gathers", title: "ZeRO-3: gather the next layer", sliders: &[S, N], live: gathers, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "3"), ("pp", "1")] },
+        Step { id: "tensor", title: "Tensor parallelism: nothing beside", sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)], live: tensor, source: (&PLAYBOOK, "appendix A3"), on_run: &[("stack.tp_overlap", "userbuffers")] },
+        Step { id: "ring", title: "Ring attention: send while attending", sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C], live: ring, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
+        Step { id: "cost", title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: &[("overlap.dp", "1")] },
     ],
 };

@@ -24,21 +24,22 @@ const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
+    id: "pipelines",
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
-        Step { title: "One micro-batch at a time", sliders: &[P, M.over(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
-        Step { title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: &[("schedule", "gpipe")] },
-        Step { title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: &[("schedule", "1f1b")] },
-        Step { title: "Interleaving: smaller stages", sliders: &[P, MANY, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
-        Step { title: "ZB-H1: split the backward pass", sliders: &[P, MANY], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
-        Step { title: "ZB-V: a V of two stages", sliders: &[P, M.over(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
-        Step { title: "Chimera: two directions", sliders: &[P, MANY], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
-        Step { title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
-        Step { title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
-        Step { title: "PipeDream: never drain", sliders: &[P, M.over(&[4, 8, 16, 32], 2)], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
-        Step { title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
-        Step { title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
+        Step { id: "naive", title: "One micro-batch at a time", sliders: &[P, M.over(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
+        Step { id: "gpipe", title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: &[("schedule", "gpipe")] },
+        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: &[("schedule", "1f1b")] },
+        Step { id: "interleaving", title: "Interleaving: smaller stages", sliders: &[P, MANY, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
+        Step { id: "zb-h1", title: "ZB-H1: split the backward pass", sliders: &[P, MANY], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
+        Step { id: "zb-v", title: "ZB-V: a V of two stages", sliders: &[P, M.over(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
+        Step { id: "chimera", title: "Chimera: two directions", sliders: &[P, MANY], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
+        Step { id: "hanayo", title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
+        Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
+        Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M.over(&[4, 8, 16, 32], 2)], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
+        Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
+        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
     ],
 };
 
