@@ -232,6 +232,30 @@ one_of! {
 }
 
 one_of! {
+    /// Destination of an offload.
+    OffloadTo {
+        /// Memory of the host.
+        Cpu = "cpu" "host memory",
+        /// Disks of the host.
+        Nvme = "nvme" "NVMe",
+    }
+}
+
+one_of! {
+    /// Implementation of offloading.
+    OffloadFramework {
+        /// ZeRO-Offload and ZeRO-Infinity.
+        DeepSpeed = "deepspeed" "DeepSpeed",
+        /// Megatron's `HybridDeviceOptimizer` and `cpu_offloading`.
+        Megatron = "megatron" "Megatron-LM",
+        /// PyTorch FSDP2's `CPUOffloadPolicy`.
+        Fsdp2 = "fsdp2" "FSDP2",
+        /// torchao's `CPUOffloadOptimizer`: one GPU.
+        Torchao = "torchao" "torchao",
+    }
+}
+
+one_of! {
     /// The memory method.
     Method {
         /// Per tensor and stage.

@@ -4,11 +4,10 @@
 
 use super::adapter::{AdapterMethod, AdapterType, BaseFormat, Saved};
 use super::choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction,
-    Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OffloadFramework, OffloadTo, OneOf,
+    Optimizer, Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 use super::field::{Field, Group, Slot, Steps};
-use super::offload::{OffloadFramework, OffloadTo};
 use super::phases::{PhasesBy, Placement, SecondModel, Sleep};
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};

@@ -35,15 +35,15 @@ pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction,
-    Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OffloadFramework, OffloadTo, OneOf,
+    Optimizer, Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
-pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
+pub use offload::{Offload, OffloadParts};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision};

@@ -1,33 +1,9 @@
-//! What leaves the GPU for the memory of its host or its disks, and by which framework.
+//! Offload to the host's memory or disks, and the framework that does it.
 
-use super::choices::{Choice, OneOf, one_of};
+use super::choices::{OffloadFramework, OffloadTo};
 use super::{Run, Software};
 
-one_of! {
-    /// Where something goes.
-    OffloadTo {
-        /// Memory of the host.
-        Cpu = "cpu" "host memory",
-        /// Disks of the host.
-        Nvme = "nvme" "NVMe",
-    }
-}
-
-one_of! {
-    /// Whose implementation offloads.
-    OffloadFramework {
-        /// ZeRO-Offload and ZeRO-Infinity.
-        DeepSpeed = "deepspeed" "DeepSpeed",
-        /// Megatron's `HybridDeviceOptimizer` and `cpu_offloading`.
-        Megatron = "megatron" "Megatron-LM",
-        /// PyTorch FSDP2's `CPUOffloadPolicy`.
-        Fsdp2 = "fsdp2" "FSDP2",
-        /// torchao's `CPUOffloadOptimizer`: one GPU.
-        Torchao = "torchao" "torchao",
-    }
-}
-
-/// What a person sets.
+/// Settings of a person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffloadParts {
     /// States of the optimizer.
@@ -38,7 +14,7 @@ pub struct OffloadParts {
     pub parameters: Option<OffloadTo>,
     /// Kept activations.
     pub activations: Option<OffloadTo>,
-    /// Whose implementation; none: that of the stack.
+    /// Implementation; none: that of the stack.
     pub framework: Option<OffloadFramework>,
     /// Share of the states that leave; none: all.
     pub fraction: Option<f64>,
@@ -55,14 +31,14 @@ pub struct Offload {
     pub parameters: Option<OffloadTo>,
     /// Kept activations.
     pub activations: Option<OffloadTo>,
-    /// Whose implementation.
+    /// Implementation.
     pub framework: OffloadFramework,
     /// Share of the states that leave.
     pub fraction: f64,
 }
 
 impl OffloadParts {
-    /// Whether anything leaves the GPU.
+    /// Something leaves the GPU.
     #[must_use]
     pub(crate) fn leaves(&self) -> bool {
         let parts = [self.optimizer, self.gradients, self.parameters, self.activations];
@@ -83,7 +59,7 @@ impl OffloadParts {
         }
     }
 
-    /// What it means in `run` under `software`; none where nothing leaves.
+    /// Resolves the settings in `run` under `software`; none where nothing leaves.
     #[must_use]
     pub fn resolve(&self, run: &Run, software: &Software) -> Option<Offload> {
         if !self.leaves() {
@@ -111,15 +87,13 @@ impl OffloadParts {
     }
 }
 
-/// Whose implementation a stack comes with.
+/// Implementation of `run` where none is named: the software's own, else PyTorch's, else DeepSpeed's.
 fn usual(run: &Run, software: &Software) -> OffloadFramework {
-    match run.stack.base {
-        Some("deepspeed") => OffloadFramework::DeepSpeed,
-        _ if software.flat_buffers => OffloadFramework::Megatron,
-        _ if run.gpus == 1 => OffloadFramework::Torchao,
-        _ if run.zero == 3 => OffloadFramework::Fsdp2,
+    software.offload.unwrap_or(match (run.gpus, run.zero) {
+        (1, _) => OffloadFramework::Torchao,
+        (_, 3) => OffloadFramework::Fsdp2,
         _ => OffloadFramework::DeepSpeed,
-    }
+    })
 }
 
 impl Offload {
@@ -129,7 +103,7 @@ impl Offload {
         self.optimizer.map_or(0.0, |_| self.fraction)
     }
 
-    /// Whether the master weights stay: Megatron moves the moments alone. Source: Megatron-LM `optimizer/cpu_offloading`.
+    /// The master weights stay: Megatron moves the moments alone. Source: Megatron-LM `optimizer/cpu_offloading`.
     #[must_use]
     pub(crate) fn keeps_masters(&self) -> bool {
         self.framework == OffloadFramework::Megatron

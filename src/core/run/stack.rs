@@ -1,4 +1,4 @@
-//! What the training software decides: a preset ("what do you train with?"), and every field that wins over it.
+//! Decisions of the training software: a preset ("what do you train with?"), and every field that wins over it.
 
 use super::based::Based;
 use super::choices::{AttentionKernel, TpOverlap};
@@ -11,11 +11,11 @@ use crate::units::Seconds;
 pub struct StackParts {
     /// The attention kernel.
     pub attention: Option<AttentionKernel>,
-    /// Whether a compiler fuses the kernels between products.
+    /// Kernels between products fused by a compiler.
     pub compile: Option<bool>,
-    /// Whether dispatch and permutation of tokens are one kernel.
+    /// One kernel for dispatch and permutation of tokens.
     pub moe_fused: Option<bool>,
-    /// What hides tensor-parallel messages.
+    /// Overlap of tensor-parallel messages with products.
     pub tp_overlap: Option<TpOverlap>,
     /// Bytes a gradient on its way between ranks.
     pub grad_reduce_bytes: Option<f64>,
@@ -34,7 +34,7 @@ impl Based<StackParts> {
 }
 
 impl Run {
-    /// What the software decides: the stack's preset, its parts, and the fields of their own, which win.
+    /// Decisions of the software: the stack's preset, its parts, and the fields of their own, which win.
     #[must_use]
     pub fn software(&self) -> Software {
         let preset = self.stack.preset_row().software;
@@ -45,17 +45,7 @@ impl Run {
             fused_swiglu: self.fused_swiglu.unwrap_or(preset.fused_swiglu),
             dummy_wgrad: self.dummy_wgrad.unwrap_or(preset.dummy_wgrad),
             cuda_graphs: self.cuda_graphs.unwrap_or(preset.cuda_graphs),
-            gemm: preset.gemm,
             compile: parts.compile.unwrap_or(preset.compile),
-            fused_kernels: preset.fused_kernels,
-            fsdp: preset.fsdp,
-            reentrant: preset.reentrant,
-            ends_apart: preset.ends_apart,
-            repeats_kv: preset.repeats_kv,
-            flat_buffers: preset.flat_buffers,
-            frees_gradients: preset.frees_gradients,
-            sums_whole: preset.sums_whole,
-            trains_bf16: preset.trains_bf16,
             moe_fused: parts.moe_fused.unwrap_or(preset.moe_fused),
             tp_overlap: parts.tp_overlap.unwrap_or(preset.tp_overlap),
             overlap: OverlapShares {
@@ -69,6 +59,7 @@ impl Run {
             fp8_dispatch: self.fp8_dispatch.unwrap_or(preset.fp8_dispatch),
             host: parts.host_us_per_layer.map_or(preset.host, |micro| Seconds(micro * 1e-6)),
             loader_ns: self.loader_ns.unwrap_or(preset.loader_ns),
+            ..preset
         }
     }
 
@@ -84,7 +75,7 @@ impl Run {
         }
     }
 
-    /// Spells out what the stack means in every field that was left alone.
+    /// Spells out the stack in every field that was left alone.
     pub(super) fn spell_stack(&mut self) {
         let software = self.software();
         self.flash_attention = Some(software.attention != AttentionKernel::Eager);

@@ -4,6 +4,7 @@ use super::stamp::Stamp;
 use super::{csv, markdown};
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, evaluate};
+use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Value};
 use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
@@ -90,13 +91,13 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 /// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
-    match run.stack.base.unwrap_or_default() {
-        "torchtitan" | "torchtitan-eager" => "torchtitan",
-        "deepspeed" => "deepspeed",
-        "torchtune" => "torchtune",
-        "composer-2023" => "llm-foundry",
-        "hf-trainer" | "hf-fused" => "trl",
-        _ => "megatron",
+    match run.stack.preset_row().trainer {
+        Trainer::Torchtitan => "torchtitan",
+        Trainer::DeepSpeed => "deepspeed",
+        Trainer::Torchtune => "torchtune",
+        Trainer::Composer => "llm-foundry",
+        Trainer::HuggingFace => "trl",
+        Trainer::Megatron | Trainer::PyTorch | Trainer::DeepSeek | Trainer::MaxText => "megatron",
     }
 }
 

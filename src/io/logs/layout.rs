@@ -5,6 +5,7 @@ use super::collect::Heard;
 use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};
 use super::reading::Reading;
 use crate::core::message::{Message, verbatim};
+use crate::core::run::presets::Trainer;
 use crate::core::run::{Based, Run, Scenario, Value};
 use crate::core::t;
 use crate::core::units::{group, significant, whole};
@@ -61,18 +62,17 @@ impl Reading {
 
     /// The software of a program whose logs do not state it, unless the page's Run has one of that program.
     fn software(&mut self, heard: &Heard) {
-        let (id, own): (&'static str, &[&str]) = match heard.program() {
-            Some(Program::MegatronLm | Program::MegatronBridge) => ("megatron-2025", &["megatron"]),
-            Some(Program::Torchtitan) => ("torchtitan", &["torchtitan"]),
-            Some(Program::AutoModel) => ("fsdp2", &["fsdp2"]),
-            Some(Program::DeepSpeed) => ("deepspeed", &["deepspeed"]),
-            Some(Program::HfTrainer) => ("hf-trainer", &["hf-", "fsdp2", "deepspeed"]),
-            Some(Program::MaxText) => ("maxtext", &["maxtext"]),
-            Some(Program::Composer) => ("composer-2023", &["composer"]),
+        let (id, trainers): (_, &[Trainer]) = match heard.program() {
+            Some(Program::MegatronLm | Program::MegatronBridge) => ("megatron-2025", &[Trainer::Megatron]),
+            Some(Program::Torchtitan) => ("torchtitan", &[Trainer::Torchtitan]),
+            Some(Program::AutoModel) => ("fsdp2", &[Trainer::PyTorch]),
+            Some(Program::DeepSpeed) => ("deepspeed", &[Trainer::DeepSpeed]),
+            Some(Program::HfTrainer) => ("hf-trainer", &[Trainer::HuggingFace, Trainer::PyTorch, Trainer::DeepSpeed]),
+            Some(Program::MaxText) => ("maxtext", &[Trainer::MaxText]),
+            Some(Program::Composer) => ("composer-2023", &[Trainer::Composer]),
             _ => return,
         };
-        let now = self.run.stack.base.unwrap_or_default();
-        if !own.iter().any(|own| now.starts_with(own)) {
+        if !trainers.contains(&self.run.stack.preset_row().trainer) {
             self.run.stack = Based::preset(id);
             let label = self.run.stack.preset_row().choice.label;
             self.assumed.push(t!("software: {label}; attention, overlap and fusion follow it", label));

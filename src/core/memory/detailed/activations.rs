@@ -95,23 +95,18 @@ pub fn cut(scenario: &Scenario) -> Cut {
     }
 }
 
-/// Whether the attention output is kept as the kernel wrote it and as the projection reads it: FlashAttention's own kernels
-/// put sequences first, Megatron-LM puts tokens first, and of one sequence both are the same. Source: Transformer Engine
-/// `dot_product_attention/backends.py`; the peaks of Megatron-LM's tests on A100 and GB200 have it, the outcomes of 2024 do
-/// not tell.
+/// The attention output is kept as the kernel wrote it and as the projection reads it: FlashAttention's own kernels put
+/// sequences first, and of one sequence both orders are the same.
 fn copies_context(scenario: &Scenario) -> bool {
-    let stack = scenario.run.stack.base.unwrap_or_default();
-    let own = matches!(scenario.software.attention, AttentionKernel::Flash2 | AttentionKernel::Flash3);
-    own && scenario.run.micro_batch > 1 && ["megatron-2025", "megatron-2026"].contains(&stack)
+    let software = &scenario.software;
+    let sequences_first = matches!(software.attention, AttentionKernel::Flash2 | AttentionKernel::Flash3);
+    software.copies_context && sequences_first && scenario.run.micro_batch > 1
 }
 
-/// The recipe in whose copies the inputs of linears wait. PyTorch's linears keep them in bf16 and quantise again. Source:
-/// torchao `float8_linear.py` and `mx_linear.py`, which save their inputs.
+/// The recipe in whose copies the inputs of linears wait.
 #[must_use]
 pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
-    let again = ["fsdp2", "torchtitan", "torchtitan-eager"];
-    let stack = scenario.run.stack.base.unwrap_or_default();
-    scenario.precision.recipe.filter(|_| !again.contains(&stack))
+    scenario.precision.recipe.filter(|_| scenario.software.keeps_quantised)
 }
 
 /// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps

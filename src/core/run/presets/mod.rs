@@ -10,5 +10,5 @@ mod tuned;
 pub use gpus::{GPUS, GpuPreset, gpu};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
-pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, STACKS, Software, Stack};
+pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, Peers, STACKS, Software, Stack, Trainer};
 pub use tuned::{TUNED, TunedRun};

@@ -1,37 +1,63 @@
-//! The training software one can name, and what each decides. Ids never change.
+//! Training software by name, with its decisions. Ids never change.
 //!
 //! Rows say what release notes, recipes and published runs say of the software; what they leave open is as in
 //! `megatron-2024`, the default of the format, which holds what fields meant before there were stacks.
 
 use crate::run::OverlapShares;
-use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, TpOverlap};
+use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, OffloadFramework, TpOverlap};
 use crate::source::{
     DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
     Source, TORCHTITAN, TORCHTUNE,
 };
 use crate::units::Seconds;
 
+/// Programs that train, with all their versions and configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trainer {
+    /// Megatron-LM, Megatron Core and `NeMo`.
+    Megatron,
+    /// llm-foundry on Composer.
+    Composer,
+    /// PyTorch's FSDP2 under a training loop of one's own, or `NeMo` `AutoModel`'s.
+    PyTorch,
+    /// torchtitan.
+    Torchtitan,
+    /// `DeepSpeed`.
+    DeepSpeed,
+    /// `DeepSeek`'s own, HAI-LLM.
+    DeepSeek,
+    /// `MaxText`.
+    MaxText,
+    /// Hugging Face Trainer and what is built on it: TRL, axolotl, LLaMA-Factory.
+    HuggingFace,
+    /// torchtune.
+    Torchtune,
+}
+
 /// Named training software.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     /// Id and name.
     pub choice: Choice,
-    /// What it decides.
+    /// The program that it is a version or a configuration of.
+    pub trainer: Trainer,
+    /// Its decisions.
     pub software: Software,
-    /// Where that stands.
+    /// Place of publication.
     pub source: &'static Source,
-    /// What it is, and what was taken from where.
+    /// Description, and the origin of each decision.
     pub remark: &'static str,
 }
 
 const fn stack(
     id: &'static str,
     label: &'static str,
+    trainer: Trainer,
     software: Software,
     source: &'static Source,
     remark: &'static str,
 ) -> Stack {
-    Stack { choice: Choice { id, label }, software, source, remark }
+    Stack { choice: Choice { id, label }, trainer, software, source, remark }
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
@@ -49,6 +75,10 @@ pub const MEGATRON_2024: Software = Software {
     ends_apart: false,
     repeats_kv: false,
     flat_buffers: true,
+    offload: Some(OffloadFramework::Megatron),
+    copies_context: false,
+    keeps_quantised: true,
+    peers: Some(Peers::Megatron2024),
     frees_gradients: false,
     sums_whole: false,
     trains_bf16: false,
@@ -70,6 +100,8 @@ pub const MEGATRON_2025: Software = Software {
     tp_overlap: TpOverlap::Userbuffers,
     overlap: OverlapShares { tp: 1.0, ..MEGATRON_2024.overlap },
     grad_reduce_bytes: Some(2.0),
+    copies_context: true,
+    peers: Some(Peers::Megatron2025),
     ..MEGATRON_2024
 };
 
@@ -80,21 +112,28 @@ pub const FSDP: Software = Software {
     fused_kernels: false,
     fsdp: true,
     flat_buffers: false,
+    offload: None,
+    peers: Some(Peers::Fsdp),
     ..MEGATRON_2024
 };
 
+/// FSDP2 with torchao's linears, which save their inputs in bf16 and quantise again (`float8_linear.py`, `mx_linear.py`).
+const FSDP2: Software = Software { keeps_quantised: false, ..FSDP };
+
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
-const TITAN: Software = Software { repeats_kv: true, ..FSDP };
+const TITAN: Software = Software { repeats_kv: true, ..FSDP2 };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches, reentrant
 /// checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
-pub(crate) const HF_TRAINER: Software = Software { reentrant: true, frees_gradients: true, sums_whole: true, ..FSDP };
+pub(crate) const HF_TRAINER: Software =
+    Software { reentrant: true, frees_gradients: true, sums_whole: true, peers: None, ..FSDP };
 
 /// All stacks; the first is the default of the format.
 pub static STACKS: &[Stack] = &[
     stack(
         "megatron-2024",
         "Megatron-LM 2024",
+        Trainer::Megatron,
         MEGATRON_2024,
         &MEGATRON,
         "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
@@ -102,9 +141,11 @@ pub static STACKS: &[Stack] = &[
     stack(
         "megatron-2021",
         "Megatron-LM 2021",
+        Trainer::Megatron,
         Software {
             attention: AttentionKernel::Eager,
             overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap },
+            peers: Some(Peers::Megatron2021),
             ..MEGATRON_2024
         },
         &NARAYANAN_2021,
@@ -113,6 +154,7 @@ pub static STACKS: &[Stack] = &[
     stack(
         "megatron-2025",
         "NeMo 2, Megatron-LM 2025",
+        Trainer::Megatron,
         MEGATRON_2025,
         &NEMO,
         "core 0.10 to 0.15: Transformer Engine picks cuDNN's attention; tp_comm_overlap by userbuffers, cross_entropy_fusion_impl te and grad_reduce_in_fp32 false in the recipes",
@@ -120,11 +162,13 @@ pub static STACKS: &[Stack] = &[
     stack(
         "megatron-2026",
         "Megatron-LM 2026",
+        Trainer::Megatron,
         Software {
             dummy_wgrad: true,
             cuda_graphs: true,
             moe_fused: true,
             moe_dispatch: MoeDispatch::PerNode,
+            peers: Some(Peers::Megatron2026),
             ..MEGATRON_2025
         },
         &MEGATRON_BRIDGE,
@@ -133,6 +177,7 @@ pub static STACKS: &[Stack] = &[
     stack(
         "composer-2023",
         "llm-foundry 2023",
+        Trainer::Composer,
         Software { attention: AttentionKernel::Flash1, ..FSDP },
         &LLM_FOUNDRY,
         "FSDP 1 with FlashAttention-1 or its Triton form; recomputation by non-reentrant checkpoints",
@@ -140,32 +185,44 @@ pub static STACKS: &[Stack] = &[
     stack(
         "fsdp2",
         "PyTorch FSDP2, eager",
-        FSDP,
+        Trainer::PyTorch,
+        FSDP2,
         &TORCHTITAN,
         "Hugging Face Trainer and Automodel: scaled_dot_product_attention runs FlashAttention-2",
     ),
     stack(
         "torchtitan",
         "torchtitan, compiled",
+        Trainer::Torchtitan,
         Software { compile: true, fused_swiglu: true, cross_entropy: CrossEntropy::Compiled, ..TITAN },
         &TORCHTITAN,
         "FSDP2; the compiler fuses norms, rotary embedding, SwiGLU and since 2025 the loss",
     ),
-    stack("torchtitan-eager", "torchtitan, eager", TITAN, &TORCHTITAN, "FSDP2 without the compiler"),
+    stack(
+        "torchtitan-eager",
+        "torchtitan, eager",
+        Trainer::Torchtitan,
+        TITAN,
+        &TORCHTITAN,
+        "FSDP2 without the compiler",
+    ),
     stack(
         "deepspeed",
         "DeepSpeed",
-        Software { fsdp: false, ..FSDP },
+        Trainer::DeepSpeed,
+        Software { fsdp: false, offload: Some(OffloadFramework::DeepSpeed), peers: None, ..FSDP },
         &DEEPSPEED,
         "Hugging Face models: FlashAttention-2, kernels one by one",
     ),
     stack(
         "deepseek-v3",
         "DeepSeek-V3's own",
+        Trainer::DeepSeek,
         Software {
             overlap: OverlapShares { ep: 1.0, ..MEGATRON_2024.overlap },
             moe_dispatch: MoeDispatch::PerNode,
             fp8_dispatch: true,
+            peers: None,
             ..MEGATRON_2024
         },
         &DEEPSEEK_V3,
@@ -174,13 +231,15 @@ pub static STACKS: &[Stack] = &[
     stack(
         "maxtext",
         "MaxText (XLA on GPU)",
-        Software { compile: true, attention: AttentionKernel::Cudnn, ..MEGATRON_2024 },
+        Trainer::MaxText,
+        Software { compile: true, attention: AttentionKernel::Cudnn, peers: None, ..MEGATRON_2024 },
         &MAXTEXT,
         "attention cudnn_flash_te in the GPU configurations",
     ),
     stack(
         "hf-trainer",
         "Hugging Face Trainer, PEFT",
+        Trainer::HuggingFace,
         HF_TRAINER,
         &FMS_ACCELERATION,
         "TRL, axolotl and LLaMA-Factory: eager operators; gradients are freed after a step, logits cast to fp32 and copied",
@@ -188,6 +247,7 @@ pub static STACKS: &[Stack] = &[
     stack(
         "hf-fused",
         "Hugging Face with fused kernels",
+        Trainer::HuggingFace,
         Software { fused_kernels: true, cross_entropy: CrossEntropy::TeFused, ..HF_TRAINER },
         &FMS_ACCELERATION,
         "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, Liger)",
@@ -195,11 +255,27 @@ pub static STACKS: &[Stack] = &[
     stack(
         "torchtune",
         "torchtune",
+        Trainer::Torchtune,
         Software { trains_bf16: true, sums_whole: false, reentrant: false, ends_apart: true, ..HF_TRAINER },
         &TORCHTUNE,
         "pure bf16 with FSDP2; adapters in bf16",
     ),
 ];
+
+/// Software whose published runs are of one class: the range of a predicted step is read from its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peers {
+    /// Megatron-LM of 2021.
+    Megatron2021,
+    /// Megatron-LM of 2024.
+    Megatron2024,
+    /// `NeMo` and Megatron-LM of 2025.
+    Megatron2025,
+    /// Megatron-LM of 2026.
+    Megatron2026,
+    /// PyTorch's own sharding.
+    Fsdp,
+}
 
 /// Everything that the software decides.
 #[allow(clippy::struct_excessive_bools)] // they are what it decides
@@ -215,39 +291,49 @@ pub struct Software {
     pub dummy_wgrad: bool,
     /// CUDA graphs.
     pub cuda_graphs: bool,
-    /// What large products reach inside a training step, over what they reach alone.
+    /// Rate of large products inside a training step over their rate alone.
     pub gemm: f64,
-    /// Whether a compiler fuses the kernels between products.
+    /// Kernels between products fused by a compiler.
     pub compile: bool,
-    /// Whether kernels of its own fuse them.
+    /// The same fused by kernels of its own.
     pub fused_kernels: bool,
-    /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
+    /// Sharding and recomputation of PyTorch: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
     pub fsdp: bool,
-    /// Whether recomputation runs whole layers again all the same (reentrant checkpoints).
+    /// Recomputation of whole layers all the same (reentrant checkpoints).
     pub reentrant: bool,
-    /// Whether embedding and head are units of FSDP of their own, not whole as long as the model runs.
+    /// Embedding and head are units of FSDP of their own, not whole as long as the model runs.
     pub ends_apart: bool,
-    /// Whether keys and values are repeated for every query head before attention.
+    /// Keys and values are repeated for every query head before attention.
     pub repeats_kv: bool,
-    /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
+    /// Gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
     pub flat_buffers: bool,
-    /// Whether gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
+    /// Its own implementation of offloading; none: PyTorch's, which depends on the Run.
+    pub offload: Option<OffloadFramework>,
+    /// Tokens first in the hidden state, sequences first in attention kernels of its own: the attention output of several
+    /// sequences is kept in both orders. Source: Transformer Engine `dot_product_attention/backends.py`; peaks of Megatron-LM's
+    /// tests on A100 and GB200 have the copy, the outcomes of 2024 do not tell.
+    pub copies_context: bool,
+    /// Inputs of linears wait in the copy that a precision recipe made of them.
+    pub keeps_quantised: bool,
+    /// Class of published runs; none: no class of ten runs or more.
+    pub peers: Option<Peers>,
+    /// Gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
     /// the optimizer's step.
     pub frees_gradients: bool,
-    /// Whether gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
+    /// Gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
     pub sums_whole: bool,
-    /// Whether adapters and states are bf16 as the model is.
+    /// Adapters and states are bf16 as the model is.
     pub trains_bf16: bool,
-    /// Whether dispatch and permutation of tokens are one kernel.
+    /// One kernel for dispatch and permutation of tokens.
     pub moe_fused: bool,
-    /// What hides tensor-parallel messages.
+    /// Overlap of tensor-parallel messages with products.
     pub tp_overlap: TpOverlap,
     /// Share of each window that may hide communication.
     pub overlap: OverlapShares,
     /// Bytes a gradient on its way between ranks; none: as it is kept.
     pub grad_reduce_bytes: Option<f64>,
-    /// How tokens travel to experts.
+    /// Way of the tokens to experts.
     pub moe_dispatch: MoeDispatch,
     /// Tokens on their way to experts in fp8.
     pub fp8_dispatch: bool,

@@ -74,8 +74,9 @@ pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
         offload.framework == OffloadFramework::DeepSpeed
             && (offload.optimizer.is_some() || offload.parameters.is_some())
     };
-    let deepspeed =
-        s.run.stack.base == Some("deepspeed") || s.offload.as_ref().is_some_and(offloads) || s.run.zero == 1;
+    let deepspeed = s.software.offload == Some(OffloadFramework::DeepSpeed)
+        || s.offload.as_ref().is_some_and(offloads)
+        || s.run.zero == 1;
     match s.run.zero {
         0 => Sharing::Nobody,
         _ if deepspeed => Sharing::DeepSpeed,
