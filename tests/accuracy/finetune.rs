@@ -7,6 +7,7 @@ use shardscope::core::report::staircase::staircase;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run, Scenario};
 use shardscope::core::time::Clock;
+use shardscope::core::traffic::Traffic;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rows() -> Vec<Evidence> {
@@ -291,7 +292,7 @@ fn only_adapters_are_reduced() {
     let (h, f, kv, r, layers) = (4096.0, 14336.0, 1024.0, 16.0, 32.0);
     let adapters = layers * r * (4.0 * h + 2.0 * (h + kv) + 3.0 * (h + f));
     let report = figures(&run);
-    let row = report.overlap.iter().find(|row| row.name == "dp").unwrap();
+    let row = report.overlap.iter().find(|row| row.traffic == Traffic::Dp).unwrap();
     let sent = 2.0 * 4.0 * adapters * 3.0 / 4.0;
     assert!((row.bytes_per_gpu.0 / sent - 1.0).abs() < 1e-9);
 }

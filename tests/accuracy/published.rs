@@ -8,6 +8,7 @@
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::presets::{Measured, PUBLISHED};
+use shardscope::core::traffic::Traffic;
 
 /// What is allowed between a figure and its measurement: seconds, rates and utilisation alike, because each is the others
 /// by exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
@@ -134,7 +135,7 @@ fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
     });
     for other in [&copies, &bf16, &free] {
         let bytes = |report: &Report| {
-            let rows = report.overlap.iter().filter(|row| row.name == "ep");
+            let rows = report.overlap.iter().filter(|row| row.traffic == Traffic::Ep);
             rows.map(|row| row.comm_s.0).sum::<f64>()
         };
         assert!(bytes(other) > 1.2 * bytes(&whole));

@@ -3,6 +3,7 @@
 use shardscope::core::issue::Severity;
 use shardscope::core::report::{Report, evaluate};
 use shardscope::core::run::{AttentionKernel, Based, Method, Run};
+use shardscope::core::traffic::Traffic;
 
 fn report(run: &Run) -> Report {
     evaluate(run).unwrap().report
@@ -81,16 +82,16 @@ fn messages_of_activations_double_in_fp32() {
     for run in [dense, routed] {
         let (half, full) = (report(&with("bf16", &run)), report(&with("fp32", &run)));
         for (half, full) in half.overlap.iter().zip(&full.overlap) {
-            assert_eq!(half.name, full.name);
+            assert_eq!(half.traffic, full.traffic);
             if half.bytes_per_gpu.0 > 0.0 {
                 // Gradients of two bytes and weights of two are four and four in fp32.
                 near(full.bytes_per_gpu.0, 2.0 * half.bytes_per_gpu.0);
-                met.push(half.name);
+                met.push(half.traffic);
             }
         }
     }
-    for name in ["tp", "cp", "pp", "ep", "dp"] {
-        assert!(met.contains(&name), "{name} sent nothing");
+    for traffic in [Traffic::Tp, Traffic::Cp, Traffic::Pp, Traffic::Ep, Traffic::Dp] {
+        assert!(met.contains(&traffic), "{traffic:?} sent nothing");
     }
 }
 

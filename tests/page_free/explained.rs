@@ -9,6 +9,7 @@ use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::{
     Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction, Run, Schedule,
 };
+use shardscope::core::traffic::Traffic;
 use std::collections::BTreeMap;
 
 /// Every figure that the page can be asked about.
@@ -59,7 +60,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
         Figure::Mfu => report.step.mfu,
         Figure::Tokens => report.step.tokens_per_s_per_gpu,
         Figure::Exposed => report.step.exposed_comm_s.0,
-        Figure::Overlap(row) if report.overlap.get(row)?.name == "pp" => report.overlap.get(row)?.comm_s.0,
+        Figure::Overlap(row) if report.overlap.get(row)?.traffic == Traffic::Pp => report.overlap.get(row)?.comm_s.0,
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
         Figure::Phase(at) => report.memory.phases.get(at)?.memory.total.0,
         Figure::Rule => split(&evaluation.scenario)[0] as f64,

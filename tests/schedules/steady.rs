@@ -6,6 +6,7 @@ use shardscope::core::pipeline::steady::step_seconds;
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::time::STEP_END;
+use shardscope::core::traffic::Traffic;
 use std::collections::BTreeMap;
 
 /// The case of the issue: eight ranks, 24 micro-batches.
@@ -129,7 +130,7 @@ fn pipedream_updates_after_every_micro_batch() {
     let doubled = doubled.replace("\"global_batch\":24", "\"global_batch\":48");
     let of = |schedule| {
         let report = evaluated(&doubled, schedule).report;
-        let dp = report.overlap.iter().find(|row| row.name == "dp").unwrap();
+        let dp = report.overlap.iter().find(|row| row.traffic == Traffic::Dp).unwrap();
         (report.step.optimizer_s - STEP_END, dp.bytes_per_gpu)
     };
     let once = of(Schedule::OneFOneB);

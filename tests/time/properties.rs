@@ -4,7 +4,8 @@ use crate::common::{scenario, step_s, try_scenario};
 use shardscope::core::cluster::Link;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
-use shardscope::core::time::{Peak, Step};
+use shardscope::core::time::{PartKind, Peak, Step};
+use shardscope::core::traffic::Traffic;
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
 const LAYOUTS: [&str; 14] = [
@@ -33,8 +34,8 @@ fn step(layout: &str, more: &str) -> Step {
     evaluate(&with(layout, more).run).unwrap().report.step
 }
 
-fn part(step: &Step, name: &str) -> f64 {
-    let found = step.parts.iter().find(|part| part.name == name);
+fn part(step: &Step, kind: PartKind) -> f64 {
+    let found = step.parts.iter().find(|part| part.kind == kind);
     found.unwrap().seconds.0
 }
 
@@ -66,7 +67,7 @@ fn exposed_and_hidden_are_all_there_is() {
         for share in [0.0, 0.5, 1.0] {
             let overlap = format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
             let report = evaluate(&with(layout, &overlap).run).unwrap().report;
-            for row in report.overlap.iter().filter(|row| row.name != "pp") {
+            for row in report.overlap.iter().filter(|row| row.traffic != Traffic::Pp) {
                 let hidden = row.comm_s.0 - row.exposed_s.0;
                 assert!(hidden >= -1e-9 && row.exposed_s.0 >= 0.0, "{layout}");
                 assert!(share > 0.0 || hidden.abs() < 1e-9, "{layout} {row:?}");
@@ -94,8 +95,8 @@ fn exposed_is_what_does_not_hide_and_what_slows_compute() {
             let sum: f64 = row.passes.iter().map(|pass| pass.not_hidden_s.0).sum();
             assert!((sum - row.not_hidden_s.0).abs() <= 1e-9 * row.comm_s.0);
             for other in &row.shares_wire_with {
-                let other = report.overlap.iter().find(|one| one.name == *other);
-                assert!(other.unwrap().shares_wire_with.contains(&row.name), "{layout}");
+                let other = report.overlap.iter().find(|one| one.traffic == *other);
+                assert!(other.unwrap().shares_wire_with.contains(&row.traffic), "{layout}");
             }
         }
     }
@@ -107,9 +108,9 @@ fn exposed_is_what_does_not_hide_and_what_slows_compute() {
 fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
     let request = r#"{"model":"llama-3.1-8b","gpus":1024,"tp":1,"pp":1,"zero":3,"global_batch":4096,"seq_len":4096}"#;
     let report = evaluate(&scenario(request).run).unwrap().report;
-    let row = |name: &str| report.overlap.iter().find(|row| row.name == name).unwrap();
-    let (dp, zero3) = (row("dp"), row("zero3"));
-    assert_eq!((&dp.shares_wire_with[..], &zero3.shares_wire_with[..]), (&["zero3"][..], &["dp"][..]));
+    let row = |traffic| report.overlap.iter().find(|row| row.traffic == traffic).unwrap();
+    let (dp, zero3) = (row(Traffic::Dp), row(Traffic::Zero3));
+    assert_eq!((&dp.shares_wire_with[..], &zero3.shares_wire_with[..]), (&[Traffic::Zero3][..], &[Traffic::Dp][..]));
     let (share, tax) = (0.8, 0.4);
     for pass in dp.passes.iter().chain(&zero3.passes) {
         let hidden = pass.comm_s.0.min(share * pass.compute_s.0);
@@ -202,7 +203,7 @@ fn a_measured_step_scales_every_time_and_nothing_else() {
         for (a, b) in other.overlap.iter().zip(&one.overlap) {
             assert_eq!((a.bytes_per_gpu, a.ratio), (b.bytes_per_gpu, b.ratio));
             assert!(near(a.comm_s.0, b.comm_s.0 * 1.5) && near(a.exposed_s.0, b.exposed_s.0 * 1.5));
-            assert!(near(a.compute_s.0, b.compute_s.0 * 1.5), "{layout} {}", a.name);
+            assert!(near(a.compute_s.0, b.compute_s.0 * 1.5), "{layout} {:?}", a.traffic);
         }
         assert_eq!(other.pipeline.bubble_fraction, one.pipeline.bubble_fraction);
         assert_eq!(other.memory.peak_bytes, one.memory.peak_bytes);
@@ -260,7 +261,7 @@ fn lengths_count_as_the_tokens_they_have() {
             assert!(near(step.mfu, rate / Peak::of(&scenario).rate().0));
             assert!(near(step.hfu / step.mfu, usual.hfu / usual.mfu), "{layout}");
             for (a, b) in report.overlap.iter().zip(&whole.overlap) {
-                let once = a.name == "dp";
+                let once = a.traffic == Traffic::Dp;
                 assert!(once || near(a.bytes_per_gpu.0, share * b.bytes_per_gpu.0), "{layout}");
             }
         }
@@ -295,7 +296,7 @@ fn the_ideal_step_of_a_dense_model_is_its_flops_at_the_peak() {
         (r#""tp":8,"pp":4,"measured_step_s":60"#, 989.4e12),
         (r#""tp":8,"pp":8,"precision":"te-fp8""#, 1978.9e12),
     ] {
-        let ideal = part(&step(gpt, more), "ideal");
+        let ideal = part(&step(gpt, more), PartKind::Ideal);
         let closed = flops / (128.0 * peak);
         assert!((ideal / closed - 1.0).abs() < 1e-3, "{more}: {ideal} {closed}");
     }
@@ -306,41 +307,49 @@ fn the_ideal_step_of_a_dense_model_is_its_flops_at_the_peak() {
 fn every_part_of_a_step_has_its_cause() {
     let off = r#""tp":1,"pp":1,"gpus":1,"global_batch":4,"model":{"base":"llama-3.1-8b","layers":4}"#;
     let alone = step(off, "");
-    for name in ["recompute", "bubble", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_dp", "loader"] {
-        assert_eq!(part(&alone, name), 0.0, "{name}");
-    }
-    for (name, layout) in [
-        ("recompute", r#""recompute":"full""#),
-        ("bubble", r#""pp":4"#),
-        ("exposed_tp", r#""tp":4"#),
-        ("exposed_cp", r#""cp":4,"cp_comm":"all-gather""#),
-        ("exposed_ep", r#""model":"mixtral-8x7b","tp":1,"ep":8"#),
-        ("exposed_dp", r#""tp":1,"pp":1,"zero":3,"overlap":{"dp":0}"#),
-        ("loader", r#""loader_ns":2000"#),
+    for kind in [
+        PartKind::Recompute,
+        PartKind::Bubble,
+        PartKind::ExposedTp,
+        PartKind::ExposedCp,
+        PartKind::ExposedEp,
+        PartKind::ExposedDp,
+        PartKind::Loader,
     ] {
-        assert!(part(&step(layout, ""), name) > 0.0, "{name}");
+        assert_eq!(part(&alone, kind), 0.0, "{kind:?}");
     }
-    let launches = |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), "launches");
+    for (kind, layout) in [
+        (PartKind::Recompute, r#""recompute":"full""#),
+        (PartKind::Bubble, r#""pp":4"#),
+        (PartKind::ExposedTp, r#""tp":4"#),
+        (PartKind::ExposedCp, r#""cp":4,"cp_comm":"all-gather""#),
+        (PartKind::ExposedEp, r#""model":"mixtral-8x7b","tp":1,"ep":8"#),
+        (PartKind::ExposedDp, r#""tp":1,"pp":1,"zero":3,"overlap":{"dp":0}"#),
+        (PartKind::Loader, r#""loader_ns":2000"#),
+    ] {
+        assert!(part(&step(layout, ""), kind) > 0.0, "{kind:?}");
+    }
+    let launches = |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), PartKind::Launches);
     assert!(launches(true) < 0.2 * launches(false));
 }
 
 /// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a node.
 #[test]
 fn the_rank_order_decides_which_groups_stay_in_a_node() {
-    let seconds = |order: &str, name: &str| {
+    let seconds = |order: &str, traffic: Traffic| {
         let run = scenario(&format!(r#"{{"rank_order":"{order}"}}"#)).run;
         let evaluation = evaluate(&run).unwrap();
         let rows = &evaluation.report.overlap;
-        let row = rows.iter().find(|row| row.name == name).unwrap();
+        let row = rows.iter().find(|row| row.traffic == traffic).unwrap();
         (row.link, row.comm_s.0)
     };
     let default = "tp-cp-ep-dp-pp";
     for order in ["tp-cp-ep-pp-dp", "tp-cp-pp-ep-dp"] {
-        assert_eq!(seconds(order, "tp"), seconds(default, "tp"));
-        assert_eq!(seconds(default, "pp").0, Link::Inter);
-        assert_eq!(seconds(order, "pp").0, Link::Intra);
-        assert!(seconds(order, "pp").1 < seconds(default, "pp").1);
-        assert!(seconds(order, "dp").1 > seconds(default, "dp").1);
+        assert_eq!(seconds(order, Traffic::Tp), seconds(default, Traffic::Tp));
+        assert_eq!(seconds(default, Traffic::Pp).0, Link::Inter);
+        assert_eq!(seconds(order, Traffic::Pp).0, Link::Intra);
+        assert!(seconds(order, Traffic::Pp).1 < seconds(default, Traffic::Pp).1);
+        assert!(seconds(order, Traffic::Dp).1 > seconds(default, Traffic::Dp).1);
     }
 }
 

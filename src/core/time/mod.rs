@@ -32,4 +32,4 @@ pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
 pub(crate) use step::{COUPLING, loader_floor};
-pub use step::{MfuBy, PARTS, Part, Step, StepParts, executed_flops, with_loader};
+pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

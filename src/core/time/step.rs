@@ -1,4 +1,4 @@
-//! What a training step is made of, and the figures quoted about it.
+//! Parts of a training step, and the figures quoted about it.
 
 use super::range::{RangeOf, range};
 use super::rates::Peak;
@@ -26,7 +26,7 @@ pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
     longer * ratio.powf(1.0 / p)
 }
 
-/// What the data loader of a rank takes for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
+/// Time of a rank's data loader for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
 /// micro-batches have lengths of their own.
 #[must_use]
 pub(crate) fn loader_floor(scenario: &Scenario) -> Seconds {
@@ -49,38 +49,51 @@ pub struct StepParts {
     pub launches: Seconds,
     /// Waiting in the pipeline.
     pub bubble: Seconds,
-    /// Communication that nothing hides.
+    /// Communication that is not hidden.
     pub not_hidden: Seconds,
-    /// What hidden communication slows compute by.
+    /// Time by which hidden communication slows compute.
     pub slows: Seconds,
-    /// The two above by parallelism: tensor, context, expert and data parallel, in the order of [`PARTS`].
+    /// The two above by parallelism: tensor, context, expert and data parallel.
     pub exposed: [Seconds; 4],
     /// The optimizer on the slowest rank.
     pub optimizer: Seconds,
 }
 
-/// Names of [`Step::parts`]: from the compute that the peak allows to the step that is predicted.
-pub const PARTS: [&str; 11] = [
-    "ideal",
-    "kernels",
-    "recompute",
-    "launches",
-    "bubble",
-    "exposed_tp",
-    "exposed_cp",
-    "exposed_ep",
-    "exposed_dp",
-    "optimizer",
-    "loader",
-];
+/// Kinds of [`Step::parts`]: from the compute that the peak allows to the step that is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Executed FLOPs at the peak.
+    Ideal,
+    /// Kernels below the peak.
+    Kernels,
+    /// Forward passes that the backward pass repeats.
+    Recompute,
+    /// Kernel launches of the host that no kernel hides.
+    Launches,
+    /// Waiting in the pipeline.
+    Bubble,
+    /// Exposed communication of tensor parallelism.
+    ExposedTp,
+    /// Of context parallelism.
+    ExposedCp,
+    /// Of expert parallelism.
+    ExposedEp,
+    /// Of data parallelism.
+    ExposedDp,
+    /// The optimizer.
+    Optimizer,
+    /// The data loader.
+    Loader,
+}
 
 /// A part of the step of the average rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// One of [`PARTS`].
-    #[serde(serialize_with = "crate::statics::name")]
-    pub name: &'static str,
-    /// How long it makes the step.
+    /// Kind of time.
+    #[serde(rename = "name")]
+    pub kind: PartKind,
+    /// Time by which it lengthens the step.
     pub seconds: Seconds,
 }
 
@@ -100,12 +113,22 @@ fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64)
     let flops = executed_flops(scenario) / scenario.layout.gpus as f64;
     // A measured step may be shorter than the peak allows.
     let ideal = Seconds((flops / Peak::of(scenario).rate().0).min(kernels.0));
-    let rest = [parts.recompute, parts.launches, parts.bubble].into_iter();
-    let rest = rest.chain(parts.exposed).chain([parts.optimizer, loader]);
-    let seconds = [ideal, kernels - ideal].into_iter();
-    let seconds = seconds.chain(rest.map(|part| part * scale));
-    let named = PARTS.into_iter().zip(seconds);
-    named.map(|(name, seconds)| Part { name, seconds }).collect()
+    let [tp, cp, ep, dp] = parts.exposed.map(|exposed| exposed * scale);
+    [
+        (PartKind::Ideal, ideal),
+        (PartKind::Kernels, kernels - ideal),
+        (PartKind::Recompute, parts.recompute * scale),
+        (PartKind::Launches, parts.launches * scale),
+        (PartKind::Bubble, parts.bubble * scale),
+        (PartKind::ExposedTp, tp),
+        (PartKind::ExposedCp, cp),
+        (PartKind::ExposedEp, ep),
+        (PartKind::ExposedDp, dp),
+        (PartKind::Optimizer, parts.optimizer * scale),
+        (PartKind::Loader, loader * scale),
+    ]
+    .map(|(kind, seconds)| Part { kind, seconds })
+    .to_vec()
 }
 
 /// Utilisation as a published convention counts it, over the same peak.
@@ -142,11 +165,11 @@ pub struct Step {
     pub compute_s: Seconds,
     /// Waiting in the pipeline.
     pub bubble_s: Seconds,
-    /// What communication makes the step longer by: the next two together.
+    /// Communication that lengthens the step: the next two together.
     pub exposed_comm_s: Seconds,
-    /// Communication that nothing hides.
+    /// Communication that is not hidden.
     pub not_hidden_s: Seconds,
-    /// What hidden communication slows the compute beside it by.
+    /// Time by which hidden communication slows the compute beside it.
     pub slows_compute_s: Seconds,
     /// The optimizer.
     pub optimizer_s: Seconds,
@@ -164,7 +187,7 @@ pub struct Step {
     pub peak: Peak,
     /// Utilisation by published conventions, over the same peak.
     pub mfu_by: Vec<MfuBy>,
-    /// What the data loader adds.
+    /// Time that the data loader adds.
     pub host_s: Seconds,
     /// Tokens a second over all GPUs.
     pub tokens_per_s: f64,

@@ -8,6 +8,7 @@ mod dispatch;
 mod gradients;
 mod grid;
 mod held;
+mod kind;
 mod overlap;
 mod playbook;
 mod ratios;
@@ -24,6 +25,7 @@ pub(crate) use dispatch::{DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_nod
 pub use gradients::{StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use held::Held;
+pub use kind::Traffic;
 pub use overlap::{OverlapRow, PassTraffic};
 pub(crate) use overlap::{OverlapTotals, overlap_rows};
 pub(crate) use playbook::playbook_term;

@@ -1,7 +1,7 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
-use super::beside::Beside;
-use super::beside::{Sent, Wait};
+use super::beside::{Beside, Sent, Wait};
+use super::kind::Traffic;
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
 use crate::cluster::{Axis, Link};
@@ -12,9 +12,9 @@ use serde::Serialize;
 /// One row, per step on the busiest rank.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverlapRow {
-    /// "dp", "zero3", "tp", "pp", "cp" or "ep".
-    #[serde(serialize_with = "crate::statics::name")]
-    pub name: &'static str,
+    /// Kind of communication.
+    #[serde(rename = "name")]
+    pub traffic: Traffic,
     /// Bytes that a GPU sends.
     pub bytes_per_gpu: Bytes,
     /// Time on the wire.
@@ -23,14 +23,14 @@ pub struct OverlapRow {
     pub compute_s: Seconds,
     /// `comm_s` over `compute_s`.
     pub ratio: f64,
-    /// What the step is longer by: the next two together; pipeline sends wait inside the bubble.
+    /// Time that lengthens the step, the next two together; pipeline sends wait inside the bubble.
     pub exposed_s: Seconds,
-    /// What no compute hides: there is none beside it, or too little.
+    /// Wire time that no compute hides: there is none beside it, or too little.
     pub not_hidden_s: Seconds,
-    /// What hidden traffic slows the compute beside it by.
+    /// Time by which hidden traffic slows the compute beside it.
     pub slows_compute_s: Seconds,
     /// Rows whose traffic goes over the same wire.
-    pub shares_wire_with: Vec<&'static str>,
+    pub shares_wire_with: Vec<Traffic>,
     /// The same by pass; each hides behind its own compute.
     pub passes: Vec<PassTraffic>,
     /// The playbook's ratio as it prints it, in elements.
@@ -39,7 +39,7 @@ pub struct OverlapRow {
     /// The playbook's ratio in bytes, its slip mended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected_ratio: Option<f64>,
-    /// Whether the group stays on the scale-up link.
+    /// Slowest link of the group.
     #[serde(skip)]
     pub link: Link,
     /// Of gradients and `ZeRO` weights, those of routed experts.
@@ -54,11 +54,11 @@ pub struct PassTraffic {
     pub pass: &'static str,
     /// Time on the wire.
     pub comm_s: Seconds,
-    /// Compute that it may hide behind: what rows that go first on the wire leave of it.
+    /// Compute that it may hide behind, less the share of rows that go first on the wire.
     pub compute_s: Seconds,
-    /// What does not hide.
+    /// Wire time that does not hide.
     pub not_hidden_s: Seconds,
-    /// What it slows the compute beside it by.
+    /// Time by which it slows the compute beside it.
     pub slows_compute_s: Seconds,
 }
 
@@ -77,7 +77,7 @@ impl PassTraffic {
 impl OverlapRow {
     /// All its times `scale` times as long; ratios and bytes stay.
     pub(crate) fn rescale(&mut self, scale: f64) {
-        let own = [
+        let times = [
             &mut self.comm_s,
             &mut self.compute_s,
             &mut self.exposed_s,
@@ -88,7 +88,7 @@ impl OverlapRow {
         let passes = self.passes.iter_mut().flat_map(|pass| {
             [&mut pass.comm_s, &mut pass.compute_s, &mut pass.not_hidden_s, &mut pass.slows_compute_s]
         });
-        for time in own.into_iter().chain(passes) {
+        for time in times.into_iter().chain(passes) {
             *time = *time * scale;
         }
     }
@@ -122,24 +122,24 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3;
     let rows = [
-        ("dp", shards, totals.dp, mesh.link(Axis::Dp)),
-        ("zero3", zero3, totals.zero3, mesh.link(Axis::Dp)),
-        ("tp", layout.tp > 1, totals.tp, mesh.link(Axis::Tp)),
-        ("pp", layout.pp > 1, totals.pp, mesh.link(Axis::Pp)),
-        ("cp", layout.cp > 1, totals.cp, mesh.link(Axis::Cp)),
-        ("ep", layout.ep > 1, totals.ep, mesh.link(Axis::Ep)),
+        (Traffic::Dp, shards, totals.dp, mesh.link(Axis::Dp)),
+        (Traffic::Zero3, zero3, totals.zero3, mesh.link(Axis::Dp)),
+        (Traffic::Tp, layout.tp > 1, totals.tp, mesh.link(Axis::Tp)),
+        (Traffic::Pp, layout.pp > 1, totals.pp, mesh.link(Axis::Pp)),
+        (Traffic::Cp, layout.cp > 1, totals.cp, mesh.link(Axis::Cp)),
+        (Traffic::Ep, layout.ep > 1, totals.ep, mesh.link(Axis::Ep)),
     ];
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
-    let rows: Vec<_> = rows.map(|(name, _, total, link)| (name, total, link)).collect();
-    let of = |(name, total, link): &(&'static str, Wait, Link)| {
-        let b = bandwidth(scenario, *link);
-        let printed = playbook_ratio(scenario, name, b, totals.elements, totals.next_layers);
+    let rows: Vec<_> = rows.map(|(traffic, _, total, link)| (traffic, total, link)).collect();
+    let row = |&(traffic, total, link): &(Traffic, Wait, Link)| {
+        let b = bandwidth(scenario, link);
+        let printed = playbook_ratio(scenario, traffic, b, totals.elements, totals.next_layers);
         let both = total.both();
         let others =
-            rows.iter().filter(|(other, traffic, wire)| other != name && wire == link && traffic.both().comm.0 > 0.0);
+            rows.iter().filter(|(other, wait, wire)| *other != traffic && *wire == link && wait.both().comm.0 > 0.0);
         let passes = [("forward", total.forward), ("backward", total.backward)];
         OverlapRow {
-            name,
+            traffic,
             bytes_per_gpu: total.bytes,
             comm_s: both.comm,
             compute_s: both.window,
@@ -155,9 +155,9 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
                 .collect(),
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
-            link: *link,
+            link,
             experts: total.experts,
         }
     };
-    rows.iter().map(of).collect()
+    rows.iter().map(row).collect()
 }

@@ -5,6 +5,7 @@
 //! ratio it keeps a `num_params` that cancels. F is the peak in FLOP/s, B the bandwidth in bytes a second.
 //! Source: Ultra-Scale Playbook, appendix A3.
 
+use super::kind::Traffic;
 use crate::explain::{Term, Unit};
 use crate::run::Scenario;
 use crate::source::PLAYBOOK;
@@ -19,17 +20,17 @@ pub struct PlaybookRatio {
     pub corrected: f64,
 }
 
-/// Bytes an element of what the row `name` sends.
-fn element(scenario: &Scenario, name: &str) -> f64 {
-    if name == "dp" { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
+/// Bytes an element of `traffic`.
+fn element(scenario: &Scenario, traffic: Traffic) -> f64 {
+    if traffic == Traffic::Dp { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
 }
 
-/// The playbook's ratio for the overlap row `name` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
+/// The playbook's ratio for `traffic` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
 /// `next_layers` those of the next pipeline stage. None for rows that the playbook has no formula for.
 #[must_use]
 pub fn playbook_ratio(
     scenario: &Scenario,
-    name: &str,
+    traffic: Traffic,
     b: BytesPerSecond,
     elements: f64,
     next_layers: f64,
@@ -37,21 +38,21 @@ pub fn playbook_ratio(
     let per_byte = scenario.gpu.bf16.0 / b.0;
     let h = scenario.model.hidden as f64;
     let (dp, tp) = (scenario.zero.shard as f64, scenario.layout.tp as f64);
-    let ratio = match name {
-        "dp" | "zero3" => (dp - 1.0) / dp * per_byte / (2.0 * scenario.tokens_per_rank()),
-        "tp" => (tp - 1.0) / (2.0 * h) * per_byte,
-        "pp" => per_byte / (32.0 * h * next_layers.max(1.0)),
-        _ => return None,
+    let ratio = match traffic {
+        Traffic::Dp | Traffic::Zero3 => (dp - 1.0) / dp * per_byte / (2.0 * scenario.tokens_per_rank()),
+        Traffic::Tp => (tp - 1.0) / (2.0 * h) * per_byte,
+        Traffic::Pp => per_byte / (32.0 * h * next_layers.max(1.0)),
+        Traffic::Cp | Traffic::Ep => return None,
     };
     Some(PlaybookRatio {
-        printed: if name == "dp" { ratio * elements } else { ratio },
-        corrected: ratio * element(scenario, name),
+        printed: if traffic == Traffic::Dp { ratio * elements } else { ratio },
+        corrected: ratio * element(scenario, traffic),
     })
 }
 
-/// How the corrected `ratio` of the row `name` comes about; notes tell how the printed form differs.
+/// The corrected `ratio` of `traffic` as a formula; notes name the differences to the printed form.
 #[must_use]
-pub(crate) fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, ratio: f64) -> Term {
+pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond, ratio: f64) -> Term {
     let given = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let book = [
@@ -60,13 +61,13 @@ pub(crate) fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, 
         given("t", "tensor parallel", scenario.layout.tp as f64),
         given("h", "hidden size", scenario.model.hidden as f64),
         Term::given("L", "layers of the next stage", layers.max(1.0), Unit::Ratio),
-        Term::given("e", "bytes per element", element(scenario, name), Unit::Bytes),
+        Term::given("e", "bytes per element", element(scenario, traffic), Unit::Bytes),
         Term::given("F", "bf16 peak", scenario.gpu.bf16.0, Unit::FlopRate),
         Term::given("B", "bandwidth, one direction", b.0, Unit::Bandwidth),
     ];
-    let formula = match name {
-        "tp" => "e F (t - 1)/(2 h B)",
-        "pp" => "e F/(32 h L B)",
+    let formula = match traffic {
+        Traffic::Tp => "e F (t - 1)/(2 h B)",
+        Traffic::Pp => "e F/(32 h L B)",
         _ => "e F (n - 1)/(2 n T B)",
     };
     let term = Term::given("Q", "the playbook's ratio, corrected to bytes", ratio, Unit::Ratio)
@@ -74,7 +75,7 @@ pub(crate) fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, 
         .from(&PLAYBOOK, "appendix A3")
         .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
         .note("the playbook counts elements: its printed form has no e");
-    if name == "dp" {
+    if traffic == Traffic::Dp {
         return term.note("the printed form keeps num_params in the numerator, which cancels");
     }
     term
@@ -98,10 +99,10 @@ mod tests {
         };
         let scenario = Scenario::new(&run).unwrap();
         let nvlink = BytesPerSecond(450e9);
-        let tp = playbook_ratio(&scenario, "tp", nvlink, 1.0, 1.0).unwrap();
+        let tp = playbook_ratio(&scenario, Traffic::Tp, nvlink, 1.0, 1.0).unwrap();
         assert_eq!(format!("{:.2}", tp.corrected), "1.88");
         assert!((tp.printed * 2.0 - tp.corrected).abs() < 1e-12);
-        let dp = playbook_ratio(&scenario, "dp", nvlink, 1e9, 1.0).unwrap();
+        let dp = playbook_ratio(&scenario, Traffic::Dp, nvlink, 1e9, 1.0).unwrap();
         let group = (scenario.zero.shard as f64 - 1.0) / scenario.zero.shard as f64;
         assert_eq!(format!("{:.0}", dp.corrected / group * 8192.0), "2198");
         assert!((dp.printed / dp.corrected - 1e9 / 2.0).abs() < 1e-3);

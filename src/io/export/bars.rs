@@ -2,6 +2,7 @@
 
 use crate::core::memory::Component;
 use crate::core::report::Evaluation;
+use crate::core::time::PartKind;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
@@ -82,7 +83,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     let mut drawing = Drawing::new(foot + 20.0);
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
-        drawing.name(y + BAR / 2.0, row.name.to_uppercase());
+        drawing.name(y + BAR / 2.0, row.traffic.id().to_uppercase());
         let part = |from: f64, to: f64| Box { x: from / most, width: (to - from) / most, y, height: BAR };
         drawing.fill(part(0.0, row.ratio.min(1.0)), Ink::Exposed, 0.45, "");
         if row.ratio > 1.0 {
@@ -111,15 +112,15 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
 
 fn step(evaluation: &Evaluation) -> Drawing {
     let step = &evaluation.report.step;
-    let ink = |class: &str| match class {
-        "hatch" => None,
-        "c-exposed" => Some(Ink::Exposed),
-        "c-opt-step" => Some(Ink::Optimizer),
-        "c-host" => Some(Ink::Muted),
-        _ => Some(Ink::Forward),
+    let ink = |part: PartKind| match part {
+        PartKind::Bubble => None,
+        PartKind::ExposedTp | PartKind::ExposedCp | PartKind::ExposedEp | PartKind::ExposedDp => Some(Ink::Exposed),
+        PartKind::Optimizer => Some(Ink::Optimizer),
+        PartKind::Launches | PartKind::Loader => Some(Ink::Muted),
+        PartKind::Ideal | PartKind::Kernels | PartKind::Recompute => Some(Ink::Forward),
     };
     let visible: Vec<_> =
-        parts(step).filter(|(_, time)| time.0 > 0.0).map(|(row, time)| (row.0, ink(row.1), time)).collect();
+        parts(step).filter(|(_, time)| time.0 > 0.0).map(|(row, time)| (row.0, ink(row.3[0]), time)).collect();
     let mut drawing = Drawing::new(PITCH * visible.len() as f64);
     let mut x = 0.0;
     for (row, (name, ink, time)) in visible.iter().enumerate() {

@@ -32,7 +32,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     for row in &report.overlap {
         lines.push(format!(
             "{},{},{},{},{},{},{},{},{}",
-            row.name,
+            row.traffic.id(),
             row.bytes_per_gpu.0,
             row.comm_s.0,
             row.compute_s.0,
@@ -40,7 +40,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
             row.exposed_s.0,
             row.not_hidden_s.0,
             row.slows_compute_s.0,
-            row.shares_wire_with.join(" ")
+            row.shares_wire_with.iter().map(|traffic| traffic.id()).collect::<Vec<_>>().join(" ")
         ));
     }
     lines.push(String::new());
@@ -126,7 +126,7 @@ mod tests {
                 for (cell, figure) in row[1..].iter().zip(figures) {
                     assert!((number(cell) - figure).abs() <= 1e-9 * figure.abs(), "{row:?}");
                 }
-                assert_eq!(row[0], wire.name);
+                assert_eq!(row[0], wire.traffic.id());
             }
             for row in &utilisation[1..] {
                 let [flops, rate, share] = [1, 2, 3].map(|at| number(&row[at]));

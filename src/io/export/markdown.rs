@@ -175,15 +175,16 @@ fn splits(evaluation: &Evaluation) -> String {
 
 fn communication(evaluation: &Evaluation) -> String {
     let rows = evaluation.report.overlap.iter().map(|row| {
+        let shared: Vec<_> = row.shares_wire_with.iter().map(|traffic| traffic.id()).collect();
         vec![
-            row.name.to_ascii_uppercase(),
+            row.traffic.id().to_ascii_uppercase(),
             show_bytes(row.bytes_per_gpu),
             show_seconds(row.comm_s),
             show_seconds(row.compute_s),
             significant(row.ratio, 3),
             show_seconds(row.not_hidden_s),
             show_seconds(row.slows_compute_s),
-            row.shares_wire_with.join(", ").to_ascii_uppercase(),
+            shared.join(", ").to_ascii_uppercase(),
         ]
     });
     let head = [

@@ -5,7 +5,7 @@ use crate::core::cluster::{GroupKind, Link};
 use crate::core::message::Message;
 use crate::core::report::{Evaluation, rank_overlaps};
 use crate::core::t;
-use crate::core::traffic::{OverlapRow, bandwidth};
+use crate::core::traffic::{OverlapRow, Traffic, bandwidth};
 use crate::core::units::{Bytes, BytesPerSecond, Seconds, show_bandwidth, show_percent};
 use crate::view::node::Node;
 use crate::view::node::markup::{el, percent, text};
@@ -43,14 +43,14 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
     let scenario = &evaluation.scenario;
     let mesh = scenario.layout.mesh();
     let of = |kind: GroupKind| {
-        let names: &[&str] = match kind {
-            GroupKind::Tp => &["tp"],
-            GroupKind::Cp => &["cp"],
-            GroupKind::Dp | GroupKind::ExpertDp => &["dp", "zero3"],
-            GroupKind::Ep => &["ep"],
-            GroupKind::Pp => &["pp"],
+        let sent: &[Traffic] = match kind {
+            GroupKind::Tp => &[Traffic::Tp],
+            GroupKind::Cp => &[Traffic::Cp],
+            GroupKind::Dp | GroupKind::ExpertDp => &[Traffic::Dp, Traffic::Zero3],
+            GroupKind::Ep => &[Traffic::Ep],
+            GroupKind::Pp => &[Traffic::Pp],
         };
-        let mut own = rows.iter().filter(|row| names.contains(&row.name)).peekable();
+        let mut own = rows.iter().filter(|row| sent.contains(&row.traffic)).peekable();
         let link = match kind {
             GroupKind::ExpertDp => mesh.members(kind, 0).group(mesh.per_node).link(),
             _ => own.peek()?.link,
@@ -205,7 +205,7 @@ mod tests {
             assert!((own.bytes.0 / (sent * expert) - 1.0).abs() < 1e-9, "{zero}");
             assert!(own.busy > 0.0 && dense.busy > 0.0);
             let rows = &evaluation.report.overlap;
-            let rows = rows.iter().filter(|row| ["dp", "zero3"].contains(&row.name));
+            let rows = rows.iter().filter(|row| row.traffic.is_of_parameters());
             let (bytes, time) =
                 rows.fold((0.0, 0.0), |(bytes, time), row| (bytes + row.bytes_per_gpu.0, time + row.comm_s.0));
             assert!(((own.bytes + dense.bytes).0 / bytes - 1.0).abs() < 1e-9);

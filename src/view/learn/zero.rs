@@ -7,7 +7,7 @@ use crate::core::cluster::{Axis, Mesh, RankOrder};
 use crate::core::message::verbatim;
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
 use crate::core::t;
-use crate::core::traffic::Fabric;
+use crate::core::traffic::{Fabric, Traffic};
 use crate::core::units::{Bytes, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ink::Ink;
 
@@ -47,8 +47,8 @@ fn sent(ranks: u64, zero: u64) -> [f64; 2] {
         return [0.0; 2];
     };
     let rows = &evaluation.report.overlap;
-    let of = |name: &str| rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.bytes_per_gpu.0);
-    [of("dp"), of("zero3")]
+    let of = |traffic| rows.iter().find(|row| row.traffic == traffic).map_or(0.0, |row| row.bytes_per_gpu.0);
+    [of(Traffic::Dp), of(Traffic::Zero3)]
 }
 
 fn copies(dials: &Dials) -> Live {

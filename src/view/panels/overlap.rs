@@ -5,19 +5,19 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Schedule;
 use crate::core::t;
-use crate::core::traffic::OverlapRow;
+use crate::core::traffic::{OverlapRow, Traffic};
 use crate::core::units::{MemoryUnit, Seconds, show_seconds, significant};
 use crate::view::node::markup::{Node, apply, ask, el, leaf, percent, scrolled, text};
 
-/// The page's name of a row, and what it may hide behind.
-fn names(name: &str) -> (&'static str, &'static str) {
-    match name {
-        "dp" => ("DP gradients", "passes"),
-        "zero3" => ("ZeRO-3 weights", "all passes"),
-        "tp" => ("TP activations", "weight gradients"),
-        "pp" => ("PP sends", "stage"),
-        "cp" => ("CP keys, values", "attention"),
-        _ => ("EP tokens", "linears"),
+/// The page's name of `traffic`, and the compute that it may hide behind.
+fn names(traffic: Traffic) -> (&'static str, &'static str) {
+    match traffic {
+        Traffic::Dp => ("DP gradients", "passes"),
+        Traffic::Zero3 => ("ZeRO-3 weights", "all passes"),
+        Traffic::Tp => ("TP activations", "weight gradients"),
+        Traffic::Pp => ("PP sends", "stage"),
+        Traffic::Cp => ("CP keys, values", "attention"),
+        Traffic::Ep => ("EP tokens", "linears"),
     }
 }
 
@@ -49,10 +49,10 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let body: Node =
         overlap.iter().enumerate().map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit)).collect();
     let table = el("table", &[], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[body])]);
-    let tensor = overlap.iter().any(|row| row.name == "tp");
+    let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
     let kernels = if tensor {
         let notes = [
-            leaf("span", "", names("tp").0),
+            leaf("span", "", names(Traffic::Tp).0),
             text(": "),
             leaf(
                 "span",
@@ -74,7 +74,7 @@ fn sharing(evaluation: &Evaluation) -> Node {
     let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
     let wires = wires.into_iter().filter_map(|(link, name)| {
         let rows = overlap.iter().filter(|row| row.link == link && !row.shares_wire_with.is_empty());
-        let rows: Vec<Message> = rows.map(|row| names(row.name).0.into()).collect();
+        let rows: Vec<Message> = rows.map(|row| names(row.traffic).0.into()).collect();
         (!rows.is_empty()).then(|| {
             let rows = Message::joined(" · ", rows);
             t!("The {wire} is shared by: {rows}.", wire = name, rows)
@@ -84,7 +84,7 @@ fn sharing(evaluation: &Evaluation) -> Node {
     if notes.is_empty() {
         return Node::none();
     }
-    if overlap.iter().any(|row| row.name == "zero3") {
+    if overlap.iter().any(|row| row.traffic == Traffic::Zero3) {
         notes.push(t!("ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."));
     }
     notes.push(t!("Other rows are counted as if each had its wire alone."));
@@ -116,7 +116,8 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
     );
     let mut rows = evaluation.report.overlap.iter();
-    if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0) {
+    if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.traffic == Traffic::Ep && row.exposed_s.0 > 0.0)
+    {
         return Node::none();
     }
     let fix = vec![("overlap.ep", "1".to_owned())];
@@ -135,15 +136,15 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
 }
 
 fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
-    let (name, window) = names(row.name);
+    let (name, window) = names(row.traffic);
     let (link, speed) = match row.link {
         Link::Intra => ("node", gpu.intra),
         Link::Inter => ("network", gpu.inter),
     };
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
     let speed = t!("{link}, {speed}", link, speed);
-    let exposed = match row.name {
-        "pp" => leaf("b", "", "in the bubble"),
+    let exposed = match row.traffic {
+        Traffic::Pp => leaf("b", "", "in the bubble"),
         _ if row.exposed_s.0 <= 0.0 => leaf("b", "", "none"),
         _ => {
             let slows = t!("of it {time} by slowing compute", time = show_seconds(row.slows_compute_s));
@@ -174,7 +175,7 @@ fn ratio(row: &OverlapRow) -> Node {
     }
     let whole = leaf("span", "", verbatim(significant(row.ratio, 3)));
     match &row.passes[..] {
-        [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
+        [forward, backward] if forward.compute_s.0 > 0.0 && row.traffic != Traffic::Pp => {
             let [forward, backward] = [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
             whole.title(t!("forward {forward}, backward {backward}", forward, backward))
         }
@@ -225,7 +226,7 @@ mod tests {
                 Link::Intra => "450 GB/s",
                 Link::Inter => "50.0 GB/s",
             };
-            assert!(html.contains(speed), "{}: {html}", row.name);
+            assert!(html.contains(speed), "{:?}: {html}", row.traffic);
         }
         assert!(overlap.len() >= 3);
     }

@@ -148,7 +148,7 @@ fn lead(evaluation: &Evaluation, nothing_better: bool) -> Message {
         return t!("No layout in the search takes {tie} % less time.", tie = significant(TIE * 100.0, 2));
     }
     match main_loss(evaluation) {
-        Some((loss, share)) => {
+        Some((_, loss, share)) => {
             t!("Main loss that a layout can change: {loss}, {share} of the step.", loss, share = show_percent(share))
         }
         None => t!("No loss that a layout can change."),

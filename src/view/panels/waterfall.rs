@@ -7,72 +7,76 @@ use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::{OneOf, Recompute};
 use crate::core::t;
-use crate::core::time::{Step, executed_flops};
+use crate::core::time::{PartKind, Step, executed_flops};
+use crate::core::traffic::Traffic;
 use crate::core::units::{Seconds, show_flops, show_percent, show_seconds, significant};
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
 
-/// A row: what it is called, its class, its figure, and the parts that it adds up.
-pub type Row = (&'static str, &'static str, Figure, &'static [&'static str]);
+/// A row: name, class, figure, and the parts that it adds up.
+pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
 
 /// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only then.
 static ROWS: [Row; 10] = [
-    ("Ideal compute", "c-compute", Figure::Compute, &["ideal"]),
-    ("Kernels below peak", "c-kernels", Figure::Compute, &["kernels"]),
-    ("Recomputation", "c-recompute", Figure::Compute, &["recompute"]),
-    ("Kernel launches", "c-host", Figure::Compute, &["launches"]),
-    ("Pipeline bubble", "hatch", Figure::Bubble, &["bubble"]),
-    ("Exposed TP", "c-exposed", Figure::Exposed, &["exposed_tp"]),
-    ("Exposed CP, EP", "c-exposed", Figure::Exposed, &["exposed_cp", "exposed_ep"]),
-    ("Exposed DP", "c-exposed", Figure::Exposed, &["exposed_dp"]),
-    ("Optimizer", "c-opt-step", Figure::Step, &["optimizer"]),
-    (RARE, "c-host", Figure::Step, &["loader"]),
+    ("Ideal compute", "c-compute", Figure::Compute, &[PartKind::Ideal]),
+    ("Kernels below peak", "c-kernels", Figure::Compute, &[PartKind::Kernels]),
+    ("Recomputation", "c-recompute", Figure::Compute, &[PartKind::Recompute]),
+    ("Kernel launches", "c-host", Figure::Compute, &[PartKind::Launches]),
+    ("Pipeline bubble", "hatch", Figure::Bubble, &[PartKind::Bubble]),
+    ("Exposed TP", "c-exposed", Figure::Exposed, &[PartKind::ExposedTp]),
+    ("Exposed CP, EP", "c-exposed", Figure::Exposed, &[PartKind::ExposedCp, PartKind::ExposedEp]),
+    ("Exposed DP", "c-exposed", Figure::Exposed, &[PartKind::ExposedDp]),
+    ("Optimizer", "c-opt-step", Figure::Step, &[PartKind::Optimizer]),
+    ("Data loader", "c-host", Figure::Step, &[PartKind::Loader]),
 ];
 
-/// The row that is there only where it takes time.
-const RARE: &str = "Data loader";
+/// The part whose row is there only where it takes time.
+const RARE: PartKind = PartKind::Loader;
 
-/// What a layout can change.
-const CHANGEABLE: [&str; 6] = ["recompute", "bubble", "exposed_tp", "exposed_cp", "exposed_ep", "exposed_dp"];
+/// Words in a sentence for a part that a layout can change.
+const fn changeable(part: PartKind) -> Option<&'static str> {
+    Some(match part {
+        PartKind::Recompute => "recomputation",
+        PartKind::Bubble => "pipeline bubble",
+        PartKind::ExposedTp => "exposed TP",
+        PartKind::ExposedCp => "exposed CP",
+        PartKind::ExposedEp => "exposed EP",
+        PartKind::ExposedDp => "exposed DP",
+        PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Optimizer | PartKind::Loader => {
+            return None;
+        }
+    })
+}
 
 /// The rows of `step` that are shown: name, class, figure and time.
 pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
     ROWS.iter().filter_map(|row| {
-        let parts = step.parts.iter().filter(|part| row.3.contains(&part.name));
+        let parts = step.parts.iter().filter(|part| row.3.contains(&part.kind));
         let time: Seconds = parts.map(|part| part.seconds).sum();
-        (row.0 != RARE || time.0 > 0.0).then_some((row, time))
+        (!row.3.contains(&RARE) || time.0 > 0.0).then_some((row, time))
     })
 }
 
-/// The largest part that a layout can change: its name and its share of the step.
+/// The largest part that a layout can change: its kind, its words and its share of the step.
 #[must_use]
-pub fn main_loss(evaluation: &Evaluation) -> Option<(&'static str, f64)> {
+pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64)> {
     let step = &evaluation.report.step;
-    let parts = step.parts.iter();
-    let losses = parts.filter(|part| CHANGEABLE.contains(&part.name));
-    let most = losses.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))?;
-    let name = match most.name {
-        "recompute" => "recomputation",
-        "bubble" => "pipeline bubble",
-        "exposed_tp" => "exposed TP",
-        "exposed_cp" => "exposed CP",
-        "exposed_ep" => "exposed EP",
-        _ => "exposed DP",
-    };
-    (most.seconds.0 > 0.0).then(|| (name, most.seconds / step.time_s))
+    let losses = step.parts.iter().filter_map(|part| Some((part, changeable(part.kind)?)));
+    let (most, words) = losses.max_by(|(a, _), (b, _)| a.seconds.0.total_cmp(&b.seconds.0))?;
+    (most.seconds.0 > 0.0).then(|| (most.kind, words, most.seconds / step.time_s))
 }
 
 /// The rows, and the step below them.
 #[must_use]
 pub fn waterfall(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    let most = main_loss(evaluation).map(|(name, _)| name);
+    let most = main_loss(evaluation).map(|(part, ..)| part);
     let mut start = 0.0;
     let mut lines = Vec::new();
     for (row, time) in parts(step) {
-        let (name, _, figure, _) = row;
+        let (name, _, figure, kinds) = row;
         let share = time / step.time_s;
-        let main = most.is_some_and(|most| name.eq_ignore_ascii_case(most));
+        let main = matches!(kinds, [only] if most == Some(*only));
         let class = match () {
             () if time.0 <= 0.0 => "row zero",
             () if main => "row main",
@@ -114,18 +118,18 @@ fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
     });
     let (side, place) =
         if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
-    let note = note(evaluation, row, share);
+    let note = note(evaluation, row.3[0], share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
     let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
     el("span", &[("class", "track")], &inside)
 }
 
-/// What a row comes from.
-fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
+/// The origin of a part's time.
+fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let (run, layout) = (&scenario.run, &scenario.layout);
-    let wire = |name: &str| {
-        let row = evaluation.report.overlap.iter().find(|row| row.name == name);
+    let wire = |traffic: Traffic| {
+        let row = evaluation.report.overlap.iter().find(|row| row.traffic == traffic);
         match row.map(|row| row.link) {
             _ if share <= 0.0 && row.is_some() => t!("hidden"),
             Some(Link::Intra) => t!("inside the node"),
@@ -133,13 +137,13 @@ fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
             None => t!("none in this run"),
         }
     };
-    match of[0] {
-        "ideal" => t!(
+    match part {
+        PartKind::Ideal => t!(
             "{flops} at {tflops} TFLOP/s per GPU",
             flops = show_flops(executed_flops(scenario)),
             tflops = significant(step.peak.tflops, 3)
         ),
-        "kernels" => {
+        PartKind::Kernels => {
             let ideal = step.parts[0].seconds / step.time_s;
             t!(
                 "{share} of the {precision} peak",
@@ -147,25 +151,25 @@ fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
                 precision = step.peak.precision
             )
         }
-        "recompute" if run.recompute == Recompute::None => t!("none in this run"),
-        "recompute" => run.recompute.words(),
-        "launches" if scenario.software.cuda_graphs => t!("CUDA graphs"),
-        "launches" => t!("not hidden behind kernels"),
-        "bubble" if layout.pp == 1 => t!("none in this run"),
-        "bubble" => t!(
+        PartKind::Recompute if run.recompute == Recompute::None => t!("none in this run"),
+        PartKind::Recompute => run.recompute.words(),
+        PartKind::Launches if scenario.software.cuda_graphs => t!("CUDA graphs"),
+        PartKind::Launches => t!("not hidden behind kernels"),
+        PartKind::Bubble if layout.pp == 1 => t!("none in this run"),
+        PartKind::Bubble => t!(
             "{schedule}, {ranks} ranks, {microbatches} micro-batches",
             schedule = run.schedule.choice().label,
             ranks = layout.pp,
             microbatches = layout.microbatches
         ),
-        "exposed_tp" => wire("tp"),
-        "exposed_cp" if layout.cp > 1 => wire("cp"),
-        "exposed_cp" => wire("ep"),
-        "exposed_dp" => wire("dp"),
-        "optimizer" => {
+        PartKind::ExposedTp => wire(Traffic::Tp),
+        PartKind::ExposedCp if layout.cp > 1 => wire(Traffic::Cp),
+        PartKind::ExposedCp | PartKind::ExposedEp => wire(Traffic::Ep),
+        PartKind::ExposedDp => wire(Traffic::Dp),
+        PartKind::Optimizer => {
             t!("{optimizer}, ZeRO-{zero}", optimizer = run.optimizer.choice().label, zero = scenario.zero.stage)
         }
-        _ => t!("reads the samples"),
+        PartKind::Loader => t!("reads the samples"),
     }
 }
 
@@ -174,15 +178,14 @@ mod tests {
     use super::*;
     use crate::core::report::evaluate;
     use crate::core::run::{Based, Run};
-    use crate::core::time::PARTS;
 
     #[test]
     fn every_part_of_a_step_is_in_one_row() {
-        let mut shown: Vec<&str> = ROWS.iter().flat_map(|row| row.3).copied().collect();
-        shown.sort_unstable();
-        let mut all = PARTS.to_vec();
-        all.sort_unstable();
-        assert_eq!(shown, all);
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for part in &evaluation.report.step.parts {
+            let rows = ROWS.iter().filter(|row| row.3.contains(&part.kind));
+            assert_eq!(rows.count(), 1, "{:?} needs a row of the waterfall", part.kind);
+        }
     }
 
     /// Bars follow each other, and the last ends where the step ends.
@@ -206,7 +209,7 @@ mod tests {
     fn the_main_loss_of_a_short_pipeline_is_its_bubble() {
         let run = Run { global_batch: 64, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let (name, share) = main_loss(&evaluation).unwrap();
+        let (_, name, share) = main_loss(&evaluation).unwrap();
         assert!(name == "pipeline bubble" && share > 3.0 / 11.0, "{name} {share}");
         let html = waterfall(&evaluation).to_html();
         assert_eq!(html.matches("row main").count(), 1);

@@ -9,40 +9,41 @@ use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
-    Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node, rank_key_width, tensor_pairs, widest_queries,
+    Copies, Held, OverlapRow, Traffic, element_bytes, is_once_a_node, once_a_node, rank_key_width, tensor_pairs,
+    widest_queries,
 };
 
 /// The volume of a row, with its formula.
 pub(crate) fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let name = "bytes that a GPU sends";
     let plain = Term::given("V", name, row.bytes_per_gpu.0, Unit::Bytes);
-    let gathered = row.name == "zero3";
+    let gathered = row.traffic == Traffic::Zero3;
     let Some(inputs) = Inputs::of(evaluation, gathered) else {
         return plain;
     };
     let book = inputs.book();
-    match row.name {
-        "tp" => plain.over("8 b n T h m (t - 1)/t", &book),
-        "cp" if !evaluation.scenario.model.pattern.is_uniform() => plain.marked(Provenance::AddedUp, ""),
-        "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
+    match row.traffic {
+        Traffic::Tp => plain.over("8 b n T h m (t - 1)/t", &book),
+        Traffic::Cp if !evaluation.scenario.model.pattern.is_uniform() => plain.marked(Provenance::AddedUp, ""),
+        Traffic::Cp if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
             plain.over("4 b l T (q/t + w) m (c - 1)/c", &book)
         }
-        "cp" => plain.over("6 b l T w m (c - 1)", &book),
-        "ep" => inputs.experts(plain, &book),
-        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("2 b T h m v/t", &book),
-        "pp" => plain.over("2 b T h m v", &book),
-        _ => inputs.parameters(plain, gathered),
+        Traffic::Cp => plain.over("6 b l T w m (c - 1)", &book),
+        Traffic::Ep => inputs.experts(plain, &book),
+        Traffic::Pp if evaluation.scenario.layout.sequence_parallel => plain.over("2 b T h m v/t", &book),
+        Traffic::Pp => plain.over("2 b T h m v", &book),
+        Traffic::Dp | Traffic::Zero3 => inputs.parameters(plain, gathered),
     }
     .from(
-        match row.name {
-            "dp" | "zero3" => &ZERO,
-            "tp" | "pp" => &MEGATRON,
-            _ => &PLAYBOOK,
+        match row.traffic {
+            Traffic::Dp | Traffic::Zero3 => &ZERO,
+            Traffic::Tp | Traffic::Pp => &MEGATRON,
+            Traffic::Cp | Traffic::Ep => &PLAYBOOK,
         },
-        match row.name {
-            "dp" | "zero3" => "section 7",
-            "tp" | "pp" => "tensor and sequence parallelism, Megatron Core",
-            _ => "context and expert parallelism",
+        match row.traffic {
+            Traffic::Dp | Traffic::Zero3 => "section 7",
+            Traffic::Tp | Traffic::Pp => "tensor and sequence parallelism, Megatron Core",
+            Traffic::Cp | Traffic::Ep => "context and expert parallelism",
         },
     )
 }

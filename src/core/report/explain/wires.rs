@@ -12,7 +12,7 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Wait,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait,
     bandwidth, is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
@@ -36,18 +36,21 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         });
         ranks.sum::<f64>() / loads.len().max(1) as f64 * scale
     };
-    let kinds: [(&str, Kind); 5] = [
-        ("tp", |waits| waits.tp),
-        ("cp", |waits| waits.cp),
-        ("ep", |waits| waits.ep),
-        ("zero3", |waits| waits.zero3),
-        ("dp", |waits| waits.gradients),
+    let kinds: [(Traffic, Kind); 5] = [
+        (Traffic::Tp, |waits| waits.tp),
+        (Traffic::Cp, |waits| waits.cp),
+        (Traffic::Ep, |waits| waits.ep),
+        (Traffic::Zero3, |waits| waits.zero3),
+        (Traffic::Dp, |waits| waits.gradients),
     ];
     let part = |name: Message, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H");
     let mut parts: Vec<Term> = kinds
         .into_iter()
-        .map(|(name, wait)| {
-            let when = if name == "dp" { "gradients of every micro-batch or group" } else { title(name) };
+        .map(|(traffic, wait)| {
+            let when = match traffic {
+                Traffic::Dp => t!("gradients of every micro-batch or group"),
+                _ => title(traffic),
+            };
             part(t!("{when}, average rank", when), mean(wait))
         })
         .collect();
@@ -73,15 +76,15 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         .note("the overlap table opens each row")
 }
 
-/// What a row is about.
-fn title(name: &'static str) -> &'static str {
-    match name {
-        "dp" => "gradients, and the weights that ZeRO-1 and 2 gather",
-        "zero3" => "ZeRO-3 weights",
-        "tp" => "tensor-parallel activations",
-        "pp" => "sends between stages",
-        "cp" => "keys and values of context parallelism",
-        _ => "tokens on their way to experts",
+/// Words for `traffic` in a sentence.
+fn title(traffic: Traffic) -> Message {
+    match traffic {
+        Traffic::Dp => t!("gradients, and the weights that ZeRO-1 and 2 gather"),
+        Traffic::Zero3 => t!("ZeRO-3 weights"),
+        Traffic::Tp => t!("tensor-parallel activations"),
+        Traffic::Pp => t!("sends between stages"),
+        Traffic::Cp => t!("keys and values of context parallelism"),
+        Traffic::Ep => t!("tokens on their way to experts"),
     }
 }
 
@@ -92,26 +95,26 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let window = simulated_window(scenario, row);
     let wire = wire(evaluation, row);
     let ratio = ratio(row, &window);
-    let mut term = if row.name == "pp" {
+    let mut term = if row.traffic == Traffic::Pp {
         let mut wire = wire;
         wire.name = t!("wire time of the sends between stages");
         wire.note("waiting for them is inside the bubble: the schedule is simulated with their latency")
     } else {
         let hidden = seconds("H", "of it beside compute", row.comm_s.0 - row.not_hidden_s.0);
-        let tax = tax(scenario, row.name);
+        let tax = tax(scenario, row.traffic);
         let slows = tax.map(|tax| {
             let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
             seconds("S", "compute that it slows", row.slows_compute_s.0).by("x H", vec![x, hidden.clone()])
         });
         let hidden = hidden
-            .marked(Provenance::AddedUp, hiding(scenario, row.name))
-            .with(vec![window, share(scenario, row.name)])
-            .note(hiding_note(scenario, row.name));
+            .marked(Provenance::AddedUp, hiding(scenario, row.traffic))
+            .with(vec![window, share(scenario, row.traffic)])
+            .note(hiding_note(scenario, row.traffic));
         let not_hidden = seconds("E", "not hidden", row.not_hidden_s.0);
         let mut parts = vec![not_hidden.by("W - H", vec![wire, hidden])];
         let formula = if slows.is_some() { "E + S" } else { "E" };
         parts.extend(slows);
-        let name = t!("exposed: {row}", row = title(row.name));
+        let name = t!("exposed: {row}", row = title(row.traffic));
         row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
             seconds("X", name, row.exposed_s.0).by(formula, parts),
             |term, pass| {
@@ -123,7 +126,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     };
     term.parts.extend(ratio);
     if let (Some(corrected), Some(printed)) = (row.corrected_ratio, row.printed_ratio) {
-        let playbook = playbook_term(scenario, row.name, bandwidth(scenario, row.link), corrected);
+        let playbook = playbook_term(scenario, row.traffic, bandwidth(scenario, row.link), corrected);
         let printed = significant(printed, 4);
         term.parts.push(playbook.note(t!("printed: {printed}", printed)));
     }
@@ -132,7 +135,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 
 /// The compute that a row may hide behind.
 fn simulated_window(scenario: &Scenario, row: &OverlapRow) -> Term {
-    seconds("w", window_of(scenario, row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
+    seconds("w", window_of(scenario, row.traffic), row.compute_s.0).marked(Provenance::AddedUp, "")
 }
 
 /// Wire time over window, where there is one.
@@ -142,60 +145,69 @@ fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
     (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
 }
 
-fn window_of(scenario: &Scenario, name: &'static str) -> &'static str {
-    match name {
-        "dp" => "backward pass that reduces, forward pass that gathers",
-        "zero3" => "all passes",
-        "tp" if scenario.software.tp_overlap != TpOverlap::None => "linears whose messages may run beside them",
-        "tp" => "weight gradients of the column-cut linears",
-        "pp" => "passes of the stage",
-        "cp" => "attention",
-        _ => "linears",
+/// Words for the compute beside `traffic`.
+fn window_of(scenario: &Scenario, traffic: Traffic) -> Message {
+    match traffic {
+        Traffic::Dp => t!("backward pass that reduces, forward pass that gathers"),
+        Traffic::Zero3 => t!("all passes"),
+        Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => {
+            t!("linears whose messages may run beside them")
+        }
+        Traffic::Tp => t!("weight gradients of the column-cut linears"),
+        Traffic::Pp => t!("passes of the stage"),
+        Traffic::Cp => t!("attention"),
+        Traffic::Ep => t!("linears"),
     }
 }
 
 /// The rule of one message.
-fn hiding(scenario: &Scenario, name: &'static str) -> &'static str {
-    match name {
-        "cp" if scenario.run.cp_comm != CpComm::Ring => "0",
+fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
+    match traffic {
+        Traffic::Cp if scenario.run.cp_comm != CpComm::Ring => "0",
         _ => "min(W, φ w)",
     }
 }
 
-/// What a hidden second slows the compute beside it by, where it does.
-fn tax(scenario: &Scenario, name: &'static str) -> Option<f64> {
-    match name {
-        "dp" | "zero3" => Some(CONTENTION.value),
-        "ep" if is_once_a_node(scenario) => Some(DISPATCHERS.value),
+/// Share of a hidden second by which it slows the compute beside it, where it does.
+fn tax(scenario: &Scenario, traffic: Traffic) -> Option<f64> {
+    match traffic {
+        Traffic::Dp | Traffic::Zero3 => Some(CONTENTION.value),
+        Traffic::Ep if is_once_a_node(scenario) => Some(DISPATCHERS.value),
         _ => None,
     }
 }
 
-fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
-    match name {
-        "dp" if scenario.zero.stage == 3 => "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows".to_owned(),
-        "dp" | "zero3" => {
-            "each direction and pass by itself; x fitted with the throughput rows".to_owned()
+/// The conditions of hiding behind compute.
+fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
+    match traffic {
+        Traffic::Dp if scenario.zero.stage == 3 => t!(
+            "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows"
+        ),
+        Traffic::Dp | Traffic::Zero3 => t!("each direction and pass by itself; x fitted with the throughput rows"),
+        Traffic::Cp if scenario.run.cp_comm != CpComm::Ring => {
+            t!("all-gather and Ulysses run before and after attention: nothing hides them")
         }
-        "cp" if scenario.run.cp_comm != CpComm::Ring => {
-            "all-gather and Ulysses run before and after attention: nothing hides them".to_owned()
+        Traffic::Ep if is_once_a_node(scenario) => {
+            t!("x: multiprocessors that pass tokens on are missing in the compute beside them")
         }
-        "ep" if is_once_a_node(scenario) => {
-            "x: multiprocessors that pass tokens on are missing in the compute beside them".to_owned()
+        Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => t!(
+            "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients"
+        ),
+        Traffic::Tp => {
+            t!("reductions of the backward pass only: the other messages stand between two kernels that need them")
         }
-        "tp" if scenario.software.tp_overlap != TpOverlap::None => "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients".to_owned(),
-        "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
-        "cp" => "block by block of the ring, W and w those of one".to_owned(),
-        _ => "of each micro-batch, layer by layer".to_owned(),
+        Traffic::Cp => t!("block by block of the ring, W and w those of one"),
+        Traffic::Pp | Traffic::Ep => t!("of each micro-batch, layer by layer"),
     }
 }
 
-fn share(scenario: &Scenario, name: &'static str) -> Term {
+/// Share of its window that may hide `traffic`, as the software has it.
+fn share(scenario: &Scenario, traffic: Traffic) -> Term {
     let overlap = &scenario.software.overlap;
-    let share = match name {
-        "tp" => overlap.tp,
-        "cp" => overlap.cp,
-        "ep" => overlap.ep,
+    let share = match traffic {
+        Traffic::Tp => overlap.tp,
+        Traffic::Cp => overlap.cp,
+        Traffic::Ep => overlap.ep,
         _ => overlap.dp,
     };
     Term::given("φ", "share of the window that can hide it", share, Unit::Ratio)
@@ -219,7 +231,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         );
     }
     let sheet = show_bandwidth(sheet.0);
-    let reach = if row.name == "ep" && is_once_a_node(&evaluation.scenario) {
+    let reach = if row.traffic == Traffic::Ep && is_once_a_node(&evaluation.scenario) {
         let (link, card) = DISPATCH.value;
         t!(
             "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts",
@@ -295,7 +307,7 @@ mod tests {
                 let term = row(&evaluation, index).unwrap();
                 let volume = find(&term, "V").unwrap();
                 let gap = volume.computed().unwrap() - shown.bytes_per_gpu.0;
-                assert!(gap.abs() <= shown.bytes_per_gpu.0 * 1e-9, "{}", shown.name);
+                assert!(gap.abs() <= shown.bytes_per_gpu.0 * 1e-9, "{:?}", shown.traffic);
             }
         }
     }
@@ -323,7 +335,7 @@ mod tests {
     #[test]
     fn the_playbooks_ratio_stands_beside_ours_printed_and_corrected() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let at = evaluation.report.overlap.iter().position(|row| row.name == "tp");
+        let at = evaluation.report.overlap.iter().position(|row| row.traffic == Traffic::Tp);
         let shown = &evaluation.report.overlap[at.unwrap()];
         let term = row(&evaluation, at.unwrap()).unwrap();
         let playbook = term.parts.iter().find(|part| part.symbol == "Q").unwrap();

@@ -5,7 +5,7 @@ use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
-use crate::core::traffic::playbook_ratio;
+use crate::core::traffic::{Traffic, playbook_ratio};
 use crate::core::units::{GIB, number, show_percent, significant};
 use crate::view::charts::ink::Ink;
 
@@ -214,7 +214,7 @@ fn message() -> Message {
     let settings = "model=llama-3.1-70b&seq_len=8192&tp=8&pp=8&gpus=64&global_batch=64";
     let ratio = run(settings).and_then(|it| {
         let layers = it.scenario.model.layers as f64 / 8.0;
-        playbook_ratio(&it.scenario, "pp", it.scenario.gpu.inter, 1.0, layers)
+        playbook_ratio(&it.scenario, Traffic::Pp, it.scenario.gpu.inter, 1.0, layers)
     });
     let [sent, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
     t!(

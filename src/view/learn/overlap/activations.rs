@@ -7,7 +7,7 @@ use crate::core::cluster::Axis;
 use crate::core::message::Message;
 use crate::core::t;
 use crate::core::time::kernels;
-use crate::core::traffic::ring_block_ratio;
+use crate::core::traffic::{Traffic, ring_block_ratio};
 use crate::core::units::number;
 use crate::view::charts::ink::Ink;
 
@@ -41,7 +41,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     };
     let drawn = [halves("Messages as a whole".into(), &layer, 1), halves(t!("In {t} chunks", t), &layer, t)];
     let group = layer.scenario.layout.mesh().group(Axis::Tp);
-    let ratio = layer.ratio("tp", layer.wire(group));
+    let ratio = layer.ratio(Traffic::Tp, layer.wire(group));
     let text = vec![
         t!(
             "Ranks that cut a layer's matrices exchange its tokens before and after attention, and before and after the FFN: four messages in a forward pass. The next product needs the message, so nothing runs beside it."
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn the_ratios_are_those_of_the_playbook_in_bytes() {
         let layer = Layer::of(&cut(8192, 8, 2, "")).unwrap();
-        assert_eq!(three(layer.ratio("tp", BytesPerSecond(450e9))), "1.88");
+        assert_eq!(three(layer.ratio(Traffic::Tp, BytesPerSecond(450e9))), "1.88");
         let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
         assert_eq!(three(ring_block_ratio(0.125, 1.0, true, per_byte) / 1e3), "4.95");
         let layer = Layer::of(&copies(4096, 256, "&zero=3")).unwrap();
-        let tokens = layer.ratio("zero3", BytesPerSecond(50e9)) * 4096.0 * 256.0 / 255.0;
+        let tokens = layer.ratio(Traffic::Zero3, BytesPerSecond(50e9)) * 4096.0 * 256.0 / 255.0;
         assert_eq!(three(tokens / 1e3), "19.8");
     }
 }

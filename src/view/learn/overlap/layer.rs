@@ -5,7 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::windows;
 use crate::core::run::Scenario;
 use crate::core::time::{Clock, ComputeTime};
-use crate::core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
+use crate::core::traffic::{StageWaits, Traffic, flops_per_byte, playbook_ratio, stage_waits};
 use crate::core::units::{BytesPerSecond, Seconds, show_seconds, significant};
 use crate::view::learn::bars::run;
 
@@ -34,9 +34,9 @@ impl Layer {
     pub fn per_byte(&self, group: Group) -> f64 {
         flops_per_byte(self.scenario.gpu.bf16, self.wire(group))
     }
-    /// The playbook's ratio of the row `name` over a wire, in bytes.
-    pub fn ratio(&self, name: &str, wire: BytesPerSecond) -> f64 {
-        let ratio = playbook_ratio(&self.scenario, name, wire, 1.0, 1.0);
+    /// The playbook's ratio of `traffic` over a wire, in bytes.
+    pub fn ratio(&self, traffic: Traffic, wire: BytesPerSecond) -> f64 {
+        let ratio = playbook_ratio(&self.scenario, traffic, wire, 1.0, 1.0);
         ratio.map_or(0.0, |ratio| ratio.corrected)
     }
     /// The data-parallel ranks.

@@ -6,7 +6,7 @@ use super::layer::{Layer, copies, index, seconds, three};
 use super::{Dials, Live};
 use crate::core::message::Message;
 use crate::core::t;
-use crate::core::traffic::{CONTENTION, Held, step_messages};
+use crate::core::traffic::{CONTENTION, Held, Traffic, step_messages};
 use crate::core::units::{number, show_bandwidth, show_percent};
 use crate::view::charts::ink::Ink;
 
@@ -53,7 +53,7 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
     let e = layer.scenario.reduced_gradient();
-    let ratio = layer.ratio("dp", wire);
+    let ratio = layer.ratio(Traffic::Dp, wire);
     Live::of(text)
         .formula(
             "wire / compute = e F (n − 1) / (2 n T B)",
@@ -97,7 +97,7 @@ pub(super) fn gathers(dials: &Dials) -> Live {
         [gathered("Gathered when it is needed", &layer, false), gathered("Gathered one layer ahead", &layer, true)];
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
-    let ratio = layer.ratio("zero3", wire);
+    let ratio = layer.ratio(Traffic::Zero3, wire);
     let text = vec![
         t!(
             "With ZeRO-3 a rank keeps only its part of the weights and gathers each layer before it runs. If the layer waits for that, the GPU is idle while the wire is busy."
@@ -143,10 +143,10 @@ pub(super) fn cost(dials: &Dials) -> Live {
     let bars: Vec<Bar> = rows
         .iter()
         .map(|row| {
-            let name = match row.name {
-                "dp" => "gradients",
-                "zero3" => "gathered weights",
-                "tp" => "tensor parallel",
+            let name = match row.traffic {
+                Traffic::Dp => "gradients",
+                Traffic::Zero3 => "gathered weights",
+                Traffic::Tp => "tensor parallel",
                 _ => "context parallel",
             };
             let hidden = (row.comm_s - row.not_hidden_s).0;
@@ -174,7 +174,7 @@ pub(super) fn cost(dials: &Dials) -> Live {
     ];
     let [wire, window, shown] = rows
         .iter()
-        .find(|row| row.name == "zero3")
+        .find(|row| row.traffic == Traffic::Zero3)
         .map_or([0.0; 3], |row| [row.comm_s.0, row.compute_s.0, row.exposed_s.0]);
     let hidden = wire.min(window * percent as f64 / 100.0);
     Live::of(text)

@@ -13,7 +13,7 @@ use crate::core::message::verbatim;
 use crate::core::run::Scenario;
 use crate::core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
 use crate::core::t;
-use crate::core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
+use crate::core::traffic::{Traffic, bandwidth, flops_per_byte, playbook_ratio};
 use crate::core::units::{Bytes, BytesPerSecond, number, show_bandwidth, show_bytes, show_percent};
 use layer::{layer_bytes, scenario, settings};
 
@@ -164,7 +164,7 @@ fn cost(dials: &Dials) -> Live {
     };
     let wire = wire(&it);
     let per_byte = number(flops_per_byte(it.gpu.bf16, wire).round(), 3);
-    let ratio = playbook_ratio(&it, "tp", wire, 0.0, 1.0);
+    let ratio = playbook_ratio(&it, Traffic::Tp, wire, 0.0, 1.0);
     let [corrected, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
     let h = it.model.hidden;
     let values = format!("2 · {per_byte} · {} / (2 · {h}) = {}", t - 1, number(corrected, 3));
