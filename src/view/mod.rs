@@ -12,4 +12,5 @@ pub mod node;
 pub mod paint;
 pub mod panel;
 pub mod panels;
+pub mod steps;
 pub mod views;

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 /// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number beside a
 /// step is the one that links named it by at first, and opens it for ever; steps that came later have 0.
 #[rustfmt::skip]
-pub(super) const LESSONS: [(&str, &[(&str, usize)]); 7] = [
+const LESSONS: [(&str, &[(&str, usize)]); 7] = [
     ("memory", &[("states", 1), ("precisions", 2), ("activations", 3), ("scores", 4), ("recomputation", 5), ("logits", 6), ("fit", 7)]),
     ("zero", &[("copies", 1), ("collectives", 2), ("overlap", 3), ("optimizer", 4), ("shards", 5), ("traffic", 6), ("scaling", 7)]),
     ("tensor", &[("matrix", 1), ("pair", 2), ("f-and-g", 3), ("between", 4), ("cost", 5), ("square", 6), ("cube", 7)]),
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn every_step_has_its_id_here_and_its_row_in_its_lesson() {
-        let rows = super::super::LESSONS.iter();
+        let rows = crate::view::learn::LESSONS.iter();
         let rows = rows.flat_map(|lesson| lesson.steps.iter().map(|step| (lesson.id, step.id)));
         let ids = StepId::all().map(|id| (id.lesson_id(), id.id()));
-        let help = "a step is a row of its lesson's `steps` and an id in `view/learn/id.rs`, in the same order";
+        let help = "a step is a row of its lesson's `steps` and an id in `view/steps.rs`, in the same order";
         assert_eq!(rows.collect::<Vec<_>>(), ids.collect::<Vec<_>>(), "{help}");
     }
 

@@ -1,6 +1,6 @@
 //! The views of the page, one of which is shown: the Run, and what stands beside it.
 
-use crate::view::learn::StepId;
+use super::steps::StepId;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 

@@ -2,7 +2,7 @@
 //! formula with its values, its source, and the way to see the same on the Run of the page.
 //!
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
-//! file here; a new step is a row of its `steps`, its id in `id.rs`, and a function from slider values to [`Live`].
+//! file here; a new step is a row of its `steps`, its id in `view/steps.rs`, and a function from slider values to [`Live`].
 //!
 //! The page knows the ids ([`StepId`]). Everything else is in the second module, which is loaded when a lesson is
 //! opened and answers a [`Question`] with the views of a [`Page`].
@@ -10,7 +10,6 @@
 mod bars;
 mod caption;
 mod dials;
-mod id;
 mod lanes;
 mod layout;
 mod lesson;
@@ -27,7 +26,7 @@ mod tensor;
 mod zero;
 
 pub use dials::{Dials, Scale, Slider};
-pub use id::StepId;
+pub use crate::view::steps::StepId;
 pub use lesson::{Lesson, Live, Step};
 pub use page::{formula, head, picture, words};
 pub use question::{Page, Question};
