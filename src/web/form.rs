@@ -1,8 +1,7 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
-use crate::core::report::staircase::is_tuned;
-use crate::core::run::OffloadParts;
 use crate::core::run::registry::{FIELDS, Field, Group};
+use crate::core::run::{OffloadParts, Run};
 use crate::core::t;
 use crate::view::panels::derived::derived;
 use crate::web::browser;
@@ -104,7 +103,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
     let opens = move || {
         let usual = match of {
             "" => !matches!(group, Group::Method),
-            "adapter." => state.run.with(is_tuned),
+            "adapter." => state.run.with(Run::is_tuned),
             "offload." | "phases." => changed() > 0,
             _ => false,
         };

@@ -1,7 +1,8 @@
-//! No file of the two packages imports, over any number of others, a file that imports it.
+//! No file of the two packages imports, over any number of others, a file that imports it; nor does a folder.
 //!
 //! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self` or a file of the same folder. A
-//! name that a module hands on counts as that of the file that defines it; unit tests do not count.
+//! name that a module hands on counts as that of the file that defines it; unit tests do not count. Folders count as one with
+//! all their files for what stands beside them.
 
 use crate::common::tokens::{rust_files, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,26 +27,45 @@ struct Program(BTreeMap<Names, File>);
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    let circle = Program::read().circle();
-    assert!(circle.is_none(), "{}", circle.unwrap_or_default().join(" -> "));
+    if let Some(circle) = Program::read().circle() {
+        panic!("move what these share into a file that none of them needs:\n{circle}");
+    }
 }
 
-#[test]
-fn circles_are_found_over_names_that_are_handed_on() {
+/// Modules with their sources, as a program.
+fn program(files: &[(&str, &str)]) -> Program {
     let mut program = Program::default();
-    let files = [
-        ("a", "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}"),
-        ("a::b", "use super::c; pub struct Of; fn f() { c::g() }"),
-        ("a::c", "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }"),
-        ("d", "use crate::a::{b::{Of as Other}}; pub fn h() {}"),
-    ];
     for (module, _) in files {
         program.0.insert(path(module), File::default());
     }
     for (module, text) in files {
         program.take(&path(module), text);
     }
-    assert_eq!(program.circle().unwrap(), ["a::b", "a::c", "a::b"]);
+    program
+}
+
+#[test]
+fn circles_are_found_over_names_that_are_handed_on() {
+    let files = [
+        ("a", "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}"),
+        ("a::b", "use super::c; pub struct Of; fn f() { c::g() }"),
+        ("a::c", "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }"),
+        ("d", "use crate::a::{b::{Of as Other}}; pub fn h() {}"),
+    ];
+    assert_eq!(program(&files).circle().unwrap(), "a::b needs a::c\na::c needs a::b");
+    assert_eq!(program(&files[..2]).circle(), None);
+}
+
+#[test]
+fn circles_are_found_over_folders_that_hand_names_on() {
+    let files = [
+        ("stairs", "use super::fit::Set; pub fn f() {}"),
+        ("fit", "mod search; mod ladders; pub use search::Fit; pub struct Set;"),
+        ("fit::search", "use super::ladders::g; pub struct Fit;"),
+        ("fit::ladders", "use super::super::stairs::f; pub fn g() {}"),
+    ];
+    assert_eq!(program(&files).circle().unwrap(), "fit::ladders needs stairs\nstairs needs fit");
+    assert_eq!(program(&files[1..]).circle(), None);
 }
 
 fn path(text: &str) -> Names {
@@ -174,35 +194,47 @@ impl Program {
         needed
     }
 
-    /// Files that import each other, the first once more at the end.
-    fn circle(&self) -> Option<Vec<String>> {
-        let mut left: BTreeMap<&Names, BTreeSet<&Names>> = BTreeMap::new();
-        for module in self.0.keys() {
-            left.insert(module, self.needs(module));
-        }
-        // Files that need none of those left are in no circle.
-        loop {
-            let free: Vec<&Names> = left
-                .iter()
-                .filter(|(_, needs)| needs.iter().all(|need| !left.contains_key(need)))
-                .map(|(module, _)| *module)
-                .collect();
-            if free.is_empty() {
-                break;
-            }
-            for module in free {
-                left.remove(module);
+    /// A circle of files, or of files and folders that stand beside each other: who needs one name of a folder needs, by
+    /// its `pub use`, all that the folder holds.
+    fn circle(&self) -> Option<String> {
+        let (mut files, mut neighbours) = (Graph::new(), Graph::new());
+        for file in self.0.keys() {
+            for needed in self.needs(file) {
+                let because = format!("{} needs {}", file.join("::"), needed.join("::"));
+                files.entry(file).or_default().insert(needed, because.clone());
+                let depth = file.iter().zip(needed).take_while(|(ours, theirs)| ours == theirs).count();
+                if let (Some(ours), Some(theirs)) = (file.get(..=depth), needed.get(..=depth)) {
+                    neighbours.entry(ours).or_default().insert(theirs, because);
+                }
             }
         }
-        let mut way = vec![*left.keys().next()?];
-        loop {
-            let next = left[way[way.len() - 1]].iter().find(|need| left.contains_key(*need))?;
-            let first = way.iter().position(|one| one == next);
-            way.push(next);
-            if let Some(first) = first {
-                return Some(way[first..].iter().map(|module| module.join("::")).collect());
-            }
+        circle(files).or_else(|| circle(neighbours))
+    }
+}
+
+/// Modules, the modules that each needs, and the files that are the reason.
+type Graph<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], String>>;
+
+/// The reasons along a circle of `graph`, one a line.
+fn circle(mut graph: Graph) -> Option<String> {
+    // Modules that need none of those left are in no circle.
+    loop {
+        let needs_nothing = |needs: &BTreeMap<_, _>| !needs.keys().any(|needed| graph.contains_key(needed));
+        let free: Vec<_> = graph.iter().filter(|(_, needs)| needs_nothing(needs)).map(|(module, _)| *module).collect();
+        if free.is_empty() {
+            break;
         }
+        graph.retain(|module, _| !free.contains(module));
+    }
+    let mut way = vec![*graph.keys().next()?];
+    let mut reasons = Vec::new();
+    loop {
+        let (next, because) = graph[way[way.len() - 1]].iter().find(|(needed, _)| graph.contains_key(*needed))?;
+        reasons.push(because.as_str());
+        if let Some(first) = way.iter().position(|module| module == next) {
+            return Some(reasons[first..].join("\n"));
+        }
+        way.push(next);
     }
 }
 

@@ -65,16 +65,10 @@ const CHANGES: [Change; 10] = [
     |now, run| now.offload = run.offload.clone(),
 ];
 
-/// A fine-tuning run has few GPUs, trains a part of the weights or moves something to its host.
-#[must_use]
-pub fn is_tuned(run: &Run) -> bool {
-    run.gpus <= 8 || run.adapter.method.is_some() || run.offload.leaves()
-}
-
 /// The staircase down to `run`; none of a run that is no fine-tuning, that takes long to simulate, or that changes nothing.
 #[must_use]
 pub fn staircase(run: &Run) -> Vec<Stair> {
-    if !is_tuned(run) || needs_worker(run) {
+    if !run.is_tuned() || needs_worker(run) {
         return Vec::new();
     }
     let run = &Run { phases: PhasesParts::default(), ..run.clone() };

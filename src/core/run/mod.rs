@@ -262,6 +262,12 @@ impl Default for Run {
 }
 
 impl Run {
+    /// A fine-tuning run has few GPUs, trains a part of the weights or moves something to its host.
+    #[must_use]
+    pub fn is_tuned(&self) -> bool {
+        self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()
+    }
+
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub(crate) fn runs_flash_attention(&self) -> bool {

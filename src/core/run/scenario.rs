@@ -62,7 +62,8 @@ impl Scenario {
                 return Err(issues.into_iter().flatten().flatten().collect());
             }
         };
-        let Checked { layout, zero, stage_layers, issues, warnings } = check(run, &model, &gpu, precision);
+        let errors = |run: &Run| Self::new(run).err().unwrap_or_default();
+        let Checked { layout, zero, stage_layers, issues, warnings } = check(run, &model, &gpu, precision, errors);
         if !issues.is_empty() {
             return Err(issues);
         }

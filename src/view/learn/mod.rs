@@ -25,8 +25,8 @@ mod sequence;
 mod tensor;
 mod zero;
 
-pub use dials::{Dials, Scale, Slider};
 pub use crate::view::steps::StepId;
+pub use dials::{Dials, Scale, Slider};
 pub use lesson::{Lesson, Live, Step};
 pub use page::{formula, head, picture, words};
 pub use question::{Page, Question};

@@ -1,6 +1,5 @@
 //! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
 
-use super::super::staircase::is_tuned;
 use super::{Ladder, Set};
 use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario};
 
@@ -37,7 +36,7 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32 {
         all.push(ladder("flash_attention", [one("flash_attention", "true")].into_iter()));
     }
-    if is_tuned(run) {
+    if run.is_tuned() {
         all.extend(tuning(scenario));
     }
     all.retain(|ladder| !ladder.rungs.is_empty());

@@ -38,8 +38,14 @@ pub(crate) struct Checked {
     pub warnings: Vec<Issue>,
 }
 
-/// Checks everything, so that a person sees all that is wrong at once.
-pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -> Checked {
+/// Checks everything, so that a person sees all that is wrong at once; `errors` understands another Run.
+pub fn check(
+    run: &Run,
+    model: &Architecture,
+    gpu: &Gpu,
+    precision: Precision,
+    errors: fn(&Run) -> Vec<Issue>,
+) -> Checked {
     let mut check = Check { run, model, issues: Vec::new(), warnings: Vec::new() };
     check.name();
     check.model();
@@ -55,7 +61,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.full_precision();
     check.adapter(precision);
     check.offload(gpu, &layout);
-    check.phases(gpu);
+    check.phases(gpu, errors);
     check.schedule();
     check.mtp_stage();
     let stage_layers = check.stage_layers();

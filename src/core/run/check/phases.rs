@@ -4,12 +4,13 @@
 use super::Check;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::run::{Method, Scenario};
+use crate::run::{Method, Run};
 use crate::t;
 use crate::units::MemoryUnit;
 
 impl Check<'_> {
-    pub fn phases(&mut self, gpu: &Gpu) {
+    /// Checks the phases; `errors` understands the Run of a second model.
+    pub fn phases(&mut self, gpu: &Gpu, errors: fn(&Run) -> Vec<Issue>) {
         let (run, parts) = (self.run, &self.run.phases);
         let Some(phases) = parts.resolve(gpu) else {
             if let Some(field) = parts.said() {
@@ -34,10 +35,10 @@ impl Check<'_> {
             self.error_near("phases.rollout_tp", message, phases.rollout_tp, sizes);
         }
         for (field, second) in [("phases.critic", phases.critic), ("phases.reward", phases.reward)] {
-            let wrong = second.and_then(|second| Scenario::new(&run.of_second(second)).err());
+            let wrong = second.map(|second| errors(&run.of_second(second)));
             // What is wrong with the policy too is said of the policy.
-            let own = |issue: &Issue| self.issues.iter().any(|known| known.field == issue.field);
-            if let Some(first) = wrong.into_iter().flatten().find(|issue| !own(issue)) {
+            let of_policy = |issue: &Issue| self.issues.iter().any(|other| other.field == issue.field);
+            if let Some(first) = wrong.into_iter().flatten().find(|issue| !of_policy(issue)) {
                 let message = t!("this model cannot run so: {reason}", reason = first.message);
                 self.issues.push(Issue::error(field, message).with_fix(field, "policy"));
             }

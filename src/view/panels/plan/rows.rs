@@ -4,7 +4,6 @@ use super::controls::{View, button, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::staircase::is_tuned;
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Fold, Order, PlanCommand};
@@ -100,7 +99,7 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
         (PlanCommand::MaxTp(tp), on, t!("TP up to {tp}", tp))
     });
     let usual = chips_of("Only", std::iter::once(fits).chain(sizes));
-    let also = is_tuned(&view.query.run).then(|| {
+    let also = view.query.run.is_tuned().then(|| {
         let label = t!("adapters and offloading");
         chips_of("Search also", std::iter::once((PlanCommand::Also, view.query.also, label)))
     });
