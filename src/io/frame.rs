@@ -12,7 +12,9 @@ use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::report::evaluate;
 use crate::core::run::{Run, Value};
-use crate::view::learn::StepId;
+use crate::view::charts::palette::Theme;
+use crate::view::steps::StepId;
+use crate::view::views::Embed;
 use serde::Serialize;
 
 /// What becomes of a message.
@@ -40,25 +42,43 @@ struct Choice {
     name: &'static str,
     key: &'static str,
     takes: fn(&str) -> bool,
-    values: &'static str,
+    values: fn() -> String,
 }
 
 const CHOICES: [Choice; 5] = [
-    Choice { name: "panel", key: PANEL, takes: |text| PANELS.split(", ").any(|panel| panel == text), values: PANELS },
-    Choice { name: "theme", key: "view.theme", takes: |text| matches!(text, "light" | "dark"), values: "light, dark" },
-    Choice { name: "lang", key: "view.lang", takes: |text| matches!(text, "en" | "zh"), values: "en, zh" },
+    Choice { name: "panel", key: PANEL, takes: |text| Embed::named(text).is_some(), values: panels },
+    Choice {
+        name: "theme",
+        key: "view.theme",
+        takes: |text| Theme::named(text).is_some(),
+        values: || "light, dark".to_owned(),
+    },
+    Choice {
+        name: "lang",
+        key: "view.lang",
+        takes: |text| matches!(text, "en" | "zh"),
+        values: || "en, zh".to_owned(),
+    },
     Choice {
         name: "lesson",
         key: LESSON,
         takes: |text| StepId::named(text).is_some(),
-        values: "a lesson and a step, such as pipelines.interleaving",
+        values: || "a lesson and a step, such as pipelines.interleaving".to_owned(),
     },
-    Choice { name: "sliders", key: SLIDERS, takes: are_sliders, values: "values of its sliders, such as p.8,m.16" },
+    Choice {
+        name: "sliders",
+        key: SLIDERS,
+        takes: are_sliders,
+        values: || "values of its sliders, such as p.8,m.16".to_owned(),
+    },
 ];
-const PANELS: &str = "memory, timeline, overlap, strip, schedules, cluster, lesson, all";
 const PANEL: &str = "view.embed";
 const LESSON: &str = "view.lesson";
 const SLIDERS: &str = "view.sliders";
+
+fn panels() -> String {
+    Embed::ALL.map(|(_, id, _)| id).join(", ")
+}
 
 /// Answers `message`, which came to the frame at `address`.
 #[must_use]
@@ -128,7 +148,7 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
             None => continue,
             Some(Value::Text(text)) if (choice.takes)(text) => text,
             Some(_) => {
-                let message = format!("one of: {}", choice.values);
+                let message = format!("one of: {}", (choice.values)());
                 return Err(vec![Issue::error(choice.name, message)]);
             }
         };

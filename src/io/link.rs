@@ -7,6 +7,7 @@
 use crate::core::issue::Issue;
 use crate::core::run::{Based, Run};
 use crate::core::t;
+use crate::view::view_state::ViewState;
 
 /// The version that is written; defaults and presets are frozen under it.
 pub(crate) const VERSION: u64 = 1;
@@ -16,48 +17,13 @@ const MAX_LENGTH: usize = 1 << 22;
 /// More pairs than this are not read.
 const MAX_PAIRS: usize = 512;
 
-/// What is shown, apart from what is calculated.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
-    /// A second Run, to be compared with the first.
-    pub second: Option<Run>,
-    /// The only panel shown: memory, timeline, overlap, strip, schedules, all.
-    pub embed: Option<String>,
-    /// Id of a schedule laid under the Run's own on the same axis.
-    pub compare: Option<String>,
-    /// What the dialog opens on: methods, glossary, export markdown...
-    pub page: Option<String>,
-    /// The view that is open, where it is not the Run: schedules, cluster.
-    pub open: Option<String>,
-    /// The selected GPU, by its global rank.
-    pub gpu: Option<String>,
-    /// The step of a lesson that is open: pipelines.interleaving.
-    pub lesson: Option<String>,
-    /// Where the sliders of that step stand: p.8,m.16.
-    pub sliders: Option<String>,
-    /// The schedules that the gallery compares: 1f1b,zb-v,interleaved-1f1b.4.
-    pub ticked: Option<String>,
-    /// What schedules are sorted by: bubble, -bubble.
-    pub sort: Option<String>,
-    /// The gallery's time axis: whole.
-    pub axis: Option<String>,
-    /// Stage-micro-batches that a rank holds at most of schedules laid out within a limit.
-    pub limit: Option<String>,
-    /// light or dark, whatever the browser prefers.
-    pub theme: Option<String>,
-    /// The language to show it in, en or zh.
-    pub lang: Option<String>,
-    /// Version of the application that made the link.
-    pub made: Option<String>,
-}
-
 /// A link read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     /// The Run.
     pub run: Run,
     /// What to show of it.
-    pub view: View,
+    pub view: ViewState,
     /// What was not understood, by field.
     pub notices: Vec<Issue>,
 }
@@ -65,12 +31,12 @@ pub struct Decoded {
 /// The Run alone, without `#`: `v=1` for the default Run.
 #[must_use]
 pub fn encode(run: &Run) -> String {
-    encode_with(run, &View::default())
+    encode_with(run, &ViewState::default())
 }
 
 /// The Run and what to show of it, without `#`.
 #[must_use]
-pub fn encode_with(run: &Run, view: &View) -> String {
+pub fn encode_with(run: &Run, view: &ViewState) -> String {
     let mut link = format!("v={VERSION}");
     let mut push = |key: &str, value: &str| {
         link.push('&');
@@ -90,25 +56,8 @@ pub fn encode_with(run: &Run, view: &View) -> String {
             push("b.v", "1");
         }
     }
-    for (key, value) in [
-        ("view.embed", &view.embed),
-        ("view.compare", &view.compare),
-        ("view.page", &view.page),
-        ("view.open", &view.open),
-        ("view.gpu", &view.gpu),
-        ("view.lesson", &view.lesson),
-        ("view.sliders", &view.sliders),
-        ("view.ticked", &view.ticked),
-        ("view.sort", &view.sort),
-        ("view.axis", &view.axis),
-        ("view.limit", &view.limit),
-        ("view.theme", &view.theme),
-        ("view.lang", &view.lang),
-        ("view.made", &view.made),
-    ] {
-        if let Some(value) = value {
-            push(key, value);
-        }
+    for (name, value) in view.pairs() {
+        push(&format!("view.{name}"), &value);
     }
     link
 }
@@ -128,7 +77,7 @@ pub fn opened(text: &str) -> Decoded {
 #[must_use]
 pub fn decode(text: &str) -> Decoded {
     let mut notices = Vec::new();
-    let mut view = View::default();
+    let mut view = ViewState::default();
     let mut pairs = Vec::new();
     let mut second = Vec::new();
     let text = if text.len() > MAX_LENGTH {
@@ -144,26 +93,11 @@ pub fn decode(text: &str) -> Decoded {
     for pair in all().take(MAX_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (unescape(key), unescape(value));
-        match key.as_str() {
-            "v" => notices.extend(version_notice(&value)),
-            "view.embed" => view.embed = Some(value),
-            "view.compare" => view.compare = Some(value),
-            "view.page" => view.page = Some(value),
-            "view.open" => view.open = Some(value),
-            "view.gpu" => view.gpu = Some(value),
-            "view.lesson" => view.lesson = Some(value),
-            "view.sliders" => view.sliders = Some(value),
-            "view.ticked" => view.ticked = Some(value),
-            "view.sort" => view.sort = Some(value),
-            "view.axis" => view.axis = Some(value),
-            "view.limit" => view.limit = Some(value),
-            "view.theme" => view.theme = Some(value),
-            "view.lang" => view.lang = Some(value),
-            "view.made" => view.made = Some(value),
-            _ => match key.strip_prefix("b.") {
-                Some(key) => second.push((key.to_owned(), value)),
-                None => pairs.push((key, value)),
-            },
+        match key.split_once('.') {
+            _ if key == "v" => notices.extend(version_notice(&value)),
+            Some(("b", key)) => second.push((key.to_owned(), value)),
+            Some(("view", name)) => pairs.extend(view.read(name, value).err().map(|value| (key, value))),
+            _ => pairs.push((key, value)),
         }
     }
     let (run, issues) = Run::from_pairs(&pairs);
@@ -243,6 +177,7 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::views::Embed;
 
     /// The format's default never changes; the page starts with today's software, which its link names.
     #[test]
@@ -269,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_beside_the_run_comes_back() {
-        let view = View { compare: Some("zb-v".to_owned()), ..View::default() };
+        let view = ViewState { compare: Some("zb-v".to_owned()), ..ViewState::default() };
         let link = encode_with(&Run::default(), &view);
         assert_eq!(link, "v=1&view.compare=zb-v");
         assert_eq!(decode(&link).view, view);
@@ -279,7 +214,7 @@ mod tests {
     fn a_second_run_is_said_by_what_differs_from_the_first() {
         let first = decode("v=1&tp=4&recompute=full&model.base=llama-3.1-8b&model.layers=40").run;
         let second = Run { tp: 4, pp: 2, ..Run::default() };
-        let view = View { second: Some(second), ..View::default() };
+        let view = ViewState { second: Some(second), ..ViewState::default() };
         let link = encode_with(&first, &view);
         assert_eq!(
             link,
@@ -301,7 +236,7 @@ mod tests {
         let fields: Vec<_> = link.notices.iter().map(|issue| issue.field.as_str()).collect();
         assert_eq!(fields, ["tp", "wings"]);
         assert_eq!(link.run, Run { seq_len: 4096, ..Run::default() });
-        assert_eq!(link.view.embed.as_deref(), Some("memory"));
+        assert_eq!(link.view.embed, Some(Embed::Memory));
         // The notice says that the default is used, so it is, whatever stands elsewhere.
         let twice = decode("v=1&tp=4&tp=x");
         assert_eq!((twice.run.tp, twice.notices.len()), (2, 1));

@@ -13,4 +13,5 @@ pub mod paint;
 pub mod panel;
 pub mod panels;
 pub mod steps;
+pub mod view_state;
 pub mod views;

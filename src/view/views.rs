@@ -1,4 +1,4 @@
-//! The views of the page, one of which is shown: the Run, and what stands beside it.
+//! Views of the page, one of which is shown, and panels that other pages show alone.
 
 use super::steps::StepId;
 use serde::{Deserialize, Serialize};
@@ -18,67 +18,104 @@ pub enum View {
     Learn(StepId),
 }
 
+/// Views that the header offers, in its order: id in links, and name.
+const VIEWS: [(View, &str, &str); 4] = [
+    (View::Run, "run", "Run"),
+    (View::Schedules, "schedules", "Schedules"),
+    (View::Cluster, "cluster", "Cluster"),
+    (View::Learn(StepId::first()), "learn", "Learn"),
+];
+
 impl View {
-    /// What the header offers, in its order.
-    pub const OFFERED: [Self; 4] = [Self::Run, Self::Schedules, Self::Cluster, Self::Learn(StepId::first())];
+    /// Views that the header offers, in its order.
+    pub fn offered() -> impl Iterator<Item = Self> {
+        VIEWS.iter().map(|(view, ..)| *view)
+    }
+
+    /// The view with this id in links.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        VIEWS.iter().find(|(_, known, _)| *known == id).map(|(view, ..)| *view)
+    }
+
+    fn row(self) -> (&'static str, &'static str) {
+        let row = VIEWS.iter().find(|(view, ..)| view.is_like(self));
+        row.map_or(("", ""), |(_, id, name)| (*id, *name))
+    }
+
+    /// Its id in links.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        self.row().0
+    }
 
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "Run",
-            Self::Schedules => "Schedules",
-            Self::Cluster => "Cluster",
-            Self::Learn(_) => "Learn",
-        }
+    pub fn name(self) -> &'static str {
+        self.row().1
     }
 
-    /// Whether both are the same view, whatever each shows.
+    /// True for two steps of lessons, and for a view and itself.
     #[must_use]
     pub fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
-    }
-
-    /// The step of a lesson that is open; the first where none is.
-    #[must_use]
-    pub const fn step(self) -> StepId {
-        match self {
-            Self::Learn(step) => step,
-            _ => StepId::first(),
-        }
-    }
-
-    /// The view that a link opens: `view.open` has a name, `view.lesson` a step; the Run where neither is there.
-    #[must_use]
-    pub fn linked(open: Option<&str>, lesson: Option<&str>) -> Self {
-        match (open, lesson.and_then(StepId::named)) {
-            (_, Some(step)) => Self::Learn(step),
-            (Some("schedules"), None) => Self::Schedules,
-            (Some("cluster"), None) => Self::Cluster,
-            (Some("learn"), None) => Self::Learn(StepId::first()),
-            _ => Self::Run,
-        }
-    }
-
-    /// Its settings in a link: `view.open` and `view.lesson`.
-    #[must_use]
-    pub fn link(self) -> [Option<String>; 2] {
-        match self {
-            Self::Run => [None, None],
-            Self::Learn(step) => [None, Some(step.to_string())],
-            view => [Some(view.to_string()), None],
-        }
     }
 }
 
 impl Display for View {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Run => f.write_str("run"),
-            Self::Schedules => f.write_str("schedules"),
-            Self::Cluster => f.write_str("cluster"),
             Self::Learn(step) => write!(f, "learn {step}"),
+            view => f.write_str(view.id()),
         }
+    }
+}
+
+/// A panel that another page shows alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embed {
+    /// Memory.
+    Memory,
+    /// The pipeline timeline.
+    Timeline,
+    /// Overlap.
+    Overlap,
+    /// The key figures.
+    Strip,
+    /// The gallery of schedules.
+    Schedules,
+    /// The map of the cluster.
+    Cluster,
+    /// A step of a lesson.
+    Lesson,
+    /// Figures and panels of the Run.
+    All,
+}
+
+impl Embed {
+    /// All panels: id in links, and name.
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+        (Self::Memory, "memory", "memory"),
+        (Self::Timeline, "timeline", "pipeline timeline"),
+        (Self::Overlap, "overlap", "overlap"),
+        (Self::Strip, "strip", "key figures"),
+        (Self::Schedules, "schedules", "schedules"),
+        (Self::Cluster, "cluster", "cluster"),
+        (Self::Lesson, "lesson", "lesson"),
+        (Self::All, "all", "everything"),
+    ];
+
+    /// The panel with this id in links.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known, _)| *known == id).map(|(panel, ..)| *panel)
+    }
+
+    /// Its id in links.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        let row = Self::ALL.iter().find(|(panel, ..)| *panel == self);
+        row.map_or("", |(_, id, _)| *id)
     }
 }
 
@@ -87,13 +124,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_names_a_view_and_a_view_its_link() {
-        let steps = StepId::all().map(View::Learn);
-        for view in [View::Run, View::Schedules, View::Cluster].into_iter().chain(steps) {
-            let [open, lesson] = view.link();
-            assert_eq!(View::linked(open.as_deref(), lesson.as_deref()), view);
+    fn every_view_and_panel_has_a_row_under_its_id() {
+        for view in View::offered() {
+            assert_eq!(View::named(view.id()), Some(view), "a view needs a row in `VIEWS`");
         }
-        assert_eq!(View::linked(Some("kitchen"), Some("cooking.1")), View::Run);
-        assert!(View::Learn(StepId::first()).is_like(View::linked(Some("learn"), None)));
+        for (panel, id, _) in Embed::ALL {
+            assert_eq!((Embed::named(id), panel.id()), (Some(panel), id), "a panel needs a row in `Embed::ALL`");
+        }
     }
 }

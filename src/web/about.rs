@@ -5,18 +5,18 @@ use crate::web::i18n::say;
 use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::shortcuts::drawer_closes;
-use crate::web::state::State;
+use crate::web::state::{Panels, State};
 use leptos::prelude::*;
 
 /// The drawer.
 #[component]
 pub(crate) fn About() -> impl IntoView {
-    let state = expect_context::<State>();
+    let (state, panels) = (expect_context::<State>(), expect_context::<Panels>());
     let close = move |_| {
-        state.drawer.set(false);
+        panels.drawer.set(false);
         drawer_closes();
     };
-    let content = shown(state, move || Some(Panel::About(state.figure.get())));
+    let content = shown(state, move || Some(Panel::About(panels.figure.get())));
     view! {
         <button class="close-sheet" aria-label=say("Close") on:click=close>"✕"</button>
         <small class="muted">{say("About this number")}</small>

@@ -24,8 +24,8 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Focus(key) => {
             // The form shows the field that is edited, wherever it is folded away.
-            state.tab.set("inputs");
-            state.edited.set(key);
+            state.panels.tab.set("inputs");
+            state.panels.edited.set(key);
             request_animation_frame(move || {
                 if let Some(input) = browser::by_id(&input_id_of(key)) {
                     input.scroll_into_view();
@@ -34,9 +34,9 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             });
         }
         Action::Apply(set) => state.apply(&set),
-        Action::Show(view) => state.show(view),
+        Action::Show(view) => state.view.show(view),
         Action::Try(set) => {
-            state.show(View::Run);
+            state.view.show(View::Run);
             state.apply(&set);
         }
         Action::Load(run) => {
@@ -46,28 +46,28 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Open(page) => modal::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
-            state.second.set(Some((*run).clone()));
+            state.view.keep_second(Some((*run).clone()));
             modal::close();
         }
         Action::Compare(Compare::Swap(run, second)) => {
             state.run.set((*run).clone());
-            state.second.set(Some((*second).clone()));
+            state.view.keep_second(Some((*second).clone()));
         }
-        Action::Compare(Compare::Close) => state.second.set(None),
+        Action::Compare(Compare::Close) => state.view.keep_second(None),
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),
-        Action::Choose(choice) => state.chosen.update(|chosen| match choice {
+        Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
             Choice::Policy(policy) => chosen.policy = policy,
             Choice::Spread(spread) => chosen.spread = spread,
             Choice::Group(kind) => chosen.group = kind,
             Choice::Load(link) => chosen.load = link,
         }),
         Action::Sort(column) => {
-            state.gallery.update(|look| look.sort = look.sort.pressed(column));
+            state.view.change(|view| view.gallery.sort = view.gallery.sort.pressed(column));
         }
         Action::Gallery(action) => {
             let run = state.run.get_untracked();
-            state.gallery.update(|look| look.press(&run, action));
+            state.view.change(|view| view.gallery.press(&run, action));
         }
         Action::Save(save) => {
             let target = event.target().and_then(|target| target.dyn_into().ok());
@@ -96,7 +96,7 @@ fn keep(state: State, save: Save, button: Element) {
         Save::Picture { name, drawn, unit, png, run } => {
             let around = button.closest("section, dialog").ok().flatten();
             let width = around.map_or(0, |around| around.client_width()) - 96;
-            let theme = state.theme.get_untracked();
+            let theme = state.view.theme.get_untracked();
             let evaluation = run.and_then(|run| evaluate(&run).ok());
             let svg =
                 evaluation.and_then(|evaluation| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));

@@ -31,7 +31,7 @@ use crate::web::runs::measured_offer;
 use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::start::start;
-use crate::web::state::State;
+use crate::web::state::{State, Viewed};
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::timeline::look::Look;
@@ -63,19 +63,21 @@ pub async fn mount(second: js_sys::Function) {
 fn App() -> impl IntoView {
     let state = State::from_address();
     provide_context(state);
+    provide_context(state.view);
+    provide_context(state.panels);
     provide_context(Dispatch(dispatch));
     provide_context(Look::new(state));
     link_sync::keep(state);
     shortcuts::listen(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
-        let wanted = state.lang.get().and_then(|lang| Language::named(&lang));
+        let wanted = state.view.lang.get().and_then(|lang| Language::named(&lang));
         if let Some(language) = wanted.filter(|_| before.is_some()) {
             leptos::task::spawn_local(i18n::speak(language));
         }
     });
     effect(move || {
-        let theme = state.theme.get();
+        let theme = state.view.theme.get();
         if let Some(root) = browser::document_element() {
             let _ = root.set_attribute("data-theme", theme.id());
         }
@@ -83,7 +85,7 @@ fn App() -> impl IntoView {
     effect(move || {
         let verdict = match state.evaluation() {
             _ if state.fault().is_some() => t!("✕ cannot run"),
-            Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.unit.get()),
+            Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.view.unit.get()),
             _ => Message::default(),
         };
         let name = state.run.with(words::name);
@@ -91,8 +93,8 @@ fn App() -> impl IntoView {
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
         document().set_title(&translated(title));
     });
-    match state.embed() {
-        Some(panel) => embed(state, &panel),
+    match state.view.embed {
+        Some(panel) => embed(state, panel),
         None => page(state).into_any(),
     }
 }
@@ -146,10 +148,10 @@ fn footer() -> Node {
 }
 
 fn page(state: State) -> impl IntoView {
-    let tab = state.tab;
+    let tab = state.panels.tab;
     let turn = move |name: &'static str| {
         let compares = name == "compare";
-        state.show(View::Run);
+        state.view.show(View::Run);
         tab.set(if compares { "results" } else { name });
         if compares {
             compare(state);
@@ -173,7 +175,7 @@ fn page(state: State) -> impl IntoView {
             {gallery(state)}
             {learn(state)}
             {cluster(state)}
-            <main class="page" hidden=flag(move || state.open.get() != View::Run)>
+            <main class="page" hidden=flag(move || state.view.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}
                     <Form/>
@@ -194,7 +196,7 @@ fn page(state: State) -> impl IntoView {
                     <AccuracyPanel/>
                     <p class="footnote" use:patched=footer></p>
                 </div>
-                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label=say("About a number")>
+                <aside class="detail stale-able" class:open=flag(move || state.panels.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label=say("About a number")>
                     <About/>
                 </aside>
             </main>
@@ -212,14 +214,13 @@ fn page(state: State) -> impl IntoView {
 }
 
 /// Switches to the other language.
-fn language_button(state: State) -> AnyView {
+fn language_button(shown: Viewed) -> AnyView {
     let other = move || i18n::shown().0.other();
     let turn = move |_| {
         let to = untrack(other);
         browser::store("language", to.id());
         // A language in the link is replaced.
-        let wanted = state.lang.get_untracked();
-        state.lang.set(wanted.map(|_| to.id().to_owned()));
+        shown.change(|view| view.lang = view.lang.take().map(|_| to.id().to_owned()));
         leptos::task::spawn_local(i18n::speak(to));
     };
     view! {
@@ -233,16 +234,16 @@ fn language_button(state: State) -> AnyView {
 #[component]
 fn Header() -> impl IntoView {
     let state = expect_context::<State>();
+    let shown = state.view;
     let flip = move |_| {
-        let theme = match state.theme.get_untracked() {
+        let theme = match shown.theme.get_untracked() {
             Theme::Light => Theme::Dark,
             Theme::Dark => Theme::Light,
         };
-        state.theme.set(theme);
-        browser::store("theme", theme.id());
+        shown.prefer(theme);
     };
     let other_unit = move |_| {
-        state.unit.update(|unit| {
+        shown.unit.update(|unit| {
             *unit = match unit {
                 MemoryUnit::Gib => MemoryUnit::Gb,
                 MemoryUnit::Gb => MemoryUnit::Gib,
@@ -251,9 +252,9 @@ fn Header() -> impl IntoView {
     };
     let exchange = view_of(exchange);
     let view_button = move |view: View| {
-        let current = move || state.open.get().is_like(view);
+        let current = move || shown.open.get().is_like(view);
         view! {
-            <button class="quiet" data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
+            <button class="quiet" data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| shown.show(view)>
                 {say(view.name())}
             </button>
         }
@@ -264,12 +265,12 @@ fn Header() -> impl IntoView {
             <i class="logo"></i>
             <h1>"Shardscope"</h1>
             <nav class="views" aria-label=say("Views")>
-                {View::OFFERED.map(view_button)}
+                {View::offered().map(view_button).collect_view()}
             </nav>
             <span class="spring"></span>
-            {language_button(state)}
+            {language_button(shown)}
             <button class="quiet" title=say("Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)") on:click=other_unit>
-                {text(move || state.unit.get().name().to_owned())}
+                {text(move || shown.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
             <span class="wide-only" use:patched=exchange></span>

@@ -10,10 +10,10 @@ use leptos::prelude::*;
 
 /// The panel; empty while there is no second Run.
 pub(crate) fn compare_panel(state: State) -> AnyView {
-    let second = evaluated(move || state.second.get());
+    let second = evaluated(move || state.view.second.get());
     let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));
     let beside = view_once(move || {
-        let run = state.second.get()?;
+        let run = state.view.second.get()?;
         let (first, timed) = (state.drawn.get()?, timed.get());
         second.with(|second| {
             let evaluation = if second.errors.is_empty() {
@@ -22,19 +22,19 @@ pub(crate) fn compare_panel(state: State) -> AnyView {
                 Err(&second.errors[..])
             };
             let second = Second { run: &run, evaluation };
-            Some(view(&first, &second, state.unit.get()))
+            Some(view(&first, &second, state.view.unit.get()))
         })
     });
     let content = move || {
-        if state.second.with(Option::is_none) { Node::none() } else { beside.get() }
+        if state.view.second.with(Option::is_none) { Node::none() } else { beside.get() }
     };
     nodes("compare-runs", content)
 }
 
 /// Copies the Run into the second, unless there is one, and scrolls to the panel at the top.
 pub fn compare(state: State) {
-    if state.second.with_untracked(Option::is_none) {
-        state.second.set(Some(state.run.get_untracked()));
+    if state.view.second.with_untracked(Option::is_none) {
+        state.view.keep_second(Some(state.run.get_untracked()));
     }
     window().scroll_to_with_x_and_y(0.0, 0.0);
 }

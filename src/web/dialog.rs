@@ -17,9 +17,9 @@ use leptos::prelude::*;
 
 /// What the dialog shows of the Run as it is; what it showed last while it is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
-    let imports = move || state.dialog.get() == Some(Dialog::Import);
+    let imports = move || state.panels.dialog.get() == Some(Dialog::Import);
     let meaning = meaning(state, move || imports().then(|| typed.get()));
-    view_once(move || match state.dialog.get()? {
+    view_once(move || match state.panels.dialog.get()? {
         Dialog::Import => Some(meaning.get()),
         page => {
             let text = match page {
@@ -47,18 +47,20 @@ pub fn dialog(state: State) -> AnyView {
         let files = event.data_transfer().and_then(|data| data.files());
         let file = files.and_then(|files| files.get(0));
         if let Some(file) = file {
-            match state.dialog.get_untracked() {
+            match state.panels.dialog.get_untracked() {
                 Some(Dialog::Runs) => state.runs.take_file(state, file),
                 _ => load(&file, typed),
             }
         }
     };
-    if let Some(page) = state.view.with_value(|view| view.page.clone()) {
-        effect(move || open(state, dialog_page::named(&page)));
-    }
+    effect(move || {
+        if let Some(page) = state.view.page.get() {
+            open(state, dialog_page::named(&page));
+        }
+    });
     view! {
-        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(None)>
-            <div hidden=flag(move || state.dialog.get() != Some(Dialog::Import))>
+        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.panels.dialog.set(None)>
+            <div hidden=flag(move || state.panels.dialog.get() != Some(Dialog::Import))>
                 <h2>{say("Import a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, YAML of axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry or Nanotron, an adapter_config.json, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
                 <textarea

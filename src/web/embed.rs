@@ -5,9 +5,11 @@
 //! address, which the Run follows, and says how high the page is.
 
 use crate::io::frame;
-use crate::io::link::{View, encode_with};
+use crate::io::link::encode_with;
 use crate::view::panels::issues::framed;
 use crate::view::panels::words;
+use crate::view::view_state::ViewState;
+use crate::view::views::{Embed, View};
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::cluster::map;
@@ -15,7 +17,6 @@ use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::{self, Open};
-use crate::web::link_sync::view;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -32,11 +33,9 @@ pub fn answer_host(message: &str, address: &str) -> String {
     serde_json::to_string(&frame::answer(message, address)).unwrap_or_default()
 }
 
-/// The panel of that name; everything where there is none.
-pub fn embed(state: State, panel: &str) -> AnyView {
-    let (of_lesson, of_cluster) = (panel == "lesson", panel == "cluster");
-    let known = of_cluster || ["memory", "timeline", "overlap", "strip", "schedules"].contains(&panel);
-    let shows = |name: &str| !known || panel == name;
+/// The panel alone.
+pub fn embed(state: State, panel: Embed) -> AnyView {
+    let shows = |one: Embed| panel == one || panel == Embed::All;
     let notes = move || {
         let notices = state.notices.get();
         state.shown.with(|shown| framed(&shown.errors, &notices, shown.stands_in))
@@ -46,37 +45,34 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             {nodes("said", notes)}
             <main class="page">
                 <div class="results">
-                    {shows("strip").then(|| view! { <Strip/> })}
-                    {(!known).then(|| view! { <Waterfall/> })}
-                    {shows("memory").then(|| view! { <MemoryPanel/> })}
-                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
-                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
-                    {of_cluster.then(|| map(state))}
-                    {(panel == "schedules").then(|| view! { <div class="gallery">{schedules(state)}</div> })}
+                    {shows(Embed::Strip).then(|| view! { <Strip/> })}
+                    {(panel == Embed::All).then(|| view! { <Waterfall/> })}
+                    {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
+                    {shows(Embed::Timeline).then(|| view! { <TimelinePanel/> })}
+                    {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
+                    {(panel == Embed::Cluster).then(|| map(state))}
+                    {(panel == Embed::Schedules).then(|| view! { <div class="gallery">{schedules(state)}</div> })}
                 </div>
             </main>
         }
         .into_any()
     };
     // Where the host page names a theme, its background shows through.
-    let clear = state.view.with_value(|view| view.theme.is_some());
-    let step = of_lesson.then(|| Open::new(state));
+    let clear = state.view.now().theme.is_some();
+    let step = (panel == Embed::Lesson).then(|| Open::new(state));
     let title = move || {
         let of_run = || state.run.with(words::line);
         translated(step.map_or_else(of_run, Open::title))
     };
-    let open = (of_cluster || panel == "schedules").then(|| panel.to_owned());
     let whole = move || {
-        let [_, lesson, sliders] = state.linked_view();
-        let view = View {
-            lesson: lesson.filter(|_| of_lesson),
-            sliders: sliders.filter(|_| of_lesson),
-            open: open.clone(),
-            theme: None,
-            lang: None,
-            page: None,
-            ..view(state)
+        let now = state.view.get();
+        let open = match panel {
+            Embed::Lesson => now.open,
+            Embed::Cluster => View::Cluster,
+            Embed::Schedules => View::Schedules,
+            _ => View::Run,
         };
+        let view = ViewState { embed: None, open, theme: None, lang: None, page: None, ..now };
         let fragment = state.run.with(|run| encode_with(run, &view));
         format!("{}#{fragment}", browser::address())
     };
@@ -84,8 +80,8 @@ pub fn embed(state: State, panel: &str) -> AnyView {
         <div class="embed" class:clear=clear>
             {step.map_or_else(panels, learn::framed)}
             // Where a figure comes from, below the panels.
-            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label=say("About a number")>
-                {move || state.drawer.get().then(|| view! { <About/> })}
+            <aside class="detail" class:open=flag(move || state.panels.drawer.get()) aria-label=say("About a number")>
+                {move || state.panels.drawer.get().then(|| view! { <About/> })}
             </aside>
             <footer class="embed-foot">
                 <h1>{text(title)}</h1>

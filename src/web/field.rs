@@ -72,7 +72,7 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
         // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
         unread.map_or_else(
             || {
-                let edited = state.edited.get() == field.key;
+                let edited = state.panels.edited.get() == field.key;
                 // What was typed here may break another field, out of sight: it can be mended here, too.
                 let own = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
                 let issues = state.issues;
@@ -122,7 +122,7 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
         }
     };
     view! {
-        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
+        <div class="field" class:found=flag(move || !state.panels.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
             <div class="field-row">
                 <label for=input_id(field) title=word.map(|word| say(word.meaning))>
                     {say(field.label)}
@@ -226,7 +226,7 @@ fn text_input(
         let after = untrack(|| state.text_of(field));
         let unread = error.clone().map(|error| (field, after.clone(), error));
         state.unread.set(unread);
-        state.edited.set(field.key);
+        state.panels.edited.set(field.key);
         draft.set(Some(Draft { text, after, error }));
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.

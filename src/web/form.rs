@@ -51,7 +51,7 @@ pub(crate) fn Form() -> impl IntoView {
         }
     });
     on_cleanup(move || handle.remove());
-    let any = move || state.search.with(|words| FIELDS.iter().any(|field| matches(field, words)));
+    let any = move || state.panels.search.with(|words| FIELDS.iter().any(|field| matches(field, words)));
     view! {
         <input
             type="text"
@@ -60,9 +60,9 @@ pub(crate) fn Form() -> impl IntoView {
             placeholder=say("Find a setting")
             aria-label=say("Find a setting")
             node_ref=find
-            prop:value=text(move || state.search.get())
-            on:input=move |event| state.search.set(event_target_value(&event))
-            on:keydown=move |event| if event.key() == "Escape" { state.search.set(String::new()) }
+            prop:value=text(move || state.panels.search.get())
+            on:input=move |event| state.panels.search.set(event_target_value(&event))
+            on:keydown=move |event| if event.key() == "Escape" { state.panels.search.set(String::new()) }
         />
         {SECTIONS.map(|(group, of, title)| section(state, group, of, title)).collect_view()}
         <p class="muted" hidden=flag(any)>
@@ -95,8 +95,8 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         let all = FIELDS.iter();
         all.filter(move |field| field.group == group && part(field) == of)
     };
-    let searching = move || state.search.with(|words| !words.trim().is_empty());
-    let found = move |field: &Field| state.search.with(|words| matches(field, words));
+    let searching = move || state.panels.search.with(|words| !words.trim().is_empty());
+    let found = move |field: &Field| state.panels.search.with(|words| matches(field, words));
     let any_found = move || !searching() || fields().any(found);
     let changed = move || state.run.with(|run| fields().filter(|field| field.is_changed(run)).count());
     let has_issue = move |field: &Field| state.issues.with(|all| all.iter().any(|issue| issue.field == field.key));
@@ -112,7 +112,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
     let open = Signal::from(Memo::new(move |_| opens()));
     // A field that is edited from elsewhere is shown; its section can be closed again.
     effect(move || {
-        let edited = state.edited.get();
+        let edited = state.panels.edited.get();
         if fields().any(|field| field.key == edited) {
             chosen.set(Some(true));
         }
@@ -123,7 +123,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             return found(field);
         }
         let used = move || state.run.with(|run| field.is_changed(run));
-        let edited = move || state.edited.get() == field.key;
+        let edited = move || state.panels.edited.get() == field.key;
         // Experts are shared out.
         let experts = move || {
             let model = || state.run.with(|run| run.model.resolve());

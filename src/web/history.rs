@@ -19,7 +19,7 @@ const APART: f64 = 500.0;
 
 /// Shows `run` in place of the page's own, as an entry of the browser's history.
 pub(crate) fn load(state: State, run: Run) {
-    if state.embed().is_none() {
+    if state.view.embed.is_none() {
         browser::keep_entry();
     }
     state.run.set(run);

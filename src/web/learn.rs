@@ -16,7 +16,7 @@ use leptos::prelude::*;
 
 /// The open step; nothing while the Run is shown.
 pub fn learn(state: State) -> AnyView {
-    let open = Memo::new(move |_| matches!(state.open.get(), View::Learn(_)));
+    let open = Memo::new(move |_| matches!(state.view.open.get(), View::Learn(_)));
     (move || open.get().then(|| lesson(state))).into_any()
 }
 
@@ -35,10 +35,10 @@ impl Open {
         let open = Self { state, page: RwSignal::default(), waiting: RwSignal::new("Loading the lessons…") };
         effect(move || {
             let question = Asked::Lesson(Box::new(Question {
-                step: state.open.get().step(),
-                sliders: state.sliders.get(),
+                step: state.view.get().step().unwrap_or_default(),
+                sliders: state.view.sliders.get(),
                 run: state.run.get(),
-                unit: state.unit.get(),
+                unit: state.view.unit.get(),
             }));
             // Gone when the effect runs again.
             let latest = StoredValue::new(());
@@ -87,7 +87,7 @@ impl Open {
             let each = page.sliders.iter().enumerate();
             each.map(|(place, scale)| at(place, scale)).collect()
         });
-        self.state.sliders.set(all.join(","));
+        self.state.view.change(|view| view.sliders = all.join(","));
     }
 
     fn sliders(self) -> AnyView {

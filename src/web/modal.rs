@@ -12,7 +12,7 @@ fn element() -> Option<web_sys::HtmlDialogElement> {
 
 /// Opens the dialog on `page`, or turns to it.
 pub fn open(state: State, page: Dialog) {
-    state.dialog.set(Some(page));
+    state.panels.dialog.set(Some(page));
     if let Some(dialog) = element().filter(|dialog| !dialog.open()) {
         let _ = dialog.show_modal();
     }

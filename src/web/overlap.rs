@@ -28,7 +28,7 @@ pub(crate) fn OverlapPanel() -> impl IntoView {
                 <small>{say("communication against the compute that runs beside it, busiest rank")}</small>
             </div>
             <div use:patched=rows></div>
-            {state.embed().is_none().then(|| FOLDS.map(|(panel, summary)| fold(state, summary, move || panel)))}
+            {state.view.embed.is_none().then(|| FOLDS.map(|(panel, summary)| fold(state, summary, move || panel)))}
         </section>
     }
 }

@@ -20,7 +20,7 @@ pub fn panel(
 ) -> Signal<Node> {
     view_once(move || {
         let evaluation = open().then(|| state.evaluation()).flatten()?;
-        Some(view(&evaluation, state.unit.get()))
+        Some(view(&evaluation, state.view.unit.get()))
     })
 }
 
@@ -30,7 +30,7 @@ pub fn shown(state: State, panel: impl Fn() -> Option<Panel> + Send + Sync + 'st
     view_once(move || {
         let kind = kind.get()?;
         let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.evaluation() };
-        Some(kind.view(&*evaluation?, state.unit.get()))
+        Some(kind.view(&*evaluation?, state.view.unit.get()))
     })
 }
 

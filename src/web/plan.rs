@@ -35,7 +35,7 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
             .with(|query| {
                 let query = query.as_ref()?;
                 panel.result.with(|result| {
-                    let view = plan::View { query, result, own: evaluation.as_deref(), unit: state.unit.get() };
+                    let view = plan::View { query, result, own: evaluation.as_deref(), unit: state.view.unit.get() };
                     Some(plan::panel(&view))
                 })
             })

@@ -1,35 +1,35 @@
 //! The Share dialog: the link, and what to copy into a wiki.
 
-use crate::io::link::{View, encode, encode_with};
-use crate::view::views as open;
+use crate::io::link::{encode, encode_with};
+use crate::view::view_state::ViewState;
+use crate::view::views::{Embed, View};
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::link_sync::view;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-const PANELS: [(&str, &str); 7] = [
-    ("memory", "memory"),
-    ("timeline", "pipeline timeline"),
-    ("overlap", "overlap"),
-    ("strip", "key figures"),
-    ("schedules", "schedules"),
-    ("cluster", "cluster"),
-    ("all", "everything"),
-];
+/// Panels to choose from; a lesson is shared while it is open.
+fn panels() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let others = Embed::ALL.into_iter().filter(|(panel, ..)| *panel != Embed::Lesson);
+    others.map(|(_, id, name)| (id, name))
+}
+
 const FORMS: [(&str, &str); 3] = [
     ("frame", "frame"),
     ("element", "element, as high as its content"),
     ("markdown", "Markdown link to the whole page"),
 ];
 
-fn choice(label: &'static str, options: &'static [(&str, &str)], to: RwSignal<String>) -> AnyView {
-    let option = |(id, label): &'static (&str, &str)| view! { <option value=*id>{say(*label)}</option> };
+fn choice(
+    label: &'static str,
+    options: impl Iterator<Item = (&'static str, &'static str)>,
+    to: RwSignal<String>,
+) -> AnyView {
+    let option = |(id, label)| view! { <option value=id>{say(label)}</option> };
     let choose = move |event| to.set(event_target_value(&event));
-    view! { <select aria-label=say(label) on:change=choose>{options.iter().map(option).collect_view()}</select> }
-        .into_any()
+    view! { <select aria-label=say(label) on:change=choose>{options.map(option).collect_view()}</select> }.into_any()
 }
 
 /// Opens the dialog.
@@ -47,51 +47,49 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
 #[component]
 pub(crate) fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
-    let panel = RwSignal::new("memory".to_owned());
+    let panel = RwSignal::new(String::new());
     let form = RwSignal::new(String::new());
-    let address = move |view: View| {
+    let address = move |view: ViewState| {
         let fragment = state.run.with(|run| encode_with(run, &view));
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let whole = move |lang| address(View { lang, made: made(), theme: None, page: None, ..view(state) });
-    let link = move || whole(state.lang.get());
+    let whole = move |lang| address(ViewState { lang, made: made(), theme: None, page: None, ..state.view.get() });
+    let link = move || whole(state.view.lang.get());
     // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
     let chosen = move || {
-        let lang = state.lang.get().or_else(|| browser::stored("language"));
+        let lang = state.view.lang.get().or_else(|| browser::stored("language"));
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
-        let [_, lesson, sliders] = state.linked_view();
+        let now = state.view.get();
         // Of an open lesson it is the step that is shared.
-        let panel = lesson.as_ref().map_or_else(|| panel.get(), |_| "lesson".to_owned());
+        let step = now.step();
+        let panel = step.map_or_else(|| Embed::named(&panel.get()).unwrap_or(Embed::Memory), |_| Embed::Lesson);
         let home = browser::address();
         let home = home.rsplit_once('/').map_or("", |(home, _)| home);
         match form.get().as_str() {
             "element" => {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
-                let said = [("lesson", lesson), ("sliders", sliders)];
-                let said =
-                    said.map(|(name, value)| value.map_or_else(String::new, |value| format!(" {name}=\"{value}\"")));
-                let step = said.concat();
+                let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
+                let step: String = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
+                let panel = panel.id();
                 format!(
                     "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
                 )
             }
             "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
             _ => {
-                let view = View {
+                let view = ViewState {
                     embed: Some(panel),
-                    lesson,
-                    sliders,
+                    open: step.map_or(View::Run, View::Learn),
                     lang: chosen(),
                     made: made(),
-                    open: None,
                     theme: None,
                     page: None,
                     second: None,
-                    ..view(state)
+                    ..now
                 };
                 let source = address(view).replace('&', "&amp;");
                 format!(
@@ -113,9 +111,9 @@ pub(crate) fn ShareDialog() -> impl IntoView {
             <p>
                 {say("For a wiki:")}
                 " "
-                <span hidden=flag(move || matches!(state.open.get(), open::View::Learn(_)))>{choice("Panel", &PANELS, panel)}</span>
+                <span hidden=flag(move || matches!(state.view.open.get(), View::Learn(_)))>{choice("Panel", panels(), panel)}</span>
                 " "
-                {choice("Form", &FORMS, form)}
+                {choice("Form", FORMS.into_iter(), form)}
             </p>
             <div class="row">
                 <textarea readonly rows="3" aria-label=say("Code") prop:value=text(code)></textarea>

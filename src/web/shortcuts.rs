@@ -78,7 +78,8 @@ fn pressed(state: State, event: &KeyboardEvent) {
             }
         }
         "Enter"
-            if around(event, ".find").is_some() && !state.search.with_untracked(|words| words.trim().is_empty()) =>
+            if around(event, ".find").is_some()
+                && !state.panels.search.with_untracked(|words| words.trim().is_empty()) =>
         {
             focus(find(".field input, .field select"));
         }

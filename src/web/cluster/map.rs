@@ -79,7 +79,7 @@ impl Map {
     }
     /// The selected GPU.
     pub(super) fn gpu(self, drawn: &Drawn) -> u64 {
-        let gpu = self.state.gpu.get().unwrap_or(0);
+        let gpu = self.state.view.gpu.get().unwrap_or(0);
         gpu.min(drawn.scene.mesh.ranks() - 1)
     }
     /// Traffic of the selected GPU.
@@ -89,7 +89,7 @@ impl Map {
     }
     /// How busy the links are that colour the picture, by pipeline rank, and the end of their scale.
     pub(super) fn loads(self) -> Option<(Vec<f64>, f64)> {
-        let link = self.state.chosen.get().load?;
+        let link = self.state.view.chosen.get().load?;
         let loads: Vec<f64> = self.traffic.with(|all| all.iter().map(|wires| load(wires, link)).collect());
         let most = loads.iter().copied().fold(SCALE, f64::max);
         Some((loads, most))
@@ -105,7 +105,7 @@ impl Map {
             let Some(drawn) = self.open.get().then(|| self.drawn.get()).flatten() else {
                 return;
             };
-            let (gpu, unit) = (self.gpu(&drawn), self.state.unit.get());
+            let (gpu, unit) = (self.gpu(&drawn), self.state.view.unit.get());
             let question = self.traffic.with(|all| Question::new(&drawn.evaluation, gpu, all, unit));
             // Gone when the effect runs again.
             let latest = StoredValue::new(());
@@ -136,7 +136,7 @@ impl Map {
         let selected = self.gpu(drawn);
         let gpu = self.hover.get().unwrap_or(selected).min(scene.mesh.ranks() - 1);
         let wires = self.wires();
-        let kinds = match self.state.chosen.get().group {
+        let kinds = match self.state.view.chosen.get().group {
             Some(kind) => vec![kind],
             None => kinds(&drawn.evaluation),
         };
@@ -155,7 +155,7 @@ impl Map {
         let picture = Picture {
             scene,
             base: &drawn.base,
-            theme: self.state.theme.get(),
+            theme: self.state.view.theme.get(),
             selected,
             gpu,
             kinds: &kinds,
@@ -165,7 +165,7 @@ impl Map {
             lit: &waits.kinds,
             lit_stage: waits.link(self.state.rank().unwrap_or(0)),
         };
-        picture.view(summary(scene, self.state.chosen.get().load))
+        picture.view(summary(scene, self.state.view.chosen.get().load))
     }
     /// The GPU at a pointer.
     pub(super) fn under(self, event: &web_sys::MouseEvent) -> Option<u64> {
@@ -193,7 +193,7 @@ impl Map {
         };
         event.prevent_default();
         self.hover.set(None);
-        self.state.gpu.set(to);
+        self.state.view.select(to);
     }
     pub(super) fn makespan(self) -> f64 {
         let prepared = self.look.own.prepared.get_untracked();

@@ -24,15 +24,15 @@ use player::player;
 
 /// The view; built when it is first opened.
 pub fn cluster(state: State) -> AnyView {
-    let built = Memo::new(move |before: Option<&bool>| before == Some(&true) || state.open.get() == View::Cluster);
+    let built = Memo::new(move |before: Option<&bool>| before == Some(&true) || state.view.open.get() == View::Cluster);
     (move || built.get().then(|| whole(state))).into_any()
 }
 
 fn whole(state: State) -> AnyView {
-    let map = Map::new(state, flag(move || state.open.get() == View::Cluster));
+    let map = Map::new(state, flag(move || state.view.open.get() == View::Cluster));
     let side = map.view(move |drawn| {
         let gpu = map.gpu(drawn);
-        selected::selected(&drawn.evaluation, gpu, &map.wires(), state.unit.get())
+        selected::selected(&drawn.evaluation, gpu, &map.wires(), state.view.unit.get())
     });
     let bars = shown(state, move || map.open.get().then(|| Panel::MemoryBars(state.rank())));
     let crossings = map.crossings();
@@ -90,7 +90,7 @@ fn selection(map: Map) -> AnyView {
     };
     let typed = move |event| {
         if let Ok(gpu) = event_target_value(&event).trim().parse() {
-            map.state.gpu.set(Some(gpu));
+            map.state.view.select(Some(gpu));
         }
     };
     view! {

@@ -28,16 +28,16 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
     let state = map.state;
     let line = move || {
         let drawn = map.drawn.get();
-        drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene, state.chosen.get().load)))
+        drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene, state.view.chosen.get().load)))
     };
     let busy = move || translated(map.traffic.with(|all| busiest(all)));
     let legend = map.view(move |_| {
         let most = map.loads().map(|(_, most)| most);
-        legend(&map.wires(), most, state.unit.get())
+        legend(&map.wires(), most, state.view.unit.get())
     });
     let picture = map.view(move |drawn| map.picture(drawn));
     let tools = map.view(move |drawn| {
-        let chosen = state.chosen.get();
+        let chosen = state.view.chosen.get();
         tools(&drawn.evaluation, chosen.group, chosen.load)
     });
     // What a pointer or a key is on; read out for keys.
@@ -61,9 +61,9 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
     let pressed = move |event: web_sys::MouseEvent| {
         let under = map.under(&event);
         // A second press lets go.
-        let same = under.is_some() && state.gpu.get_untracked() == under;
+        let same = under.is_some() && state.view.gpu.get_untracked() == under;
         map.hover.set(None);
-        state.gpu.set(if same { None } else { under });
+        state.view.select(if same { None } else { under });
     };
     view! {
         <section class="cluster-map-panel" aria-labelledby="cluster-title">

@@ -25,7 +25,7 @@ pub fn compared(state: State) -> AnyView {
     let ticked = Memo::new(move |_| {
         let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
         let run = evaluation.scenario.run.clone();
-        let (ticked, limit) = state.gallery.with(|look| (look.ticked(&run), look.limit(&run)));
+        let (ticked, limit) = state.view.gallery.with(|look| (look.ticked(&run), look.limit(&run)));
         Some((run, limit, ticked))
     });
     let variant = move |at: usize| {
@@ -64,7 +64,7 @@ pub fn compared(state: State) -> AnyView {
         };
         let figures = move || {
             let cursor = look.clock.get();
-            let unit = state.unit.get();
+            let unit = state.view.unit.get();
             lane.prepared
                 .get()
                 .map_or_else(Node::none, |prepared| lane.curve.with(|curve| beside(&prepared, curve, cursor, unit)))
@@ -81,7 +81,7 @@ pub fn compared(state: State) -> AnyView {
     let words = move || {
         let shown: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
         let shown: Vec<_> = shown.iter().map(|(one, of)| (*one, &**of)).collect();
-        below(&shown, state.unit.get())
+        below(&shown, state.view.unit.get())
     };
     view! {
         <section class="compared" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
@@ -121,10 +121,10 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
             view: look.seen(),
             width: look.width.get_untracked().max(640.0),
             rank: lane.rank.get_untracked(),
-            theme: state.theme.get_untracked(),
+            theme: state.view.theme.get_untracked(),
         })
         .collect();
-    let svg = stacked(&pictures, state.unit.get_untracked());
+    let svg = stacked(&pictures, state.view.unit.get_untracked());
     if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
         offer_picture(&target, "schedules", png, Some(svg));
     }
@@ -132,5 +132,5 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
 
 /// Whether the gallery is shown.
 pub(super) fn is_seen(state: State) -> bool {
-    state.open.get() == View::Schedules || state.embed().is_some()
+    state.view.open.get() == View::Schedules || state.view.embed.is_some()
 }

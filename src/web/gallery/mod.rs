@@ -34,7 +34,7 @@ struct Page {
 
 /// The view, from when it is first opened on; hidden while another is.
 pub fn gallery(state: State) -> AnyView {
-    let opens = move || state.open.get() == View::Schedules;
+    let opens = move || state.view.open.get() == View::Schedules;
     let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || opens());
     let shown = move || {
         opened.get().then(|| {
@@ -51,7 +51,7 @@ pub fn schedules(state: State) -> AnyView {
         rows: RwSignal::new((None, Vec::new())),
         sketches: RwSignal::new(Vec::new()),
         axis: Memo::new(move |_| {
-            let whole = state.gallery.with(|look| look.whole);
+            let whole = state.view.gallery.with(|look| look.whole);
             Some(Axis::of(&*state.evaluation()?, whole))
         }),
         left: RwSignal::new(0),
@@ -75,7 +75,7 @@ impl Page {
         let (Some(own), Some(axis)) = (self.state.evaluation(), self.axis.get()) else {
             return Node::none();
         };
-        let (look, unit) = (self.state.gallery.get(), self.state.unit.get());
+        let (look, unit) = (self.state.view.gallery.get(), self.state.view.unit.get());
         self.rows.with(|(_, rows)| {
             self.sketches.with(|sketches| {
                 let sketch = |variant| {
@@ -92,7 +92,7 @@ impl Page {
         let state = self.state;
         let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
         let run = evaluation.scenario.run.clone();
-        let limit = state.gallery.with(|look| look.limit(&run));
+        let limit = state.view.gallery.with(|look| look.limit(&run));
         Some((run, limit))
     }
 
@@ -215,7 +215,7 @@ fn distance(variant: Variant) -> f64 {
 fn limit(state: State) -> AnyView {
     let most = move || 2 * state.run.with(|run| run.pp);
     let now = move || {
-        let of_run = |run: &Run| state.gallery.with(|look| look.limit(run));
+        let of_run = |run: &Run| state.view.gallery.with(|look| look.limit(run));
         state.run.with(of_run)
     };
     let moving = RwSignal::new(None::<u64>);
@@ -232,7 +232,7 @@ fn limit(state: State) -> AnyView {
                 on:change=move |event| {
                     moving.set(None);
                     let limit = read(&event);
-                    state.gallery.update(|look| look.limit = limit);
+                    state.view.change(|view| view.gallery.limit = limit);
                 }/>
             <output>{text_of(named)}</output>
         </label>

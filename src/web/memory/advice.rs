@@ -64,7 +64,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         found.with(|found| match found {
             None => Node::none(),
             Some((_, None)) => leaf("p", "muted", "Searching."),
-            Some((base, Some(list))) => suggestions(&base.report.memory, list, state.unit.get()),
+            Some((base, Some(list))) => suggestions(&base.report.memory, list, state.view.unit.get()),
         })
     })
     .into()

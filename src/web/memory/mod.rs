@@ -25,7 +25,7 @@ use wasm_bindgen::JsCast;
 pub(crate) fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let over_time = RwSignal::new(false);
-    let alone = state.embed().is_some();
+    let alone = state.view.embed.is_some();
     let method = (!alone).then(|| {
         field("memory_method").map(|field| {
             view! { <span class="tools"><small>{say("method")}" "</small>{choice_select(state, field, "Memory method")}</span> }
@@ -86,7 +86,7 @@ fn suggestion(state: State) -> AnyView {
         };
         let name = brief(&other.scenario.run, &own.scenario.run);
         let memories = (&own.report.memory, &other.report.memory);
-        memory::suggested(memories.0, memories.1, name, state.unit.get())
+        memory::suggested(memories.0, memories.1, name, state.view.unit.get())
     })
     .into_any()
 }

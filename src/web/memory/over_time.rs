@@ -25,7 +25,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // of an element, in pixels
         let width = width.get().round() as usize;
-        let (rank, theme) = (state.rank(), state.theme.get());
+        let (rank, theme) = (state.rank(), state.view.theme.get());
         (visible.get() && width > 0).then_some(Panel::OverTime { rank, theme, width })
     };
     let choices = view_of(move || stages(state));
@@ -37,7 +37,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
                 use:patched=choices
                 on:change=move |event| match event_target_value(&event).parse() {
                     Ok(rank) => state.select_rank(rank),
-                    Err(_) => state.gpu.set(None),
+                    Err(_) => state.view.select(None),
                 }
             ></select>
             <div use:patched=content></div>

@@ -23,7 +23,7 @@ use leptos::prelude::*;
 
 /// The page; nothing while it is not open.
 pub fn dialog(state: State) -> AnyView {
-    let open = Memo::new(move |_| state.dialog.get() == Some(Dialog::Runs));
+    let open = Memo::new(move |_| state.panels.dialog.get() == Some(Dialog::Runs));
     (move || open.get().then(|| page(state))).into_any()
 }
 

@@ -160,7 +160,7 @@ fn profile_of(text: &str) -> Option<Profile> {
 
 /// Makes `profile` the Run's, as an entry of the browser's history.
 fn use_profile(state: State, profile: Profile) {
-    if state.embed().is_none() {
+    if state.view.embed.is_none() {
         browser::keep_entry();
     }
     state.run.update(|run| {

@@ -1,46 +1,30 @@
-//! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
+//! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from these.
 
 mod exports;
 mod history;
+mod panels;
 mod planner;
 pub(crate) mod runs;
+mod view;
 
-use crate::core::cluster::{GroupKind, Link};
+use crate::core::cluster::GroupKind;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
-use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::schedule;
-use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::registry::{Field, field};
 use crate::core::run::{OneOf, Run};
-use crate::core::units::MemoryUnit;
-use crate::io::link;
-use crate::view::charts::palette::Theme;
-use crate::view::gallery::Look;
-use crate::view::node::action::Dialog;
-use crate::view::views::View;
+use crate::io::link::{self, Decoded};
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
 use exports::Exports;
 pub(crate) use history::History;
 use leptos::prelude::*;
+pub(crate) use panels::Panels;
 use planner::Planner;
 use runs::Runs;
 use std::sync::Arc;
-
-/// The variants of panels that were chosen.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Chosen {
-    /// When gradients leave in the picture of them.
-    pub policy: Policy,
-    /// How sample lengths are spread in the panel of unequal micro-batches.
-    pub spread: Spread,
-    /// The groups that the cluster shows.
-    pub group: Option<GroupKind>,
-    /// The links whose load colours it.
-    pub load: Option<Link>,
-}
+pub(crate) use view::Viewed;
 
 /// Handles to everything; copied into every panel.
 #[derive(Clone, Copy)]
@@ -59,63 +43,35 @@ pub(crate) struct State {
     pub undrawable: Signal<bool>,
     /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
-    /// The figure that the drawer explains.
-    pub figure: RwSignal<Option<Figure>>,
-    /// Whether the drawer is open, where it is one.
-    pub drawer: RwSignal<bool>,
-    /// GiB or GB.
-    pub unit: RwSignal<MemoryUnit>,
-    /// Light or dark.
-    pub theme: RwSignal<Theme>,
-    /// The schedule to lay under the Run's own.
-    pub compare: RwSignal<Option<String>>,
-    /// A second Run, kept to be compared with the first.
-    pub second: RwSignal<Option<Run>>,
     /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
     pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
-    /// Key of the field typed into last.
-    pub edited: RwSignal<&'static str>,
     /// Earlier and later Runs.
     pub history: History,
-    /// The language that the link asks for.
-    pub lang: RwSignal<Option<String>>,
-    /// What else the link asks to show.
-    pub view: StoredValue<link::View>,
-    /// Words typed into the search for a setting.
-    pub search: RwSignal<String>,
-    /// The page that the dialog shows; none while it is closed.
-    pub dialog: RwSignal<Option<Dialog>>,
-    /// The variants of panels.
-    pub chosen: RwSignal<Chosen>,
     /// What a choice set besides itself, and the Run of which it is said.
     pub told: RwSignal<Option<(Run, Issue)>>,
-    /// What a phone shows: "inputs" or "results".
-    pub tab: RwSignal<&'static str>,
     /// Exports that were written.
     pub exports: Exports,
     /// The search in the background.
     pub planner: Planner,
     /// The runs that were measured.
     pub runs: Runs,
-    /// The view that is open.
-    pub open: RwSignal<View>,
-    /// Where the sliders of the open step stand, as links say it.
-    pub sliders: RwSignal<String>,
-    /// What is looked at in the gallery of schedules.
-    pub gallery: RwSignal<Look>,
-    /// The selected GPU, by its global rank: one for all views.
-    pub gpu: RwSignal<Option<u64>>,
+    /// The view.
+    pub view: Viewed,
+    /// What is open besides.
+    pub panels: Panels,
+}
+
+/// The address, read. The version of the application that made a link is for people alone.
+pub(crate) fn read_address() -> Decoded {
+    let mut link = link::opened(&browser::link_text());
+    link.view.made = None;
+    link
 }
 
 impl State {
     /// From the address.
     pub(crate) fn from_address() -> Self {
-        let link = link::opened(&browser::link_text());
-        let theme = theme_of(&link.view);
-        let open = view_of(&link.view);
-        let sliders = link.view.sliders.clone().unwrap_or_default();
-        let gallery = gallery_of(&link.view);
-        let gpu = gpu_of(&link.view);
+        let link = read_address();
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         let notices = RwSignal::new(link.notices);
@@ -129,30 +85,15 @@ impl State {
             shown,
             drawn,
             undrawable,
-            compare: RwSignal::new(link.view.compare.clone()),
-            second: RwSignal::new(link.view.second.clone()),
-            lang: RwSignal::new(link.view.lang.clone()),
             unread: RwSignal::new(None),
-            edited: RwSignal::new(""),
             history,
             notices,
-            figure: RwSignal::new(None),
-            drawer: RwSignal::new(false),
-            unit: RwSignal::new(MemoryUnit::Gib),
-            theme: RwSignal::new(theme),
-            view: StoredValue::new(link.view),
-            search: RwSignal::new(String::new()),
-            dialog: RwSignal::new(None),
-            chosen: RwSignal::new(Chosen::default()),
             told: RwSignal::new(None),
-            tab: RwSignal::new("results"),
             exports: Exports::new(),
             planner: Planner::new(),
             runs: Runs::stored(),
-            open: RwSignal::new(open),
-            sliders: RwSignal::new(sliders),
-            gallery: RwSignal::new(gallery),
-            gpu: RwSignal::new(gpu),
+            view: Viewed::new(link.view),
+            panels: Panels::new(),
         }
     }
 
@@ -218,7 +159,7 @@ impl State {
 
     /// The pipeline rank of the selected GPU.
     pub fn rank(&self) -> Option<usize> {
-        let gpu = self.gpu.get()?;
+        let gpu = self.view.gpu.get()?;
         let mesh = self.evaluation()?.scenario.layout.mesh();
         usize::try_from(mesh.place(gpu.min(mesh.ranks() - 1)).pp).ok()
     }
@@ -229,10 +170,10 @@ impl State {
             return;
         };
         let mesh = evaluation.scenario.layout.mesh();
-        let gpu = self.gpu.get_untracked().unwrap_or(0);
+        let gpu = self.view.gpu.get_untracked().unwrap_or(0);
         let pipeline = mesh.members(GroupKind::Pp, gpu.min(mesh.ranks() - 1));
         let rank = (rank as u64).min(pipeline.size() - 1);
-        self.gpu.set(Some(pipeline.rank(rank)));
+        self.view.select(Some(pipeline.rank(rank)));
     }
 
     /// Opens the drawer on a figure.
@@ -240,36 +181,7 @@ impl State {
         if let Figure::Memory(rank) | Figure::Component(rank, _) = figure {
             self.select_rank(rank);
         }
-        self.figure.set(Some(figure));
-        self.drawer.set(true);
-    }
-
-    /// Opens a view; "Back" goes to the one before.
-    pub fn show(&self, view: View) {
-        let before = self.open.get_untracked();
-        if before == view {
-            return;
-        }
-        if !before.is_like(view) && self.embed().is_none() {
-            browser::keep_entry();
-            browser::to_top();
-        }
-        // They are those of one step.
-        self.sliders.set(String::new());
-        self.open.set(view);
-    }
-
-    /// What a link says of the open view: `view.open`, `view.lesson`, `view.sliders`.
-    pub(crate) fn linked_view(&self) -> [Option<String>; 3] {
-        let [open, lesson] = self.open.get().link();
-        let sliders = self.sliders.get();
-        let sliders = (lesson.is_some() && !sliders.is_empty()).then_some(sliders);
-        [open, lesson, sliders]
-    }
-
-    /// The panel to show alone, if the link asks for one.
-    pub fn embed(&self) -> Option<String> {
-        self.view.with_value(|view| view.embed.clone())
+        self.panels.explain(figure);
     }
 }
 
@@ -305,26 +217,4 @@ fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
         None => true,
     };
     notices.get().into_iter().filter(holds).collect()
-}
-
-/// The theme that a link asks for, else the visitor's own.
-pub(crate) fn theme_of(view: &link::View) -> Theme {
-    let wanted = view.theme.as_deref().and_then(Theme::named);
-    wanted.unwrap_or_else(browser::preferred_theme)
-}
-
-/// The GPU that a link selects.
-pub(crate) fn gpu_of(view: &link::View) -> Option<u64> {
-    view.gpu.as_deref()?.parse().ok()
-}
-
-/// The view that a link opens.
-pub(crate) fn view_of(view: &link::View) -> View {
-    View::linked(view.open.as_deref(), view.lesson.as_deref())
-}
-
-/// What a link shows in the gallery.
-pub fn gallery_of(view: &link::View) -> Look {
-    let said = [&view.ticked, &view.sort, &view.axis, &view.limit];
-    Look::linked(said.map(Option::as_deref))
 }

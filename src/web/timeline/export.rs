@@ -21,7 +21,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
         view: window.map_or(own, |_| look.seen()),
         width: look.width.get_untracked().max(640.0),
         rank: look.own.rank.get_untracked(),
-        theme: state.theme.get_untracked(),
+        theme: state.view.theme.get_untracked(),
     };
     let (end, text) = match kind {
         TimelineAction::Png => {

@@ -100,7 +100,7 @@ impl Look {
     pub fn new(state: State) -> Self {
         let own = prepared(state.drawn);
         let compared = evaluated(move || {
-            let id = state.compare.get()?;
+            let id = state.view.compare.get()?;
             let evaluation = state.evaluation()?;
             let run = &evaluation.scenario.run;
             run.with_texts(&with_schedule(run, &id))

@@ -41,7 +41,7 @@ const FOLDS: [&str; 3] = [
 pub(crate) fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
     let look = expect_context::<Look>();
-    let embedded = state.embed().is_some();
+    let embedded = state.view.embed.is_some();
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
@@ -54,10 +54,10 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     let tools = view_of(buttons);
     let compare = move |event| {
         let id = event_target_value(&event);
-        state.compare.set((!id.is_empty()).then_some(id));
+        state.view.change(|view| view.compare = (!id.is_empty()).then_some(id));
     };
     let options = view_of(move || {
-        let chosen = state.compare.get();
+        let chosen = state.view.compare.get();
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(look));
@@ -68,8 +68,8 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     let folds = move || {
         [
             fold(state, splits, || Panel::Splits),
-            fold(state, gradients, move || Panel::Gradients(state.chosen.get().policy)),
-            fold(state, unequal, move || Panel::Unequal(state.chosen.get().spread)),
+            fold(state, gradients, move || Panel::Gradients(state.view.chosen.get().policy)),
+            fold(state, unequal, move || Panel::Unequal(state.view.chosen.get().spread)),
         ]
     };
     view! {
@@ -174,7 +174,7 @@ fn split(look: Look) -> Option<Panel> {
 
 /// The second schedule against the first, or why there is none.
 fn comparison(state: State, look: Look) -> Node {
-    let Some(id) = state.compare.get() else {
+    let Some(id) = state.view.compare.get() else {
         return Node::none();
     };
     let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
@@ -188,7 +188,7 @@ fn comparison(state: State, look: Look) -> Node {
                 (verbatim(name), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (of(&own), of(&other));
-            against((&a.0, &a.1), (&b.0, &b.1), state.unit.get())
+            against((&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
         }
         None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name),
     };

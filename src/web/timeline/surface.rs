@@ -129,7 +129,7 @@ fn hatched(look: Look, lane: Lane) -> String {
 fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
     let waiting = StoredValue::new(false);
     effect(move || {
-        state.theme.track();
+        state.view.theme.track();
         look.width.track();
         look.window.track();
         look.full.track();
@@ -153,7 +153,7 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
                     curve: &lane.curve.get_untracked(),
                     view: look.seen(),
                     width,
-                    theme: state.theme.get_untracked(),
+                    theme: state.view.theme.get_untracked(),
                 };
                 paint(&canvas, &frame);
             }

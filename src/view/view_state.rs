@@ -1,0 +1,231 @@
+//! The part of a link besides the Run: what is shown of it, as one struct with one table of keys.
+
+use super::charts::palette::Theme;
+use super::gallery::{Look, variants};
+use super::panels::schedules::Sort;
+use super::steps::StepId;
+use super::views::{Embed, View};
+use crate::core::report::Variant;
+use crate::core::run::Run;
+
+/// What the page shows of a Run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ViewState {
+    /// A second Run, to be compared with the first; links hold it as its differences, under `b.`.
+    pub second: Option<Run>,
+    /// The only panel shown, in another page.
+    pub embed: Option<Embed>,
+    /// Id of a schedule laid under the Run's own on the same axis.
+    pub compare: Option<String>,
+    /// Name of the page that the dialog opens on: `methods`, `export markdown`.
+    pub page: Option<String>,
+    /// The open view.
+    pub open: View,
+    /// The selected GPU, by its global rank: one for all views.
+    pub gpu: Option<u64>,
+    /// Positions of the sliders of the open step: `p.8,m.16`.
+    pub sliders: String,
+    /// Choices in the gallery of schedules.
+    pub gallery: Look,
+    /// Light or dark, whatever the browser prefers.
+    pub theme: Option<Theme>,
+    /// The language, `en` or `zh`, whatever the browser prefers.
+    pub lang: Option<String>,
+    /// Version of the application that made the link.
+    pub made: Option<String>,
+}
+
+/// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A text
+/// that is not understood leaves the default.
+struct Key {
+    name: &'static str,
+    text: fn(&ViewState) -> Option<String>,
+    read: fn(&mut ViewState, String),
+}
+
+/// All keys, in the order in which links are written. Their names and meanings never change.
+const KEYS: [Key; 14] = [
+    Key {
+        name: "embed",
+        text: |view| view.embed.map(|panel| panel.id().to_owned()),
+        read: |view, text| view.embed = Some(Embed::named(&text).unwrap_or(Embed::All)),
+    },
+    Key { name: "compare", text: |view| view.compare.clone(), read: |view, text| view.compare = Some(text) },
+    Key { name: "page", text: |view| view.page.clone(), read: |view, text| view.page = Some(text) },
+    Key {
+        name: "open",
+        text: |view| {
+            let is_said = !matches!(view.open, View::Run | View::Learn(_));
+            is_said.then(|| view.open.id().to_owned())
+        },
+        // A step says more.
+        read: |view, text| {
+            if !matches!(view.open, View::Learn(_)) {
+                view.open = View::named(&text).unwrap_or_default();
+            }
+        },
+    },
+    Key {
+        name: "gpu",
+        text: |view| view.gpu.map(|gpu| gpu.to_string()),
+        read: |view, text| view.gpu = text.parse().ok(),
+    },
+    Key {
+        name: "lesson",
+        text: |view| match view.open {
+            View::Learn(step) => Some(step.to_string()),
+            _ => None,
+        },
+        read: |view, text| {
+            if let Some(step) = StepId::named(&text) {
+                view.open = View::Learn(step);
+            }
+        },
+    },
+    Key {
+        name: "sliders",
+        text: |view| {
+            let is_said = matches!(view.open, View::Learn(_)) && !view.sliders.is_empty();
+            is_said.then(|| view.sliders.clone())
+        },
+        read: |view, text| view.sliders = text,
+    },
+    Key {
+        name: "ticked",
+        text: |view| {
+            let ticked = view.gallery.ticked.as_ref()?;
+            Some(ticked.iter().map(Variant::to_string).collect::<Vec<_>>().join(","))
+        },
+        read: |view, text| view.gallery.ticked = Some(variants(&text)),
+    },
+    Key {
+        name: "sort",
+        text: |view| (view.gallery.sort != Sort::default()).then(|| view.gallery.sort.text()),
+        read: |view, text| view.gallery.sort = Sort::named(&text),
+    },
+    Key {
+        name: "axis",
+        text: |view| view.gallery.whole.then(|| "whole".to_owned()),
+        read: |view, text| view.gallery.whole = text == "whole",
+    },
+    Key {
+        name: "limit",
+        text: |view| view.gallery.limit.map(|limit| limit.to_string()),
+        read: |view, text| view.gallery.limit = text.parse().ok(),
+    },
+    Key {
+        name: "theme",
+        text: |view| view.theme.map(|theme| theme.id().to_owned()),
+        read: |view, text| view.theme = Theme::named(&text),
+    },
+    Key { name: "lang", text: |view| view.lang.clone(), read: |view, text| view.lang = Some(text) },
+    Key { name: "made", text: |view| view.made.clone(), read: |view, text| view.made = Some(text) },
+];
+
+impl ViewState {
+    /// Names and texts of the keys that are not at their default, in the order of links.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        KEYS.iter().filter_map(|key| Some((key.name, (key.text)(self)?)))
+    }
+
+    /// Reads `text` into the key called `name`; the text comes back where there is no such key.
+    ///
+    /// # Errors
+    /// `text`, unread.
+    pub fn read(&mut self, name: &str, text: String) -> Result<(), String> {
+        match KEYS.iter().find(|key| key.name == name) {
+            Some(key) => (key.read)(self, text),
+            None => return Err(text),
+        }
+        Ok(())
+    }
+
+    /// The step of a lesson that is open.
+    #[must_use]
+    pub const fn step(&self) -> Option<StepId> {
+        match self.open {
+            View::Learn(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Opens a view, with the sliders of a step at their start.
+    pub fn show(&mut self, view: View) {
+        self.open = view;
+        self.sliders.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::node::action::GalleryAction;
+
+    fn read(link: &str) -> ViewState {
+        let mut view = ViewState::default();
+        for pair in link.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, text) = pair.split_once('=').unwrap();
+            view.read(name, text.to_owned()).unwrap();
+        }
+        view
+    }
+
+    fn written(view: &ViewState) -> String {
+        view.pairs().map(|(name, text)| format!("{name}={text}")).collect::<Vec<_>>().join("&")
+    }
+
+    #[test]
+    fn every_key_comes_back_as_it_was_written() {
+        for link in [
+            "",
+            "embed=memory&compare=zb-v&page=export json&open=cluster&gpu=7",
+            "lesson=pipelines.interleaving&sliders=p.8,m.16",
+            "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
+            "theme=dark&lang=zh&made=0.1.0",
+        ] {
+            assert_eq!(written(&read(link)), link);
+        }
+        let all: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+        assert!(all.iter().all(|name| read(&format!("{name}=x")).read(name, "y".to_owned()).is_ok()), "{all:?}");
+        assert_eq!(ViewState::default().read("nonsense", "x".to_owned()), Err("x".to_owned()));
+    }
+
+    #[test]
+    fn what_is_not_understood_leaves_the_default() {
+        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&theme=purple";
+        assert_eq!(written(&read(bad)), "ticked=");
+        assert_eq!(read("embed=cellar").embed, Some(Embed::All));
+    }
+
+    #[test]
+    fn a_step_of_a_lesson_says_more_than_its_view() {
+        for link in ["open=cluster&lesson=zero.traffic", "lesson=zero.traffic&open=cluster", "open=learn&lesson=zero.6"]
+        {
+            assert_eq!(written(&read(link)), "lesson=zero.traffic");
+        }
+        assert_eq!(read("open=learn").open, View::Learn(StepId::first()));
+        // Sliders are those of a step.
+        assert_eq!(written(&read("sliders=p.8")), "");
+        let mut view = read("lesson=zero.traffic&sliders=n.8");
+        view.show(View::Learn(StepId::first()));
+        assert_eq!(view.sliders, "");
+    }
+
+    #[test]
+    fn a_link_says_what_was_pressed_in_the_gallery() {
+        let mut view = ViewState::default();
+        let run = Run::default();
+        let look = &mut view.gallery;
+        for id in ["zb-v", "dualpipe", "interleaved-1f1b.4", "gpipe", "zb-v"] {
+            look.press(&run, GalleryAction::Tick(Variant::named(id).unwrap()));
+        }
+        look.press(&run, GalleryAction::Whole(true));
+        look.sort = look.sort.pressed("bubble").pressed("bubble");
+        look.limit = Some(6);
+        // A fifth is refused; a second press lets go.
+        let link = "ticked=1f1b,dualpipe,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6";
+        assert_eq!(written(&view), link);
+        assert_eq!(read(link), view);
+        assert_eq!(Look::default().limit(&run), 4);
+    }
+}

@@ -1,0 +1,42 @@
+//! The context of what is open besides the view: drawer, dialog, search, the tab of a phone.
+
+use crate::core::report::Figure;
+use crate::view::node::action::Dialog;
+use leptos::prelude::*;
+
+/// Handles to open panels; copied into every panel.
+#[derive(Clone, Copy)]
+pub(crate) struct Panels {
+    /// The figure that the drawer explains.
+    pub figure: RwSignal<Option<Figure>>,
+    /// True while the drawer is open, where it is one.
+    pub drawer: RwSignal<bool>,
+    /// The page that the dialog shows; none while it is closed.
+    pub dialog: RwSignal<Option<Dialog>>,
+    /// Words typed into the search for a setting.
+    pub search: RwSignal<String>,
+    /// Key of the field typed into last.
+    pub edited: RwSignal<&'static str>,
+    /// The side that a phone shows: "inputs" or "results".
+    pub tab: RwSignal<&'static str>,
+}
+
+impl Panels {
+    /// With everything closed.
+    pub fn new() -> Self {
+        Self {
+            figure: RwSignal::new(None),
+            drawer: RwSignal::new(false),
+            dialog: RwSignal::new(None),
+            search: RwSignal::new(String::new()),
+            edited: RwSignal::new(""),
+            tab: RwSignal::new("results"),
+        }
+    }
+
+    /// Opens the drawer on a figure.
+    pub fn explain(self, figure: Figure) {
+        self.figure.set(Some(figure));
+        self.drawer.set(true);
+    }
+}

@@ -1,0 +1,141 @@
+//! The view context: the one state that links hold, the parts of it to follow, and choices that links do not hold.
+
+use crate::core::cluster::{GroupKind, Link};
+use crate::core::pipeline::packing::Spread;
+use crate::core::pipeline::sync::Policy;
+use crate::core::run::Run;
+use crate::core::units::MemoryUnit;
+use crate::view::charts::palette::Theme;
+use crate::view::gallery::Look;
+use crate::view::view_state::ViewState;
+use crate::view::views::{Embed, View};
+use crate::web::browser;
+use leptos::prelude::*;
+
+/// Variants of panels that were chosen.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Chosen {
+    /// When gradients leave in the picture of them.
+    pub policy: Policy,
+    /// How sample lengths are spread in the panel of unequal micro-batches.
+    pub spread: Spread,
+    /// The groups that the cluster shows.
+    pub group: Option<GroupKind>,
+    /// The links whose load colours it.
+    pub load: Option<Link>,
+}
+
+/// Handles to the view; copied into every panel.
+#[derive(Clone, Copy)]
+pub(crate) struct Viewed {
+    state: RwSignal<ViewState>,
+    /// The panel shown alone; the page is loaded again for another.
+    pub embed: Option<Embed>,
+    /// The open view.
+    pub open: Memo<View>,
+    /// Positions of the sliders of the open step.
+    pub sliders: Memo<String>,
+    /// Choices in the gallery.
+    pub gallery: Memo<Look>,
+    /// The selected GPU, by its global rank.
+    pub gpu: Memo<Option<u64>>,
+    /// Id of the schedule under the Run's own.
+    pub compare: Memo<Option<String>>,
+    /// The Run that is compared with the first.
+    pub second: Memo<Option<Run>>,
+    /// The language that the link asks for.
+    pub lang: Memo<Option<String>>,
+    /// The page of the dialog that the link asks for.
+    pub page: Memo<Option<String>>,
+    /// Light or dark: by the link, else by the visitor.
+    pub theme: Memo<Theme>,
+    preferred: RwSignal<Theme>,
+    /// GiB or GB.
+    pub unit: RwSignal<MemoryUnit>,
+    /// Variants of panels.
+    pub chosen: RwSignal<Chosen>,
+}
+
+/// A part of the state to follow.
+fn part<T: Clone + PartialEq + Send + Sync + 'static>(state: RwSignal<ViewState>, of: fn(&ViewState) -> &T) -> Memo<T> {
+    Memo::new(move |_| state.with(|state| of(state).clone()))
+}
+
+impl Viewed {
+    /// Of the state that the page is opened with.
+    pub fn new(opened: ViewState) -> Self {
+        let embed = opened.embed;
+        let preferred = RwSignal::new(browser::preferred_theme());
+        let state = RwSignal::new(opened);
+        Self {
+            state,
+            embed,
+            open: part(state, |state| &state.open),
+            sliders: part(state, |state| &state.sliders),
+            gallery: part(state, |state| &state.gallery),
+            gpu: part(state, |state| &state.gpu),
+            compare: part(state, |state| &state.compare),
+            second: part(state, |state| &state.second),
+            lang: part(state, |state| &state.lang),
+            page: part(state, |state| &state.page),
+            theme: Memo::new(move |_| state.with(|state| state.theme).unwrap_or_else(|| preferred.get())),
+            preferred,
+            unit: RwSignal::new(MemoryUnit::Gib),
+            chosen: RwSignal::new(Chosen::default()),
+        }
+    }
+
+    /// The state as it is; follows it.
+    pub fn get(self) -> ViewState {
+        self.state.get()
+    }
+
+    /// The state as it is; does not follow it.
+    pub fn now(self) -> ViewState {
+        self.state.get_untracked()
+    }
+
+    /// Changes the state, and with it the address.
+    pub fn change(self, change: impl FnOnce(&mut ViewState)) {
+        let mut state = self.now();
+        change(&mut state);
+        self.set(state);
+    }
+
+    /// Shows `state`, as a link says it.
+    pub fn set(self, state: ViewState) {
+        if self.state.with_untracked(|now| *now != state) {
+            self.state.set(state);
+        }
+    }
+
+    /// Selects a GPU.
+    pub fn select(self, gpu: Option<u64>) {
+        self.change(|state| state.gpu = gpu);
+    }
+
+    /// Keeps a second Run, or none.
+    pub fn keep_second(self, run: Option<Run>) {
+        self.change(|state| state.second = run);
+    }
+
+    /// Opens a view; "Back" goes to the one before.
+    pub fn show(self, view: View) {
+        let before = self.open.get_untracked();
+        if before == view {
+            return;
+        }
+        if !before.is_like(view) && self.embed.is_none() {
+            browser::keep_entry();
+            browser::to_top();
+        }
+        self.change(|state| state.show(view));
+    }
+
+    /// Shows `theme`, now and on later visits; a theme in the link is replaced.
+    pub fn prefer(self, theme: Theme) {
+        self.preferred.set(theme);
+        browser::store("theme", theme.id());
+        self.change(|state| state.theme = state.theme.map(|_| theme));
+    }
+}
