@@ -11,7 +11,7 @@ const again = (page) => page.locator('#accuracy').getByRole('button', { name: 'C
 /** Shows the panel, which begins by itself. */
 const seen = (page) => page.locator('#accuracy').scrollIntoViewIfNeeded();
 /** Shows every table, once they are there. */
-const all = (page) => page.locator('#accuracy summary', { hasText: 'All runs' }).click({ timeout: 120_000 });
+const all = (page) => page.locator('#accuracy summary', { hasText: 'All runs' }).click();
 
 test('the published runs are computed when they are seen, those most alike first, and the page stays at hand', async () => {
   const { page, problems } = await site.open();
@@ -28,7 +28,7 @@ test('the published runs are computed when they are seen, those most alike first
   });
   await seen(page);
   const alike = page.getByRole('region', { name: 'Runs most like yours' }).locator('tbody tr');
-  await alike.first().waitFor({ timeout: 120_000 });
+  await alike.first().waitFor();
   assert.equal(await alike.count(), 5);
   // Llama 3.1 8B on H100 in bf16 with Megatron-LM of 2024: table 4 of Fujii 2024 is nearest.
   assert.match(await alike.first().innerText(), /table 4|dgxc, Llama 3.1 8B/);
@@ -54,7 +54,7 @@ test('a published run opens as the run of the page', async () => {
   const { page } = await site.open();
   await seen(page);
   const row = page.locator('#accuracy button', { hasText: /^tp \d+ cp/ }).first();
-  await row.waitFor({ state: 'attached', timeout: 120_000 });
+  await row.waitFor({ state: 'attached' });
   const tp = /tp (\d+)/.exec(await row.textContent())[1];
   await row.evaluate((button) => button.click());
   await page.waitForFunction((tp) => location.hash.includes('loader_ns') && (tp === '2' || location.hash.includes(`&tp=${tp}`)), tp);

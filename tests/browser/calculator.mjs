@@ -3,11 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before } from 'node:test';
 import { inspect } from 'node:util';
-import { launch } from './browser.mjs';
+import { launch, LIMIT_MS } from './browser.mjs';
 import { serve } from './server.mjs';
-
-/** How long a condition may take to come true, on a slow machine. No test measures time. */
-const PATIENCE_MS = 20_000;
 
 /**
  * A browser and a server for the tests of one file, `options` as for serve():
@@ -39,7 +36,7 @@ export function calculator(options) {
 
 /** Reads again until `accept` takes what was read, and returns that. */
 export async function eventually(read, accept) {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + LIMIT_MS;
   for (;;) {
     const seen = await read();
     if (accept(seen)) return seen;

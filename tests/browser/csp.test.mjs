@@ -96,7 +96,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   }
   await quiet('files');
 
-  await page.locator('.plan table').first().waitFor({ timeout: 120_000 });
+  await page.locator('.plan table').first().waitFor();
   await quiet('plan');
 
   const foreign = asked.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(site.url));

@@ -4,15 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { LIMIT_MS } from './browser.mjs';
 import { calculator, eventually, figures, input, said } from './calculator.mjs';
 
 const site = calculator();
-/** A tab that answers nothing for this long is frozen. Far above what these take, on a slow machine. */
-const FROZEN_MS = 30_000;
 
-/** Fails where the page does not answer. */
+/** Fails where the page does not answer: the tab is frozen. */
 async function answers(page) {
-  const late = new Promise((_, reject) => { setTimeout(() => reject(new Error('the tab is frozen')), FROZEN_MS).unref(); });
+  const late = new Promise((_, reject) => { setTimeout(() => reject(new Error('the tab is frozen')), LIMIT_MS).unref(); });
   await Promise.race([page.evaluate(() => new Promise(requestAnimationFrame)), late]);
 }
 

@@ -55,7 +55,7 @@ test('from disk long work goes to a worker', async () => {
 test('from disk the accuracy tables are there', async () => {
   const { page, problems } = await browser.open(file);
   await page.locator('#accuracy').scrollIntoViewIfNeeded();
-  await page.locator('#accuracy table').first().waitFor({ timeout: 120_000 });
+  await page.locator('#accuracy table').first().waitFor();
   assert.deepEqual(problems, []);
 });
 
