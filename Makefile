@@ -44,15 +44,14 @@ check: # what needs no browser and no page
 	@echo "test: formatting and lints"
 	@cargo fmt --all --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
-	@cargo clippy --locked --quiet $(WASM) --features ui,api --lib --bins -- -D warnings
+	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"
 	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
 
-browser: build # the size budget and the browser tests, on what `make build` made
+browser: build # sizes and the browser tests, on what `make build` made
 	@tools/setup node chromium
-	@echo "test: size"
 	@node tools/size.mjs
 	@echo "test: the page in a browser"
 	@node --test --test-concurrency=2 tests/browser/*.test.mjs

@@ -1,4 +1,5 @@
-// What is said when the calculator cannot start or has stopped: the words are in index.html, shown by their data-when.
+// The notice where the calculator cannot start or has stopped: its words are in index.html, each with its data-when. No style
+// sheet takes part: it may be what is missing.
 const find = (id) => document.getElementById(id);
 const { build } = document.currentScript.dataset;
 
@@ -13,9 +14,12 @@ const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'e
 if ((inLink ?? chosen ?? browsers) === 'zh') document.documentElement.lang = 'zh-CN';
 
 function stop(when, what) {
-  const { dataset } = document.body;
+  const { dataset, children } = document.body;
   if (dataset.stopped) return;
   dataset.stopped = when;
+  for (const child of children) child.hidden = child.id !== 'crash';
+  for (const words of find('crash').querySelectorAll('[data-when]')) words.hidden = words.dataset.when !== when;
+  for (const words of find('crash').querySelectorAll('[lang]')) words.hidden = words.lang !== document.documentElement.lang;
   find('crash-link').href = find('crash-link').textContent = location.href;
   find('crash-report').value = [what, build, location.href, navigator.userAgent].join('\n');
 }

@@ -41,22 +41,15 @@ function lazy(code, needs = '') {
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const wasm = page.replace(/\.js$/, '_bg.wasm');
 
-const api = named(/^shardscope-api-[0-9a-f]+\.js$/);
-
 /** What wasm-bindgen wrote, as a function of `wasmFile`, which gives the WebAssembly. In a blob, which the page's worker is made
  * of, a module has no address. */
-const calculator = (name) => lazy(
-  swap(read(name), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
+const makePage = lazy(
+  swap(read(page), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
   'wasmFile',
 );
-const makePage = calculator(page);
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
-  const code = read(name)
-    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = api;`);
-  return `'${name}': async ${lazy(code)},`;
-});
+const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => `'${name}': async ${lazy(read(name))},`);
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -80,11 +73,10 @@ globalThis.Worker = class extends globalThis.Worker {
   }
 };
 const page = makePage(() => unpack(file('page.wasm')));
-const api = (${calculator(api)})(() => unpack(file('api.wasm')));
 if (parent !== self) (await modules['lazy/embed_protocol.js']()).begin(page.answerHost);
 addEventListener('save-picture', async ({ target, detail }) => (await modules['lazy/save.js']()).save(target, detail));
 const wasm = await page.default();
-await page.mount(async (...given) => (await modules['lazy/api.js']()).ask(...given));
+await page.mount();
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 `;
 const guard = read('guard.js');
@@ -94,7 +86,6 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 
 const blocks = [
   ['page.wasm', packed(wasm)],
-  ['api.wasm', packed(api.replace(/\.js$/, '_bg.wasm'))],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),

@@ -26,7 +26,7 @@ export function begin(answerHost) {
     }
   };
   addEventListener('message', async ({ source, origin, data }) => {
-    if (source !== parent || !QUESTION.test(data?.type)) return;
+    if (source !== parent || typeof data?.type !== 'string' || !QUESTION.test(data.type)) return;
     await started;
     const { reply, fragment, reloads } = answered(data);
     if (typeof fragment === 'string') {

@@ -4,10 +4,8 @@
 //! template without a row is shown in English. What is the same in every language (names, formulas, quantities with
 //! their units) is an argument or [`verbatim`].
 
-use crate::statics::{self, Static, kept};
 use crate::units::thousands;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::cell::RefCell;
+use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -15,16 +13,16 @@ use std::fmt::{self, Display, Formatter, Write};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message(Kind);
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// A template without holes.
-    Plain(#[serde(deserialize_with = "statics::text")] Static),
+    Plain(&'static str),
     /// A template with a value for each of its holes.
-    Template(#[serde(deserialize_with = "template")] &'static Template, Vec<Argument>),
+    Template(&'static Template, Vec<Argument>),
     /// Text that is the same in every language.
     Verbatim(String),
     /// Parts with a separator between them, which is a template too: ", ".
-    Joined(#[serde(deserialize_with = "statics::text")] Static, Vec<Message>),
+    Joined(&'static str, Vec<Message>),
 }
 
 impl Default for Kind {
@@ -34,7 +32,7 @@ impl Default for Kind {
 }
 
 /// A text with holes. What does not change is one static: hundreds of messages are made, each of little code.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Template {
     /// The text in English: "{n} layers".
     pub text: &'static str,
@@ -43,7 +41,7 @@ pub struct Template {
 }
 
 /// What fills a hole of a template.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Argument {
     /// A whole number, shown with grouped thousands.
     Count(u64),
@@ -176,34 +174,10 @@ impl Display for Message {
 }
 
 impl Serialize for Message {
-    /// In English where people read it; between the modules of the page with its templates, to be translated.
+    /// In English.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { serializer.collect_str(self) } else { self.0.serialize(serializer) }
+        serializer.collect_str(self)
     }
-}
-
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Kind::deserialize(deserializer).map(Self)
-    }
-}
-
-/// A template of another module of the page, kept once.
-fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Template, D::Error> {
-    thread_local! {
-        static KNOWN: RefCell<Vec<&'static Template>> = const { RefCell::new(Vec::new()) };
-    }
-    let (text, holes) = <(String, Vec<String>)>::deserialize(deserializer)?;
-    Ok(KNOWN.with_borrow_mut(|known| {
-        let same = |known: &&&'static Template| known.text == text && known.holes == holes;
-        let found = known.iter().find(same).copied();
-        found.unwrap_or_else(|| {
-            let holes: Vec<Static> = holes.into_iter().map(kept).collect();
-            let new: &'static Template = Box::leak(Box::new(Template { text: kept(text), holes: holes.leak() }));
-            known.push(new);
-            new
-        })
-    }))
 }
 
 impl From<&'static str> for Message {

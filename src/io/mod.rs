@@ -1,7 +1,6 @@
 //! A Run written and read: the link, its timeline as files, requests as lines, and what other programs
 //! read and write.
 
-pub mod asked;
 pub mod config;
 pub mod dialect;
 pub mod export;

@@ -17,7 +17,7 @@ const LESSONS: [(&str, &[(&str, usize)]); 7] = [
 ];
 
 /// A step by its lesson and its place there, both from 0; shown and linked as `pipelines.interleaving`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepId {
     pub(super) lesson: usize,
     pub(super) step: usize,

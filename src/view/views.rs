@@ -1,11 +1,10 @@
 //! Views of the page, one of which is shown, and panels that other pages show alone.
 
 use super::steps::StepId;
-use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// A view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
     /// The Run: inputs, figures and panels.
     #[default]

@@ -1,16 +1,14 @@
 //! The published runs that the calculator is tested against, fetched and computed when they are nearly seen.
 //!
-//! The tables are static files beside the page; the second module computes their rows, a few at a time, and shows them.
+//! The tables are static files beside the page; their rows are computed a few at a time.
 
-use crate::core::accuracy::FILES;
+use crate::core::accuracy::{Bench, FILES, read};
 use crate::core::message::Message;
 use crate::core::t;
-use crate::io::asked::Asked;
 use crate::view::node::markup::Node;
-use crate::view::panels::accuracy::{Answer, Question};
-use crate::web::ask::asked;
+use crate::view::panels::accuracy::{self, Yours};
 use crate::web::browser;
-use crate::web::html::{effect, flag, text, view_of};
+use crate::web::html::{flag, text, view_once};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -19,13 +17,16 @@ use leptos::prelude::*;
 
 /// Pixels below the window at which the panel begins.
 const NEAR: f64 = 600.0;
+/// Rows that are computed at once: some milliseconds.
+const SLICE: usize = 8;
 
 /// The accuracy panel: it begins by itself when it is nearly seen.
 #[component]
 pub(crate) fn AccuracyPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let words = RwSignal::new(Message::default());
-    let (near, all) = (RwSignal::new(Node::none()), RwSignal::new(Node::none()));
+    let bench = StoredValue::new_local(Bench::default());
+    let all = RwSignal::new(Node::none());
     let begun = RwSignal::new(false);
     let begin = move || {
         if begun.get_untracked() {
@@ -33,13 +34,12 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
         }
         begun.set(true);
         leptos::task::spawn_local(async move {
-            match computed(words).await {
-                Some(computed) => {
-                    words.set(Message::default());
-                    all.set(computed);
-                    state.runs.ask(state);
-                }
-                None => begun.set(false),
+            if compute(bench, words).await {
+                words.set(Message::default());
+                all.set(bench.with_value(accuracy::all));
+                state.runs.ask(state);
+            } else {
+                begun.set(false);
             }
         });
     };
@@ -56,32 +56,17 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     };
     let handle = window_event_listener_untyped("scroll", move |_| look());
     on_cleanup(move || handle.remove());
-    effect(move || {
-        let Some(evaluation) = state.evaluation() else {
-            return;
-        };
-        if all.with(|all| *all == Node::none()) {
-            return;
+    let content = view_once(move || {
+        let all = all.get();
+        if all == Node::none() {
+            return Some(all);
         }
+        let evaluation = state.evaluation()?;
         let (runs, standings) = state.runs.fit.get().unzip();
-        let question = Question::Near {
-            run: Box::new(evaluation.scenario.run.clone()),
-            runs: runs.unwrap_or_default(),
-            standings: standings.map_or_else(Vec::new, |fit| fit.fit.standings),
-        };
-        // Gone when the effect runs again.
-        let latest = StoredValue::new(());
-        leptos::task::spawn_local(async move {
-            if let Some(Answer::Shown(shown)) = answered(question).await
-                && !latest.is_disposed()
-            {
-                near.set(shown);
-            }
-        });
-    });
-    let content = view_of(move || match near.get() {
-        near if near == Node::none() => near,
-        near => Node::from_iter([near, all.get()]),
+        let standings = standings.map_or_else(Vec::new, |fit| fit.fit.standings);
+        let yours = Yours { runs: runs.as_deref().unwrap_or_default(), standings: &standings };
+        let near = bench.with_value(|bench| accuracy::near(bench, &evaluation.scenario, yours));
+        Some(Node::from_iter([near, all]))
     });
     view! {
         <section id="accuracy" node_ref=frame aria-labelledby="accuracy-title">
@@ -101,35 +86,22 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     }
 }
 
-/// The second module's answer.
-async fn answered(question: Question) -> Option<Answer> {
-    asked(&Asked::Accuracy(question)).await
-}
-
-/// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<Message>) -> Option<Node> {
-    let mut tables = Vec::new();
+/// Fetches the tables and computes their rows into `bench`; false where one cannot be had, which `words` then says.
+async fn compute(bench: StoredValue<Bench, LocalStorage>, words: RwSignal<Message>) -> bool {
+    let mut fresh = Bench::default();
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
             words.set(t!(
                 "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
                 file = *file
             ));
-            return None;
+            return false;
         };
-        tables.push(((*file).to_owned(), csv));
+        fresh.add(read(file, &csv));
     }
-    let mut question = Question::Tables(tables);
-    loop {
-        match answered(question).await {
-            Some(Answer::Computed(count)) => words.set(t!("{count} runs computed…", count)),
-            Some(Answer::Shown(all)) => return Some(all),
-            None => {
-                words.set(t!("The part of the calculator that computes them could not be loaded."));
-                return None;
-            }
-        }
-        question = Question::Compute;
+    while (0..SLICE).all(|_| fresh.advance()) {
+        words.set(t!("{count} runs computed…", count = fresh.done()));
         next_turn().await;
     }
+    bench.try_set_value(fresh).is_none()
 }

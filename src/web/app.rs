@@ -12,7 +12,6 @@ use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::actions::dispatch;
-use crate::web::ask::use_module;
 use crate::web::cluster::cluster;
 use crate::web::compare::{compare, compare_panel};
 use crate::web::dialog::dialog;
@@ -46,12 +45,10 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator, in the language that the document names. `second` loads the second module and
-/// asks it: bytes in, a promise of bytes out.
+/// Replaces the skeleton by the calculator, in the language that the document names.
 #[wasm_bindgen]
-pub async fn mount(second: js_sys::Function) {
+pub async fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
-    use_module(second);
     i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {

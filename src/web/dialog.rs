@@ -1,39 +1,28 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
-use crate::core::run::Run;
-use crate::io::export::Order;
-use crate::io::link;
+use crate::io::export::Stamp;
+use crate::io::import::summary::summary;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
 use crate::web::browser::{self, chosen};
 use crate::web::html::{effect, flag, view_once};
 use crate::web::i18n::say;
-use crate::web::import::meaning;
 use crate::web::modal::{close, open};
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::{dialog_page, runs};
 use leptos::prelude::*;
 
-/// What the dialog shows of the Run as it is; what it showed last while it is closed.
+/// The open page about the Run, with the import that is `typed`; the page that was open last while the dialog is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
-    let imports = move || state.panels.dialog.get() == Some(Dialog::Import);
-    let meaning = meaning(state, move || imports().then(|| typed.get()));
     view_once(move || match state.panels.dialog.get()? {
-        Dialog::Import => Some(meaning.get()),
+        Dialog::Import => Some(match typed.get() {
+            text if text.trim().is_empty() => Node::none(),
+            text => state.run.with(|run| summary(&text, run)),
+        }),
         page => {
-            let text = match page {
-                Dialog::Export(format) => state.exports.text(Order {
-                    link: state.run.with(link::encode),
-                    format: format.to_owned(),
-                    date: browser::today(),
-                    address: browser::address(),
-                    trial: false,
-                }),
-                _ => None,
-            };
-            let content = |run: &Run| dialog_page::content(page, run, text.as_deref());
-            Some(state.run.with(content))
+            let stamp = Stamp { date: &browser::today(), address: &browser::address() };
+            Some(state.run.with(|run| dialog_page::content(page, run, &stamp)))
         }
     })
 }

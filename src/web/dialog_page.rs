@@ -2,7 +2,7 @@
 
 use crate::core::report::evaluate;
 use crate::core::run::Run;
-use crate::io::export::{FORMATS, menu::menu};
+use crate::io::export::{FORMATS, Stamp, menu::menu};
 use crate::view::node::action::Dialog;
 use crate::view::node::glossary;
 use crate::view::node::markup::{Node, leaf};
@@ -27,13 +27,12 @@ pub fn named(name: &str) -> Dialog {
     }
 }
 
-/// The content of a page, about `run`, with the text of the chosen export once it is written; what is imported stands beside
-/// its input.
+/// The content of a page, about `run`; exports bear `stamp`. Imports and runs stand beside their inputs.
 #[must_use]
-pub fn content(page: Dialog, run: &Run, export: Option<&str>) -> Node {
+pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
     match page {
         Dialog::Import | Dialog::Runs => Node::none(),
-        Dialog::Export(format) => menu(run, format, export),
+        Dialog::Export(format) => menu(run, format, stamp),
         Dialog::Published => published::all(run),
         Dialog::Methods => evaluate(run)
             .map_or_else(|issues| issues.iter().map(line).collect(), |evaluation| methods::panel(&evaluation)),
@@ -51,7 +50,7 @@ mod tests {
         let invalid = Run { tp: 7, ..Run::default() };
         for name in ["export", "export csv", "published", "methods", "glossary", "glossary bubble", "nonsense"] {
             for run in [&Run::default(), &invalid] {
-                let content = content(named(name), run, None);
+                let content = content(named(name), run, &Stamp::default());
                 assert_ne!(content, Node::none(), "{name}");
             }
         }

@@ -1,14 +1,11 @@
-//! The lessons: the list of them, the open step with its sliders, its picture. The second module makes what is shown.
+//! The lessons: the list of them, the open step with its sliders, its picture.
 
 use crate::core::message::Message;
-use crate::io::asked::Asked;
 use crate::view::charts::figure::save;
 use crate::view::learn::{Page, Question, Scale};
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
 use crate::view::views::View;
-use crate::web::ask::asked;
-use crate::web::html::{effect, text, view_of};
+use crate::web::html::{text, view_of};
 use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -20,43 +17,23 @@ pub fn learn(state: State) -> AnyView {
     (move || open.get().then(|| lesson(state))).into_any()
 }
 
-/// What the second module made of the open step.
+/// The open step.
 #[derive(Clone, Copy)]
 pub(crate) struct Open {
     state: State,
-    page: RwSignal<Page>,
-    /// What is said instead, until there is a page.
-    waiting: RwSignal<&'static str>,
+    page: Memo<Page>,
 }
 
 impl Open {
-    /// Asks whenever the step, its sliders or the Run change.
+    /// The views of the step that `state` opens, of its sliders and its Run.
     pub fn new(state: State) -> Self {
-        let open = Self { state, page: RwSignal::default(), waiting: RwSignal::new("Loading the lessons…") };
-        effect(move || {
-            let question = Asked::Lesson(Box::new(Question {
-                step: state.view.get().step().unwrap_or_default(),
-                sliders: state.view.sliders.get(),
-                run: state.run.get(),
-                unit: state.view.unit.get(),
-            }));
-            // Gone when the effect runs again.
-            let latest = StoredValue::new(());
-            leptos::task::spawn_local(async move {
-                let page = asked::<Page>(&question).await;
-                if latest.is_disposed() {
-                    return;
-                }
-                open.waiting.set(match page {
-                    Some(page) => {
-                        open.page.set(page);
-                        ""
-                    }
-                    None => "The lessons did not arrive. Check the network and try again.",
-                });
-            });
-        });
-        open
+        let question = move || Question {
+            step: state.view.get().step().unwrap_or_default(),
+            sliders: state.view.sliders.get(),
+            run: state.run.get(),
+            unit: state.view.unit.get(),
+        };
+        Self { state, page: Memo::new(move |_| question().page()) }
     }
 
     /// Name of the lesson.
@@ -67,14 +44,6 @@ impl Open {
     /// Parts of the page, one after the other.
     fn part<const N: usize>(self, of: fn(&Page) -> [&Node; N]) -> Signal<Node> {
         view_of(move || self.page.with(|page| of(page).into_iter().cloned().collect()))
-    }
-
-    fn waits(self) -> AnyView {
-        let words = view_of(move || match self.waiting.get() {
-            "" => Node::none(),
-            words => leaf("p", "muted", words).say("role", "status"),
-        });
-        view! { <div use:patched=words></div> }.into_any()
     }
 
     fn turn(self, slider: usize, position: usize) {
@@ -147,7 +116,6 @@ fn lesson(state: State) -> AnyView {
         <main class="learn" id="learn" tabindex="-1">
             <div use:patched=lessons></div>
             <div class="lesson-page">
-                {open.waits()}
                 <div use:patched=head></div>
                 <div class="lesson-step">
                     <section>
@@ -181,7 +149,6 @@ pub fn framed(open: Open) -> AnyView {
     let table = open.part(|page| [&page.table, &page.source]);
     view! {
         <main class="lesson-frame">
-            {open.waits()}
             <div use:patched=title></div>
             {open.sliders()}
             <div use:patched=picture></div>

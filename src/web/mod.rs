@@ -1,6 +1,6 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(feature = "api")]
+#[cfg(feature = "ui")]
 mod api;
 pub mod dialog_page;
 pub mod worker;
@@ -11,12 +11,8 @@ mod about;
 mod accuracy;
 #[cfg(feature = "ui")]
 mod actions;
-#[cfg(feature = "api")]
-mod answer;
 #[cfg(feature = "ui")]
 mod app;
-#[cfg(feature = "ui")]
-mod ask;
 #[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
@@ -46,8 +42,6 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
-mod import;
-#[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
 mod link_sync;
@@ -59,7 +53,7 @@ mod modal;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
-#[cfg(feature = "api")]
+#[cfg(feature = "ui")]
 mod plain;
 #[cfg(feature = "ui")]
 mod plan;

@@ -56,20 +56,6 @@ test('without its optional files the page works', async () => {
   assert.equal(await panel(page).isVisible(), false);
 });
 
-test('a reader of imports that does not arrive is said, and asked for again', async () => {
-  const { page } = await site.open(LINK);
-  const missing = [/shardscope-api-\w+\.wasm$/, (route) => route.abort()];
-  await page.route(...missing);
-  await page.getByRole('button', { name: 'Import' }).first().click();
-  const text = page.locator('#dialog textarea');
-  await text.fill('v=1&pp=2');
-  await page.locator('#dialog .issue.error', { hasText: 'did not arrive' }).waitFor();
-  assert.equal(await panel(page).isVisible(), false);
-  await page.unroute(...missing);
-  await text.fill('v=1&pp=4');
-  await page.locator('#dialog').getByText('Read as a link.').waitFor();
-});
-
 for (const [what, pattern, fault] of [
   ['the WebAssembly is not fetched', '**/*_bg.wasm', (route) => route.abort()],
   ['the WebAssembly is damaged', '**/*_bg.wasm', damaged],
@@ -83,6 +69,30 @@ for (const [what, pattern, fault] of [
     await page.getByRole('button', { name: 'Reload' }).click();
     await eventually(() => page.locator('.strip').count().catch(() => 0), (count) => count > 0);
     assert.equal(await page.locator('[data-field="tp"] input').inputValue(), '4');
+  });
+}
+
+/** Style sheets as a broken server or network gives them. */
+const STYLES = {
+  missing: (route) => route.abort(),
+  'not found': (route) => route.fulfill({ status: 404, contentType: 'text/html', body: '<h1>Not found</h1>' }),
+  cut: async (route) => {
+    const whole = await (await route.fetch()).text();
+    await route.fulfill({ contentType: 'text/css', body: whole.slice(0, whole.length / 3) });
+  },
+  'of the wrong type': (route) => route.fulfill({ contentType: 'text/plain', body: 'body { color: red }' }),
+};
+for (const [what, fault] of Object.entries(STYLES)) {
+  test(`with a style sheet that is ${what} the figures stand, and nothing says that the calculator stopped`, async () => {
+    const page = await broken((page) => page.route('**/main-*.css', fault));
+    await eventually(() => page.locator('.strip').count(), (count) => count > 0);
+    assert.match(await figures(page), /GiB/);
+    assert.doesNotMatch(await page.locator('body').innerText(), /calculator stopped|did not arrive|cannot run the calculator/);
+    await page.evaluate(() => { reportError('panicked at a place'); });
+    await panel(page).waitFor();
+    const words = await page.locator('body').innerText();
+    assert.match(words, /The calculator stopped/);
+    assert.doesNotMatch(words, /did not arrive|计算器已停止|GiB/);
   });
 }
 

@@ -237,7 +237,7 @@ test('what is not understood is said and changes nothing', async () => {
   const heard = await page.evaluate(async () => {
     const before = globalThis.heard.length;
     const to = document.querySelector('iframe').contentWindow;
-    for (const said of [null, 7, 'shardscope:ping', {}, { type: 'constructor' }, { type: { x: 1 } }]) to.postMessage(said, '*');
+    for (const said of [null, 7, 'shardscope:ping', {}, { type: 'constructor' }, { type: { x: 1 } }, { type: { toString: null } }, { type: ['shardscope:ping'] }]) to.postMessage(said, '*');
     const stranger = document.body.appendChild(document.createElement('iframe'));
     stranger.contentWindow.eval('globalThis.heard = []; onmessage = (event) => heard.push(event.data)');
     stranger.contentWindow.eval('parent.frames[0].postMessage({ type: "shardscope:ping" }, "*")');

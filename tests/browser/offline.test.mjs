@@ -67,6 +67,13 @@ test('after one visit the page works without the network, tables included', asyn
   assert.deepEqual(problems, []);
 });
 
+test('every file that the page or its guide leads to is in the copy', () => {
+  const copy = JSON.parse(/^const FILES = (\{[\s\S]*?\});$/m.exec(readFileSync(join(DIST, 'offline.js'), 'utf8'))[1]);
+  for (const name of ['', 'licences.txt', 'pkg/shardscope.js', 'pkg/shardscope.d.ts', 'pkg/GUIDE.md', 'sources.html', 'limits.zh.html', 'locales/zh.json']) {
+    assert.ok(Object.hasOwn(copy, name), name);
+  }
+});
+
 test('a newer build waits until the reload that a person asks for; no page mixes the two', async (t) => {
   const old = build('old', 'pkg/shardscope.js', '// old');
   const next = build('next', 'pkg/shardscope.js', '// next');

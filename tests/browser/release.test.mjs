@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -32,6 +32,18 @@ test('a release has checksums, stays as it is, and refuses another build of its 
   assert.equal(other.status, 1);
   assert.match(other.stderr, /raise the version/);
   assert.match(readFileSync(join(folder, 'index.html'), 'utf8'), /another/, 'nothing was written over');
+});
+
+test('the samples of docs/hosting.md name a type for every file', () => {
+  const [, types] = /types \{([^}]*)\}/.exec(readFileSync(join(ROOT, 'docs/hosting.md'), 'utf8'));
+  const named = new Map(types.split(';').flatMap((line) => {
+    const [type, ...ends] = line.trim().split(/\s+/);
+    return ends.map((end) => [end, type]);
+  }));
+  const ends = readdirSync(join(ROOT, 'dist'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'LICENSE').map((entry) => extname(entry.name).slice(1));
+  assert.deepEqual([...new Set(ends)].filter((end) => !named.has(end)), []);
+  assert.deepEqual([named.get('json'), named.get('txt')], ['application/json', 'text/plain']);
 });
 
 test('the licences name every crate that is linked', () => {

@@ -9,12 +9,10 @@ use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
-use shardscope::io::import::{self, Question, Reading, summary::summary};
+use shardscope::io::export::Stamp;
+use shardscope::io::import::{self, summary::summary};
 use shardscope::io::link;
-use shardscope::io::logs::{
-    self,
-    asked::{Answer, Piece, Wanted},
-};
+use shardscope::io::logs;
 use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::base::base;
 use shardscope::view::cluster::crossing;
@@ -200,7 +198,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         leaf("p", "", cluster::summary(&scene, None)),
         leaf("p", "", cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL)),
         selected(evaluation, 1, wires, unit),
-        crossing::Question::new(evaluation, 1, &all, unit).tables(),
+        crossing::tables(evaluation, 1, &all, unit),
         node_table(&scene, 1),
         cluster::tools(evaluation, None, None),
     ]
@@ -232,11 +230,10 @@ fn shown() -> BTreeSet<&'static str> {
             Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
         }
         for page in ["export", "published", "methods", "glossary", "nonsense"] {
-            take(&content(named(page), &read.run, None));
+            take(&content(named(page), &read.run, &Stamp::default()));
         }
         for text in ["nothing", "v=1&tp=4"] {
-            let question = Question { text: text.to_owned(), ..Question::default() };
-            take(&summary(&Reading::of(&question), &read.run));
+            take(&summary(text, &read.run));
             match import::read(text, &read.run) {
                 Ok(meaning) => take(&leaf("p", "", &meaning.format)),
                 Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
@@ -318,11 +315,7 @@ fn measured() -> Vec<Node> {
         Request { observations: all.to_vec(), name: String::new(), question: None, gpus: None, plan: Vec::new() };
     let answer = request.answer().unwrap();
     let with = Run { profile: answer.profile.clone(), ..run.clone() };
-    let piece = Piece { first: true, last: Some(Wanted::default()) };
-    let file = |text: &str| match piece.take(text.as_bytes(), &mut None) {
-        Answer::Understood(of) => logs::summary::summary(&of, &run),
-        answer => panic!("{answer:?}"),
-    };
+    let file = |text: &str| logs::summary::summary(&logs::read(text, &run).unwrap(), &run);
     vec![
         kept(&[]),
         kept(&all),

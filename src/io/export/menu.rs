@@ -1,6 +1,7 @@
 //! The page's export dialog: the formats to choose from, and the chosen one as text.
 
-use super::formats::FORMATS;
+use super::formats::{FORMATS, export};
+use super::stamp::Stamp;
 use crate::core::message::verbatim;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
@@ -8,9 +9,9 @@ use crate::view::node::action::{Dialog, Save};
 use crate::view::node::markup::{Action, Node, el, leaf, text};
 use crate::view::panels::issues::line;
 
-/// The dialog with `id` chosen, the first form where it is none; `file` is its text once it is written.
+/// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
 #[must_use]
-pub(crate) fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
+pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
     let choices: Node = FORMATS
         .iter()
@@ -21,10 +22,9 @@ pub(crate) fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
             el("button", &attributes, &[text(format.label)]).title(format.what).on(open)
         })
         .collect();
-    let body = match (evaluate(run), file) {
-        (Err(issues), _) => issues.iter().map(line).collect(),
-        (Ok(_), None) => leaf("p", "muted", "The export is written…"),
-        (Ok(_), Some(file)) => {
+    let body = match evaluate(run).and_then(|_| export(run, chosen.id, stamp)) {
+        Err(issues) => issues.iter().map(line).collect(),
+        Ok(file) => {
             let name = format!("shardscope.{}", chosen.end);
             let save = |label: &'static str, save: Save| leaf("button", "main", label).on(Action::Save(save));
             [
@@ -53,14 +53,14 @@ mod tests {
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
         for format in FORMATS {
-            let shown = menu(&Run::default(), format.id, Some("text"));
+            let shown = menu(&Run::default(), format.id, &Stamp::default());
             let actions = shown.actions();
             assert!(actions.contains(&&Action::Save(Save::Copy)), "{}", format.id);
             assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
             assert!(shown.to_html().contains(format.what), "{}", format.id);
         }
         let run = Run { tp: 7, ..Run::default() };
-        let html = menu(&run, "json", None).to_html();
+        let html = menu(&run, "json", &Stamp::default()).to_html();
         assert!(html.contains("issue error"), "{html}");
     }
 }

@@ -5,7 +5,6 @@
 //! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
 //! comes back whole even from a program that cannot say everything.
 
-mod reading;
 mod sniff;
 pub mod summary;
 
@@ -19,8 +18,6 @@ use crate::core::run::{Run, Scenario, Value};
 use crate::core::t;
 use crate::core::units::show_count;
 use sniff::{Kind, sniff};
-
-pub use reading::{Question, Reading};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
 const MAX_LENGTH: usize = 400_000;

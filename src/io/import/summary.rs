@@ -1,6 +1,6 @@
 //! What an import shows before it is applied: what it was recognised as, what it changes, what it used, assumed, ignored.
 
-use super::Reading;
+use super::{Meaning, read};
 use crate::core::issue::{Fix, Issue};
 use crate::core::message::Message;
 use crate::core::report::evaluate;
@@ -8,30 +8,29 @@ use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
-use crate::io::link;
 use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
-/// What a text would make of `present`; or why it cannot be read.
+/// Reads `text` and shows its effect on `present`, or why it cannot be read.
 #[must_use]
-pub fn summary(reading: &Reading, present: &Run) -> Node {
-    let (format, link, used, assumed, ignored) = match reading {
-        Reading::Meaning { format, link, used, assumed, ignored } => (format, link, used, assumed, ignored),
-        Reading::Refused(why) => {
-            let issue = |why: &String| line(&Issue::error("", why));
-            return why.iter().map(issue).collect();
-        }
-    };
-    let run = link::decode(link).run;
-    let changes = changes(present, &run);
+pub fn summary(text: &str, present: &Run) -> Node {
+    match read(text, present) {
+        Ok(meaning) => understood(&meaning, present),
+        Err(issues) => issues.into_iter().map(|issue| line(&Issue::error("", issue.message))).collect(),
+    }
+}
+
+fn understood(meaning: &Meaning, present: &Run) -> Node {
+    let Meaning { format, run, used, assumed, ignored } = meaning;
+    let changes = changes(present, run);
     let count = changes.len();
     let words = if count == 0 { "Nothing to change" } else { "Use this" };
     let mut parts = vec![
         leaf("p", "size", t!("Read as {format}.", format)),
-        size(&run),
-        outcome(&run),
-        load("main", &run, "", &[text(words)]),
+        size(run),
+        outcome(run),
+        load("main", run, "", &[text(words)]),
     ];
     if count > 0 {
         parts.push(leaf("h4", "", "What changes"));
@@ -124,12 +123,10 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::import::Question;
     use crate::view::node::markup::Action;
 
     fn summary_of(text: &str) -> Node {
-        let question = Question { text: text.to_owned(), ..Question::default() };
-        summary(&Reading::of(&question), &Run::default())
+        summary(text, &Run::default())
     }
 
     #[test]

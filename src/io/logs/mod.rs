@@ -3,7 +3,6 @@
 //! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and returns at the end what it understood. It knows no page
 //! and holds no text, so that a file of gigabytes needs no more memory than a short one.
 
-pub mod asked;
 mod collect;
 mod dump;
 mod json_scan;

@@ -11,7 +11,6 @@ use crate::core::t;
 use crate::core::time::{IN_TRAINING, Rates};
 use crate::core::traffic::{INTER, INTRA};
 use crate::core::units::{group, show_bandwidth, show_seconds, significant};
-use serde::{Deserialize, Serialize};
 
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
@@ -19,7 +18,7 @@ const SAME_COUNT: f64 = 0.03;
 const OF_BEST_SHAPE: f64 = 0.92;
 
 /// The step of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
     /// Median seconds.
     pub seconds: f64,

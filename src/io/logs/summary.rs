@@ -1,23 +1,22 @@
 //! The contents of a file, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
 
-use super::asked::Understood;
+use super::Reading;
 use crate::core::issue::Issue;
-use crate::core::message::verbatim;
+use crate::core::message::Message;
 use crate::core::report::report;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds};
 use crate::io::import::summary::changes;
-use crate::io::link;
 use crate::view::node::action::Measured;
 use crate::view::node::markup::{Action, Node, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
-/// The view of what was understood, beside the Run of the page.
+/// A file that was read, beside the Run of the page.
 #[must_use]
-pub fn summary(of: &Understood, present: &Run) -> Node {
-    let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = verbatim(&*of.program)))];
+pub fn summary(of: &Reading, present: &Run) -> Node {
+    let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = &of.program))];
     if let Some(step) = of.step {
         let (used, left_out) = (step.used, step.left_out);
         parts.push(leaf("p", "", t!(
@@ -25,9 +24,9 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
             seconds = show_seconds(Seconds(step.seconds)), used, spread = show_percent(step.spread), left_out
         )));
     }
-    let pairs = |all: &[(String, String)]| -> Vec<_> {
+    let pairs = |all: &[(Message, Message)]| -> Vec<_> {
         let rows = all.iter();
-        rows.map(|(what, how)| (false, vec![text(verbatim(&**what)), wrapped(how)])).collect()
+        rows.map(|(what, how)| (false, vec![text(what), leaf("span", "wrap", how)])).collect()
     };
     if !of.measured.is_empty() {
         let rows = pairs(&of.measured);
@@ -35,17 +34,17 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
     }
     let notes = of.notes.iter().map(|note| Issue::warning("", note));
     parts.extend(notes.map(|note| line(&note)));
-    let run = link::decode(&of.link).run;
-    let differences = changes(present, &run);
+    let run = &of.run;
+    let differences = changes(present, run);
     parts.push(leaf("h4", "", "Its run"));
-    parts.push(leaf("p", "", words::line(&run)));
-    parts.extend(expected(of, &run));
+    parts.push(leaf("p", "", words::line(run)));
+    parts.extend(expected(of, run));
     if !differences.is_empty() {
         let head = ["", "this page", "the file"];
         parts.push(table("Other than on this page", &head, &differences));
     }
     if !of.assumed.is_empty() {
-        let items: Node = of.assumed.iter().map(|one| leaf("li", "", verbatim(&**one))).collect();
+        let items: Node = of.assumed.iter().map(|one| leaf("li", "", one)).collect();
         parts.push(leaf("h4", "", "Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
@@ -54,11 +53,11 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
         let count = t!("entries used: {count}", count = rows.len());
         parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
-    if of.observation.is_some() {
+    if of.observation("").is_some() {
         let keep = leaf("button", "main", "Keep this run").on(Action::Measured(Measured::Keep));
         let open = load(
             "",
-            &run,
+            run,
             "Something assumed is wrong? Open the run, set it right, and read the file again.",
             &[text("Open its run")],
         );
@@ -69,12 +68,8 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
     el("div", &[("class", "imported")], &parts)
 }
 
-fn wrapped(words: &str) -> Node {
-    leaf("span", "wrap", verbatim(words))
-}
-
 /// What the shipped constants say of the step.
-fn expected(of: &Understood, run: &Run) -> Option<Node> {
+fn expected(of: &Reading, run: &Run) -> Option<Node> {
     let measured = of.step?.seconds;
     let expected = report(run).ok()?.step.time_s;
     Some(leaf(
@@ -91,14 +86,11 @@ fn expected(of: &Understood, run: &Run) -> Option<Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::logs::asked::{Answer, Piece, Wanted};
+    use crate::io::logs;
 
     fn read(text: &str) -> Node {
-        let piece = Piece { first: true, last: Some(Wanted::default()) };
-        match piece.take(text.as_bytes(), &mut None) {
-            Answer::Understood(of) => summary(&of, &Run::default()),
-            answer => panic!("{answer:?}"),
-        }
+        let present = Run::default();
+        summary(&logs::read(text, &present).unwrap(), &present)
     }
 
     #[test]

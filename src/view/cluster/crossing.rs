@@ -1,5 +1,4 @@
-//! Which groups leave their node, which of them need not, and what another order of the axes changes: two tables that the
-//! second module makes.
+//! Groups that leave their node, those that need not, and the effect of another order of the axes: two tables.
 
 use super::wires::{Wire, load, wires};
 use crate::core::cluster::{GroupKind, Link, Mesh, RankOrder};
@@ -9,51 +8,17 @@ use crate::core::run::{OneOf, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::node::markup::{Node, apply, leaf, table, text};
-use serde::{Deserialize, Serialize};
-
-/// Asks for both tables.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Question {
-    /// The Run.
-    pub run: Run,
-    /// The selected GPU.
-    pub gpu: u64,
-    /// Its traffic.
-    pub wires: Vec<Wire>,
-    /// What the Run's own order gives.
-    pub figures: Figures,
-    /// GiB or GB.
-    pub unit: MemoryUnit,
-}
 
 /// Step, and what node link and network of the busiest rank are busy of it.
-pub type Figures = (Seconds, f64, f64);
+type Figures = (Seconds, f64, f64);
 
-impl Question {
-    /// Of the Run of `evaluation`, whose ranks send `traffic`.
-    #[must_use]
-    pub fn new(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: MemoryUnit) -> Self {
-        let scenario = &evaluation.scenario;
-        let rank = usize::try_from(scenario.layout.mesh().place(gpu).pp).unwrap_or(0);
-        Self {
-            run: scenario.run.clone(),
-            gpu,
-            wires: traffic.get(rank).cloned().unwrap_or_default(),
-            figures: figures(evaluation, traffic),
-            unit,
-        }
-    }
-    /// The tables, one below the other.
-    #[must_use]
-    pub fn tables(&self) -> Node {
-        let Ok(scenario) = Scenario::new(&self.run) else {
-            return Node::none();
-        };
-        Node::from_iter([
-            crossings(&scenario, self.gpu, &self.wires, self.unit),
-            reordered_table(&scenario, self.figures),
-        ])
-    }
+/// Both tables, one below the other, for a selected GPU and the traffic of all ranks.
+#[must_use]
+pub fn tables(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: MemoryUnit) -> Node {
+    let scenario = &evaluation.scenario;
+    let rank = usize::try_from(scenario.layout.mesh().place(gpu).pp).unwrap_or(0);
+    let wires = traffic.get(rank).map_or(&[][..], Vec::as_slice);
+    Node::from_iter([crossings(scenario, gpu, wires, unit), reordered_table(scenario, figures(evaluation, traffic))])
 }
 
 /// Of an evaluation and the traffic of its ranks.
@@ -228,13 +193,7 @@ mod tests {
         let all = reordered(&of.scenario, figures(&of, &traffic));
         assert_eq!(all[0].leaving, [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]);
         assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
-        let question = Question::new(&of, 21, &traffic, MemoryUnit::Gib);
-        let html = question.tables().to_html();
-        // What arrives in the second module, and back, is what was sent.
-        let bytes = postcard::to_allocvec(&question).unwrap();
-        assert!(postcard::from_bytes::<Question>(&bytes).unwrap() == question);
-        let bytes = postcard::to_allocvec(&question.tables()).unwrap();
-        assert!(postcard::from_bytes::<Node>(&bytes).unwrap() == question.tables());
+        let html = tables(&of, 21, &traffic, MemoryUnit::Gib).to_html();
         assert!(html.contains("rank_order=tp-cp-ep-pp-dp"), "{html}");
     }
 

@@ -9,10 +9,9 @@ use crate::core::traffic::{OverlapRow, Traffic, bandwidth};
 use crate::core::units::{Bytes, BytesPerSecond, Seconds, show_bandwidth, show_percent};
 use crate::view::node::Node;
 use crate::view::node::markup::{el, percent, text};
-use serde::{Deserialize, Serialize};
 
 /// The traffic of a kind of group over a step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
     /// Whose.
     pub kind: GroupKind,

@@ -2,7 +2,6 @@
 
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
-use serde::{Deserialize, Serialize};
 
 /// A value that can be changed.
 #[derive(Clone, Copy)]
@@ -35,7 +34,7 @@ pub(super) const SEQUENCE: Slider = slider("s", "tokens of a sequence", &[2048, 
 pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1);
 
 /// A slider as it is shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// As formulas write it.
     pub symbol: String,

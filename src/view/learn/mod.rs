@@ -4,8 +4,7 @@
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
 //! file here; a new step is a row of its `steps`, its id in `view/steps.rs`, and a function from slider values to [`Live`].
 //!
-//! The page knows the ids ([`StepId`]). Everything else is in the second module, which is loaded when a lesson is
-//! opened and answers a [`Question`] with the views of a [`Page`].
+//! A [`Question`] names a step, its sliders and the Run; its [`Page`] holds the views.
 
 mod bars;
 mod caption;

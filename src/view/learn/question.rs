@@ -1,4 +1,4 @@
-//! What the page asks about a step and what it is answered: the lessons are in the second module, and their views are sent.
+//! A step of a lesson and its views.
 
 use super::{Dials, Scale, StepId, page};
 use crate::core::issue::Issue;
@@ -8,14 +8,13 @@ use crate::core::run::Run;
 use crate::core::units::MemoryUnit;
 use crate::view::node::Node;
 use crate::view::panels::issues::line;
-use serde::{Deserialize, Serialize};
 
-/// A step that is to be shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A step to be shown.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Which.
+    /// Lesson and step.
     pub step: StepId,
-    /// Where its sliders stand, as links say it: `p.8,m.16`.
+    /// Values of its sliders, as in a link: `p.8,m.16`.
     pub sliders: String,
     /// The Run of the page.
     pub run: Run,
@@ -23,8 +22,8 @@ pub struct Question {
     pub unit: MemoryUnit,
 }
 
-/// What is shown of a step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Views of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// Name of the lesson.
     pub lesson: Message,
@@ -86,24 +85,14 @@ impl Question {
 mod tests {
     use super::*;
 
-    fn asked(step: StepId, sliders: &str) -> Page {
+    fn page_of(step: StepId, sliders: &str) -> Page {
         Question { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib }.page()
-    }
-
-    /// What arrives is what was made: every element, text and action of every step.
-    #[test]
-    fn a_step_arrives_as_it_was_made() {
-        for id in StepId::all() {
-            let page = asked(id, "");
-            let bytes = postcard::to_allocvec(&page).unwrap();
-            assert!(postcard::from_bytes::<Page>(&bytes).unwrap() == page, "{id}");
-        }
     }
 
     #[test]
     fn every_step_is_a_press_away_and_the_open_one_is_marked() {
         for id in StepId::all() {
-            let html = asked(id, "").overview.to_html();
+            let html = page_of(id, "").overview.to_html();
             assert_eq!(html.matches("<li").count(), StepId::all().count());
             assert_eq!(html.matches("aria-current=\"step\"").count(), 1, "{id}");
         }
@@ -113,7 +102,7 @@ mod tests {
     fn sliders_stand_where_a_link_says_and_at_the_nearest_value_else() {
         let step = StepId::named("pipelines.4").unwrap();
         let positions = |sliders: &str| -> (String, usize) {
-            let page = asked(step, sliders);
+            let page = page_of(step, sliders);
             let each = page.sliders.iter();
             let shown = each.map(|scale| format!("{}.{}", scale.symbol, scale.value()));
             let notices = page.notices.to_html().matches("<p").count();

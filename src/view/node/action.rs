@@ -6,22 +6,19 @@ use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
-use crate::core::statics::{self, Static};
 use crate::core::units::MemoryUnit;
 use crate::view::views::View;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a press on an element does. Those that views of the second module have come first: serde counts
-/// variants up to the first that is never sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a press on an element does.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Opens a view.
     Show(View),
     /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
-    Try(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
+    Try(Vec<(&'static str, String)>),
     /// Sets fields, each from its text; an empty text unsets it.
-    Apply(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
+    Apply(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -35,59 +32,43 @@ pub enum Action {
     /// Copies or saves what stands beside the button.
     Save(Save),
     /// Explains a figure in the drawer.
-    #[serde(skip)]
     Explain(Figure),
     /// Goes to the input of the field with this key.
-    #[serde(skip)]
-    Focus(Static),
+    Focus(&'static str),
     /// Changes the second Run.
-    #[serde(skip)]
     Compare(Compare),
     /// Chooses a variant of a panel.
-    #[serde(skip)]
     Choose(Choice),
     /// Sorts the schedules by the column with this key; again: the other way round.
-    #[serde(skip)]
-    Sort(Static),
+    Sort(&'static str),
     /// Changes what the gallery of schedules shows.
-    #[serde(skip)]
     Gallery(GalleryAction),
     /// A command for the planner.
-    #[serde(skip)]
     Plan(PlanCommand),
     /// Zooms or saves the timeline.
-    #[serde(skip)]
     Timeline(TimelineAction),
     /// Draws the in-flight activations of this rank.
-    #[serde(skip)]
     Rank(usize),
     /// Does something with the runs that were measured.
-    #[serde(skip)]
     Measured(Measured),
 }
 
-/// A page of the dialog; those that the second module's views open come first, as in [`Action`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A page of the dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialog {
     /// The runs that were measured, and what they teach.
     Runs,
     /// Where a run or a model is brought in.
-    #[serde(skip)]
     Import,
     /// The run in the form with this id.
-    #[serde(skip)]
-    Export(Static),
+    Export(&'static str),
     /// The published runs.
-    #[serde(skip)]
     Published,
     /// The formulas behind all figures.
-    #[serde(skip)]
     Methods,
     /// The words of the field, or this one.
-    #[serde(skip)]
-    Glossary(Option<Static>),
+    Glossary(Option<&'static str>),
     /// A link asked for a page that does not exist.
-    #[serde(skip)]
     Unknown,
 }
 
@@ -158,7 +139,7 @@ pub enum TimelineAction {
 }
 
 /// What is saved, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Save {
     /// The text beside the button goes to the clipboard.
     Copy,
@@ -167,11 +148,9 @@ pub enum Save {
     /// A picture.
     Picture {
         /// Name of the file, without its end.
-        #[serde(deserialize_with = "statics::text")]
-        name: Static,
+        name: &'static str,
         /// What `io::export` draws it as; empty: the SVG that stands beside the button.
-        #[serde(deserialize_with = "statics::text")]
-        drawn: Static,
+        drawn: &'static str,
         /// Memory unit of a drawn picture.
         unit: MemoryUnit,
         /// As PNG; else as SVG.

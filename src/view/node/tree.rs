@@ -2,12 +2,10 @@
 
 use super::action::Action;
 use crate::core::message::{Message, verbatim};
-use crate::core::statics::{self, Static};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A piece of a view. Parts are shared, so a tree is cheap to clone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// An element with its children.
     Element(Arc<Element>),
@@ -22,14 +20,12 @@ pub enum Node {
 }
 
 /// An element of a [`Node`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Element {
     /// Its name: `div`.
-    #[serde(deserialize_with = "statics::text")]
-    pub tag: Static,
+    pub tag: &'static str,
     /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
-    #[serde(deserialize_with = "statics::pairs")]
-    pub attributes: Vec<(Static, Message)>,
+    pub attributes: Vec<(&'static str, Message)>,
     /// What a press on it does.
     pub action: Option<Action>,
     /// What tells it from its siblings of the same tag, where they may come, go or move.

@@ -2,17 +2,15 @@
 
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
-use crate::io::asked::Asked;
 use crate::view::cluster::base::{base, stage_of_tone, tones};
-use crate::view::cluster::crossing::Question;
+use crate::view::cluster::crossing::tables;
 use crate::view::cluster::moment::{Waits, op_at};
 use crate::view::cluster::opened::hit;
 use crate::view::cluster::picture::Look as Picture;
 use crate::view::cluster::wires::{Wire, load, wires};
 use crate::view::cluster::{Scene, kinds, summary};
 use crate::view::node::Node;
-use crate::web::ask::asked;
-use crate::web::html::{effect, view_once};
+use crate::web::html::view_once;
 use crate::web::state::State;
 use crate::web::timeline::look::Look;
 use leptos::prelude::*;
@@ -98,25 +96,12 @@ impl Map {
     pub(super) fn view(self, of: impl Fn(&Drawn) -> Node + Send + Sync + 'static) -> Signal<Node> {
         view_once(move || self.open.get().then(|| self.drawn.get()).flatten().map(|drawn| of(&drawn)))
     }
-    /// The tables of what leaves its node, from the second module.
+    /// The tables of what leaves its node.
     pub(super) fn crossings(self) -> Signal<Node> {
-        let tables = RwSignal::new(Node::none());
-        effect(move || {
-            let Some(drawn) = self.open.get().then(|| self.drawn.get()).flatten() else {
-                return;
-            };
-            let (gpu, unit) = (self.gpu(&drawn), self.state.view.unit.get());
-            let question = self.traffic.with(|all| Question::new(&drawn.evaluation, gpu, all, unit));
-            // Gone when the effect runs again.
-            let latest = StoredValue::new(());
-            leptos::task::spawn_local(async move {
-                let asked = asked(&Asked::Crossings(Box::new(question))).await;
-                if let (Some(answer), false) = (asked, latest.is_disposed()) {
-                    tables.set(answer);
-                }
-            });
-        });
-        tables.into()
+        self.view(move |drawn| {
+            let (gpu, unit) = (self.gpu(drawn), self.state.view.unit.get());
+            self.traffic.with(|traffic| tables(&drawn.evaluation, gpu, traffic, unit))
+        })
     }
     /// What the chosen block of the timeline, or the selected stage at the instant that is shown, waits for.
     pub(super) fn waits(self, wires: &[Wire]) -> Option<Waits> {

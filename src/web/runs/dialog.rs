@@ -5,9 +5,8 @@ use crate::core::issue::Issue;
 use crate::core::run::{LONGEST_NAME, Run};
 use crate::core::t;
 use crate::core::units::{parse_count, parse_number, show_percent};
-use crate::io::export::Order;
+use crate::io::export::{Stamp, trial};
 use crate::io::link;
-use crate::io::logs::asked::Answer;
 use crate::io::logs::summary::summary;
 use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::{Node, leaf};
@@ -55,7 +54,7 @@ fn page(state: State) -> AnyView {
                 rows="4"
                 aria-label=say("A log, or saved runs")
                 spellcheck="false"
-                on:input=move |event| runs.take_text(state, event_target_value(&event))
+                on:input=move |event| runs.take_text(state, &event_target_value(&event))
             ></textarea>
             <p class="typed">
                 <input type="file" aria-label=say("Choose the file") on:change=move |event| {
@@ -100,12 +99,9 @@ fn page(state: State) -> AnyView {
 fn read(state: State) -> Node {
     let present = state.run.with(bare);
     state.runs.read.with(|read| match read {
-        Some(Answer::Understood(of)) => summary(of, &present),
-        Some(Answer::Refused(why)) => {
-            let issue = |why: &String| line(&Issue::error("", why));
-            why.iter().map(issue).collect()
-        }
-        _ => Node::none(),
+        Some(Ok(reading)) => summary(reading, &present),
+        Some(Err(issues)) => issues.iter().map(|issue| line(&Issue::error("", issue.message.clone()))).collect(),
+        None => Node::none(),
     })
 }
 
@@ -122,8 +118,7 @@ fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {
         Some((of, fit)) => {
-            let command =
-                |run: &Run| state.exports.text(Order { link: link::encode(run), trial: true, ..Order::default() });
+            let command = |run: &Run| trial(run, &Stamp::default()).ok();
             let present = state.run.get();
             fitted(of, fit, &present, command)
         }

@@ -8,7 +8,6 @@ pub use dialog::dialog;
 use crate::core::calibrate::{Observation, Request as Question};
 use crate::core::report::evaluate;
 use crate::core::run::{Profile, Run, Scenario, Value};
-use crate::io::logs::asked::Answer;
 use crate::io::{json, link};
 use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::Node;
@@ -26,8 +25,8 @@ impl Runs {
         match command {
             Measured::Keep => {
                 let read = self.read.try_update(Option::take).flatten();
-                if let Some(Answer::Understood(of)) = read
-                    && let Some(observation) = of.observation
+                if let Some(Ok(reading)) = read
+                    && let Some(observation) = reading.observation("")
                 {
                     self.keep(state, observation);
                 }
@@ -138,7 +137,7 @@ impl Runs {
             self.name.set(saved.name);
         }
         if !saved.wrong.is_empty() {
-            self.read.set(Some(Answer::Refused(saved.wrong)));
+            self.read.set(Some(Err(saved.wrong)));
         }
         self.changed(state);
         true

@@ -1,15 +1,10 @@
-//! A text or a file that is imported, read piece by piece by the second module; a later one ends it.
+//! A text or a file that is imported, read piece by piece; a later one ends it.
 
-use crate::core::run::Run;
-use crate::io::link;
-use crate::io::logs::asked::{Answer, Piece, Wanted};
-use crate::io::logs::too_large;
+use crate::core::issue::Issue;
+use crate::io::logs::{LogReader, Reading, read, too_large};
 use crate::view::panels::runs::bare;
-use crate::web::ask::ask;
-use crate::web::i18n::{self, translated};
 use crate::web::state::State;
 use crate::web::state::runs::Runs;
-use crate::web::worker::job::{from_bytes, to_bytes};
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -41,17 +36,13 @@ impl Runs {
     }
 
     /// Reads a text that was typed or pasted.
-    pub(crate) fn take_text(self, state: State, text: String) {
+    pub(crate) fn take_text(self, state: State, text: &str) {
         let turn = self.begin();
         self.progress.set(None);
-        if text.trim().is_empty() || self.add(state, &text) {
+        if text.trim().is_empty() || self.add(state, text) {
             return;
         }
-        leptos::task::spawn_local(async move {
-            let piece = Piece { first: true, last: Some(wanted(state)) };
-            let answer = send(&piece, &Uint8Array::from(text.as_bytes())).await;
-            self.end(turn, answer);
-        });
+        self.end(turn, Some(read(text, &state.run.with_untracked(bare))));
     }
 
     /// Reads a file.
@@ -62,8 +53,7 @@ impl Runs {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the size of a file
         let refused = too_large(size as u64, is_json);
         if let Some(issue) = refused {
-            let why = vec![untrack(|| translated(&issue.message))];
-            self.read.set(Some(Answer::Refused(why)));
+            self.read.set(Some(Err(vec![issue])));
             return;
         }
         self.label.update(|label| {
@@ -82,59 +72,37 @@ impl Runs {
                     return;
                 }
             }
-            let answer = self.pieces(state, &file, turn).await;
-            self.end(turn, answer);
+            let reading = self.pieces(state, &file, turn).await;
+            self.end(turn, reading);
         });
     }
 
     /// Reads `file` from its beginning to its end; none where it cannot be read, or another has begun.
-    async fn pieces(self, state: State, file: &web_sys::File, turn: u32) -> Option<Answer> {
+    async fn pieces(self, state: State, file: &web_sys::File, turn: u32) -> Option<Result<Reading, Vec<Issue>>> {
         let size = file.size();
-        let mut at = 0.0;
-        loop {
+        let (mut reader, mut at) = (LogReader::default(), 0.0);
+        while at < size {
             let end = (at + PIECE).min(size);
             let slice = file.slice_with_f64_and_f64(at, end).ok()?;
             let bytes = JsFuture::from(slice.array_buffer()).await.ok()?;
             if self.turn.try_get_value()? != turn {
                 return None;
             }
-            let mut piece = Piece { first: at == 0.0, last: (end >= size).then(|| wanted(state)) };
-            let mut answer = send(&piece, &Uint8Array::new(&bytes)).await?;
-            if answer == Answer::Enough {
-                piece = Piece { first: false, last: Some(wanted(state)) };
-                answer = send(&piece, &Uint8Array::new_with_length(0)).await?;
-            }
-            if self.turn.try_get_value()? != turn {
-                return None;
-            }
-            if answer != Answer::More {
-                return Some(answer);
+            if let Err(issue) = reader.push(&Uint8Array::new(&bytes).to_vec()) {
+                return Some(Err(vec![issue]));
             }
             at = end;
             self.progress.set(Some(at / size));
         }
+        Some(reader.finish(&state.run.with_untracked(bare)))
     }
 
-    fn end(self, turn: u32, answer: Option<Answer>) {
+    fn end(self, turn: u32, reading: Option<Result<Reading, Vec<Issue>>>) {
         if self.turn.try_get_value() != Some(turn) {
             return;
         }
         self.progress.set(None);
-        let failed = || {
-            let why = "The reader did not arrive, or the file cannot be read. Check the network and try again.";
-            Answer::Refused(vec![untrack(|| translated(why))])
-        };
-        self.read.set(Some(answer.unwrap_or_else(failed)));
+        let failed = || Err(vec![Issue::error("", "The file cannot be read.")]);
+        self.read.set(Some(reading.unwrap_or_else(failed)));
     }
-}
-
-/// The Run that fills in what a file leaves out, and the language of the page.
-fn wanted(state: State) -> Wanted {
-    let run: Run = state.run.with_untracked(bare);
-    Wanted { link: link::encode(&run), catalogue: untrack(i18n::shown).1.as_ref().clone() }
-}
-
-async fn send(piece: &Piece, bytes: &Uint8Array) -> Option<Answer> {
-    let answer = ask(&to_bytes(piece), Some(bytes)).await?;
-    from_bytes::<Option<Answer>>(&answer).flatten()
 }

@@ -1,6 +1,5 @@
 //! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from these.
 
-mod exports;
 mod history;
 mod panels;
 mod planner;
@@ -17,7 +16,6 @@ use crate::core::run::{OneOf, Run};
 use crate::io::link::{self, Decoded};
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
-use exports::Exports;
 pub(crate) use history::History;
 use leptos::prelude::*;
 pub(crate) use panels::Panels;
@@ -49,8 +47,6 @@ pub(crate) struct State {
     pub history: History,
     /// What a choice set besides itself, and the Run of which it is said.
     pub told: RwSignal<Option<(Run, Issue)>>,
-    /// Exports that were written.
-    pub exports: Exports,
     /// The search in the background.
     pub planner: Planner,
     /// The runs that were measured.
@@ -89,7 +85,6 @@ impl State {
             history,
             notices,
             told: RwSignal::new(None),
-            exports: Exports::new(),
             planner: Planner::new(),
             runs: Runs::stored(),
             view: Viewed::new(link.view),

@@ -1,11 +1,14 @@
 //! The runs that a person measured, as this browser keeps them, and what is known of them.
 
 use crate::core::calibrate::{Calibrated, Observation, Request as Question};
+use crate::core::issue::Issue;
+use crate::core::message::verbatim;
 use crate::core::run::{LONGEST_NAME, Profile, Value};
+use crate::core::t;
 use crate::io::json;
-use crate::io::logs::asked::Answer;
+use crate::io::logs::Reading;
+use crate::web::browser;
 use crate::web::worker::Request;
-use crate::web::{browser, i18n};
 use leptos::prelude::*;
 
 /// Where the runs are kept in the browser's storage.
@@ -26,8 +29,8 @@ pub struct Runs {
     pub(in crate::web) label: RwSignal<String>,
     /// The GPUs that the next run may take; none: those of the largest run.
     pub(in crate::web) gpus: RwSignal<Option<u64>>,
-    /// The contents of the file that was read last.
-    pub(in crate::web) read: RwSignal<Option<Answer>>,
+    /// The file that was read last, or why it cannot be.
+    pub(in crate::web) read: RwSignal<Option<Result<Reading, Vec<Issue>>>>,
     /// The profile that was read last.
     pub(in crate::web) offered: RwSignal<Option<Profile>>,
     /// The share of the file that is read, while it is.
@@ -84,7 +87,7 @@ pub(in crate::web) struct Saved {
     pub(in crate::web) runs: Vec<Observation>,
     pub(in crate::web) name: String,
     /// Why some of its runs cannot be taken.
-    pub(in crate::web) wrong: Vec<String>,
+    pub(in crate::web) wrong: Vec<Issue>,
 }
 
 impl Saved {
@@ -102,9 +105,9 @@ impl Saved {
         for (at, run) in list.iter().enumerate() {
             match Observation::from_value(run) {
                 Ok(run) => saved.runs.push(run),
-                Err(issues) => saved.wrong.extend(issues.iter().map(|issue| {
-                    let message = untrack(|| i18n::translated(&issue.message));
-                    format!("runs.{at}.{}: {message}", issue.field)
+                Err(issues) => saved.wrong.extend(issues.into_iter().map(|issue| {
+                    let field = verbatim(format!("runs.{at}.{}", issue.field));
+                    Issue::error("", t!("{field}: {message}", field, message = issue.message))
                 })),
             }
         }

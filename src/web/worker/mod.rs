@@ -8,11 +8,11 @@ pub mod job;
 mod page;
 #[cfg(feature = "ui")]
 mod serve;
-#[cfg(any(feature = "ui", feature = "api"))]
+#[cfg(feature = "ui")]
 mod turn;
 
 pub use job::{Job, Reply};
 #[cfg(feature = "ui")]
 pub use page::{Progress, Request, request};
-#[cfg(any(feature = "ui", feature = "api"))]
+#[cfg(feature = "ui")]
 pub(crate) use turn::next_turn;

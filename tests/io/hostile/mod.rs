@@ -19,7 +19,7 @@ use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::search::Request;
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
-use shardscope::io::import::{self, Question, Reading, summary::summary};
+use shardscope::io::import::{self, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
 use shardscope::io::logs;
 use shardscope::view::panel::Panel;
@@ -212,8 +212,7 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let question = Question { text: text.to_owned(), ..Question::default() };
-    let said = summary(&Reading::of(&question), &present).to_html();
+    let said = summary(text, &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 
@@ -349,7 +348,7 @@ fn every_panel(text: &str) -> Result<bool, String> {
     let views = [
         panel.view(&evaluation, MemoryUnit::Gib),
         panel.view(&evaluation, MemoryUnit::Gb),
-        content(named(page), &run, None),
+        content(named(page), &run, &Stamp::default()),
     ];
     for view in views {
         let html = view.to_html();

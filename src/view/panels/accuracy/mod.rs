@@ -1,10 +1,7 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
-mod question;
 mod scatter;
 mod tables;
-
-pub use question::{Answer, Question};
 
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
