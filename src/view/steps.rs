@@ -1,6 +1,5 @@
 //! Ids of the lessons and their steps: the part of the lessons that links need before one is opened.
 
-use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number beside a
