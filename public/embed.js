@@ -1,6 +1,6 @@
-// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator, as high as it is.
+// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator, as high as it is
 // run: link, fragment or JSON; panel: as view.embed names it, or all; theme: light, dark;
-// lang: en, zh; lesson: zero.collectives; sliders: n.8. The event "shardscope" answers set() and get() in `detail`.
+// lang: en, zh; lesson: zero.collectives; sliders: n.8. "shardscope" answers set() and get() in `detail`.
 const asked = ['run', 'panel', 'theme', 'lang', 'lesson', 'sliders'];
 
 customElements.define('shardscope-embed', class extends HTMLElement {
