@@ -23,6 +23,23 @@ pub enum Anchor {
     End,
 }
 
+/// The form of a dot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// Filled, small.
+    Dot,
+    /// Filled, one of many.
+    Faint,
+    /// A filled square, one of many.
+    Square,
+    /// An outline, one of many.
+    Hollow,
+    /// Filled, one of few.
+    Large,
+    /// A ring around other dots.
+    Ring,
+}
+
 /// A rectangle: across in shares of the width, down in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Box {
@@ -148,6 +165,10 @@ impl Drawing {
         class: &str,
         label: impl Into<Message>,
     ) {
+        let label = label.into();
+        if label.is_empty() {
+            return;
+        }
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => "middle",
@@ -167,6 +188,49 @@ impl Drawing {
     /// A name left of the picture.
     pub fn name(&mut self, y: f64, label: impl Into<Message>) {
         self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", label);
+    }
+    /// A value at the axis left of the picture.
+    pub(crate) fn tick(&mut self, y: f64, label: impl Into<Message>) {
+        self.write((0.0, y), -6.0, Anchor::End, Ink::Muted, "", label);
+    }
+    /// A dot with its tooltip, if it has one.
+    pub(crate) fn dot(&mut self, (x, y): (f64, f64), form: Form, ink: Ink, label: &Message) {
+        let (radius, is_filled, stroke) = match form {
+            Form::Dot => (3.0, true, ""),
+            Form::Faint => (2.6, true, ";fill-opacity:.7"),
+            Form::Square => (2.5, true, ""),
+            Form::Hollow => (2.6, false, ""),
+            Form::Large => (5.0, true, ";stroke:var(--bg)"),
+            Form::Ring => (7.0, false, ";stroke-width:2"),
+        };
+        let token = ink.token();
+        let paint = if is_filled { format!("fill:var({token})") } else { format!("fill:none;stroke:var({token})") };
+        let style = [("class", "dot"), ("style", &*format!("{paint}{stroke}"))];
+        let title = if label.is_empty() { Node::none() } else { el("title", &[], &[text(label)]) };
+        let (x, y, r) = (share(x), px(y), px(radius));
+        self.pieces.push(if form == Form::Square {
+            let (size, aside) = (format!("{}", 2.0 * radius), format!("translate(-{radius} -{radius})"));
+            let place = [("x", &*x), ("y", &y), ("width", &size), ("height", &size), ("transform", &aside)];
+            el("rect", &[&style[..], &place].concat(), &[title])
+        } else {
+            el("circle", &[&style[..], &[("cx", &*x), ("cy", &y), ("r", &r)]].concat(), &[title])
+        });
+    }
+    /// Dots as one path, in shares of `height` pixels from `top` on: thousands of elements would be slow.
+    pub(crate) fn cloud(&mut self, top: f64, height: f64, places: impl Iterator<Item = (f64, f64)>, ink: Ink) {
+        let thousandth = |share: f64| (share * 1000.0).round();
+        let dots: String = places.map(|(x, y)| format!("M{} {}h0", thousandth(x), thousandth(y))).collect();
+        let stroke = format!("fill:none;stroke:var({});stroke-width:3;stroke-linecap:round", ink.token());
+        let path = [("d", &*dots), ("vector-effect", "non-scaling-stroke"), ("style", &stroke)];
+        let area = [
+            ("y", &*px(top)),
+            ("width", "100%"),
+            ("height", &px(height)),
+            ("viewBox", "0 0 1000 1000"),
+            ("preserveAspectRatio", "none"),
+            ("overflow", "visible"),
+        ];
+        self.pieces.push(el("svg", &area, &[el("path", &path, &[])]));
     }
     /// What is drawn, and the pattern that it needs.
     fn content(self) -> Vec<Node> {

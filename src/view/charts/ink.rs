@@ -14,6 +14,10 @@ pub enum Ink {
     Text,
     /// Secondary words.
     Muted,
+    /// Selection, and the answer among others.
+    Accent,
+    /// Idle time, and dots among many.
+    Hatch,
     /// Forward passes.
     Forward,
     /// Backward passes, whole or for the input.
@@ -50,6 +54,8 @@ impl Ink {
             Self::Line => "--line",
             Self::Text => "--text",
             Self::Muted => "--muted",
+            Self::Accent => "--accent",
+            Self::Hatch => "--hatch",
             Self::Forward => "--t-forward",
             Self::Backward => "--t-backward",
             Self::Weight => "--t-weight",
@@ -66,6 +72,8 @@ impl Ink {
             Self::Line => palette.line,
             Self::Text => palette.text,
             Self::Muted => palette.muted,
+            Self::Accent => palette.accent,
+            Self::Hatch => palette.hatch,
             Self::Forward => palette.forward,
             Self::Backward => palette.backward,
             Self::Weight => palette.weight,
@@ -75,11 +83,13 @@ impl Ink {
         }
     }
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Paper,
         Self::Line,
         Self::Text,
         Self::Muted,
+        Self::Accent,
+        Self::Hatch,
         Self::Forward,
         Self::Backward,
         Self::Weight,

@@ -28,6 +28,8 @@ pub struct Palette {
     pub muted: Rgb,
     /// Focus and selection.
     pub accent: Rgb,
+    /// Idle time.
+    pub hatch: Rgb,
     /// Forward.
     pub forward: Rgb,
     /// Backward, whole or for the input.
@@ -71,6 +73,7 @@ const LIGHT: Palette = Palette {
     text: hex(0x14_18_1D),
     muted: hex(0x59_61_6B),
     accent: hex(0x1A_5F_B0),
+    hatch: hex(0xB9_C0_C9),
     forward: hex(0x0C_3E_81),
     backward: hex(0xE0_70_05),
     weight: hex(0x2A_A7_89),
@@ -90,6 +93,7 @@ const DARK: Palette = Palette {
     text: hex(0xE8_EC_F0),
     muted: hex(0x9A_A4_AF),
     accent: hex(0x67_B6_FE),
+    hatch: hex(0x4A_53_5D),
     forward: hex(0x67_B6_FE),
     backward: hex(0xEE_93_10),
     weight: hex(0x95_F4_CD),

@@ -188,7 +188,7 @@ mod tests {
         let yours = Yours { runs: &runs, standings: &fit.standings };
         let html = near(&bench, &evaluation.scenario, yours).to_html();
         assert!(html.contains("our first") && html.contains("−20.0 %"), "{html}");
-        assert_eq!(html.matches("class=\"s4\"").count(), 1);
+        assert_eq!(html.matches("stroke-width:2\"").count(), 1);
     }
 
     /// A row's button holds the whole Run.

@@ -1,11 +1,14 @@
-//! Predicted over measured as points, and the same in words.
+//! Predicted over measured as points over a logarithmic axis, 1 where both agree, and the same in words.
 
 use crate::core::accuracy::{Bench, Fact, Kind};
 use crate::core::calibrate::Standing;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::t;
+use crate::core::units::significant;
+use crate::view::charts::drawing::{Drawing, Form};
 use crate::view::charts::figure::save;
-use crate::view::charts::scatter::{Point, scatter, svg};
+use crate::view::charts::ink::Ink;
+use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::markup::{Node, el, leaf};
 
 /// The scatter with its data table.
@@ -17,15 +20,15 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
     };
     let mut points = points(bench, memory);
     // Last, so that they lie over the others.
-    points.extend(like.iter().map(|fact| Point { series: 3, ..point(bench, *fact) }));
+    points.extend(like.iter().map(|fact| Point { series: Series::Alike, ..point(bench, *fact) }));
     points.extend(yours.iter().map(|own| Point {
         measured: own.measured_s,
         ratio: own.before_s / own.measured_s,
-        series: 4,
+        series: Series::Yours,
     }));
-    let Some(scatter) = scatter(&points) else {
+    if points.is_empty() {
         return Node::none();
-    };
+    }
     let words = t!(
         "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only; large: most like yours. Beyond half and twice: on the edge.",
         memory = points_in_words(bench, memory)
@@ -37,22 +40,71 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
     };
     let pieces = [
         leaf("h3", "", title),
-        svg(&scatter, unit),
+        scatter(&points, unit).inline(title),
         leaf("figcaption", "muted", &words),
         own,
         save(if memory { "accuracy-memory" } else { "accuracy-step" }),
     ];
-    el("figure", &[("class", "scatter")], &pieces)
+    el("figure", &[("class", "chart")], &pieces)
 }
 
-/// The series of a row in the scatter: dense, experts, and what was only shown.
-fn series(bench: &Bench, row: usize) -> usize {
-    let row = &bench.rows[row];
-    if row.source().kind == Kind::Shown { 2 } else { usize::from(row.run.ep > 1) }
+/// Runs that are drawn alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Series {
+    Dense,
+    Experts,
+    Shown,
+    Alike,
+    Yours,
+}
+
+impl Series {
+    fn of(bench: &Bench, row: usize) -> Self {
+        let row = &bench.rows[row];
+        match row.source().kind {
+            Kind::Shown => Self::Shown,
+            _ if row.run.ep > 1 => Self::Experts,
+            _ => Self::Dense,
+        }
+    }
+    const fn look(self) -> (Form, Ink) {
+        match self {
+            Self::Dense => (Form::Faint, Ink::Forward),
+            Self::Experts => (Form::Square, Ink::Backward),
+            Self::Shown => (Form::Hollow, Ink::Exposed),
+            Self::Alike => (Form::Large, Ink::Accent),
+            Self::Yours => (Form::Ring, Ink::Text),
+        }
+    }
+}
+
+/// A run in the scatter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// What was measured, GiB or seconds.
+    measured: f64,
+    /// Predicted over measured.
+    ratio: f64,
+    series: Series,
+}
+
+/// The points over what was measured, in `unit`; ratios beyond half and twice stand on the edge.
+fn scatter(points: &[Point], unit: &'static str) -> Drawing {
+    let across = Scale::log(points.iter().map(|point| point.measured), 1.1);
+    let across = Axis::new(across, across.round(), |tick| verbatim(format!("{} {unit}", significant(tick, 1))));
+    let up = Scale::log([0.5, 2.0].into_iter(), 1.0);
+    let up = Axis::new(up, vec![0.5, 0.8, 1.0, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
+    let dot = |point: &Point| {
+        let (form, ink) = point.series.look();
+        Mark::Dot((point.measured, point.ratio), form, ink, Message::default())
+    };
+    let agreement = Mark::Level(1.0, Message::default());
+    let marks = std::iter::once(agreement).chain(points.iter().map(dot)).collect();
+    draw(&across, 240.0, &[Plot { up, marks }])
 }
 
 fn point(bench: &Bench, fact: Fact) -> Point {
-    Point { measured: fact.measured, ratio: fact.ratio(), series: series(bench, fact.row) }
+    Point { measured: fact.measured, ratio: fact.ratio(), series: Series::of(bench, fact.row) }
 }
 
 /// The points of step times, or of memory peaks.

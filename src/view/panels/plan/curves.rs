@@ -2,16 +2,17 @@
 //! batch, as small curves over a doubling axis; hover shows the layout, a table has the same figures.
 
 use super::controls::{View, buttons, fold};
-use super::pareto::label;
 use super::rows::layout;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
 use crate::core::search::session::{Fold, PlanCommand};
 use crate::core::search::sweep::{Grown, Points};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
+use crate::view::charts::drawing::Form;
 use crate::view::charts::figure::save;
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::markup::{Node, el, leaf, load, table, text};
 
 const BUTTONS: [(PlanCommand, &str); 3] = [
@@ -84,98 +85,38 @@ fn short(value: u64) -> String {
     }
 }
 
-/// The vertical axis: linear from 0, or logarithmic.
-struct Upright {
-    low: f64,
-    high: f64,
-    log: bool,
-}
-
-impl Upright {
-    fn of(values: &[f64], log: bool) -> Self {
-        let high = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let least = values.iter().copied().fold(high, f64::min);
-        if log { Self { low: least / 1.3, high: high * 1.3, log } } else { Self { low: 0.0, high: high * 1.08, log } }
-    }
-
-    fn share(&self, value: f64) -> f64 {
-        if self.log {
-            (value / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low)
-        }
-    }
-
-    fn ticks(&self) -> Vec<f64> {
-        if !self.log {
-            return ticks(self.low, self.high, 4);
-        }
-        let decades = (self.high / self.low).log10();
-        let steps: &[f64] = if decades > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let mut list = Vec::new();
-        let mut decade = 10f64.powf(self.low.log10().floor());
-        while decade <= self.high {
-            let some = steps.iter().map(|step| step * decade);
-            list.extend(some.filter(|tick| (self.low..=self.high).contains(tick)));
-            decade *= 10.0;
-        }
-        list
-    }
-}
-
 fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool, line: Option<f64>) -> Node {
     let points = &sweep.points;
-    let values: Vec<Option<f64>> = points.iter().map(|point| point.best.as_deref().map(part)).collect();
-    let known: Vec<f64> = values.iter().flatten().copied().chain(line).collect();
     let heading = leaf("figcaption", "muted", name);
-    if known.is_empty() {
+    let places = points.iter().enumerate();
+    let found: Vec<((f64, f64), u64, &Found)> = places
+        .filter_map(|(index, point)| {
+            let best = point.best.as_deref()?;
+            Some(((index as f64, part(best)), point.value, best))
+        })
+        .collect();
+    let values = || found.iter().map(|(at, ..)| at.1).chain(line);
+    if values().next().is_none() {
         return el("figure", &[("class", "chart")], &[heading]);
     }
-    let up = Upright::of(&known, log);
-    let at = |share: f64| format!("{:.2}%", share * 100.0);
-    let x = |index: usize| at((index as f64 + 0.5) / points.len() as f64);
-    let y = |value: f64| at(1.0 - up.share(value));
-    let segment = |class: &str, [x1, y1, x2, y2]: [&str; 4]| {
-        let ends = [("class", class), ("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2)];
-        el("line", &ends, &[])
-    };
-    let mut pieces = Vec::new();
-    for tick in up.ticks() {
-        let place = y(tick);
-        pieces.push(segment("", ["0", &place, "100%", &place]));
-        let words = significant(tick, 3);
-        pieces.push(label(&[("x", "-6"), ("y", &place), ("dy", "4"), ("text-anchor", "end")], &words));
-    }
-    if let Some(line) = line {
-        let place = y(line);
-        pieces.push(segment("one", ["0", &place, "100%", &place]));
-    }
+    let scale = if log { Scale::log(values(), 1.3) } else { Scale::from_zero(values()) };
+    let up = Axis::new(scale, scale.round(), |tick| verbatim(significant(tick, 3)));
+    let across = Scale::even(-0.5, points.len() as f64 - 0.5);
     let every = points.len().div_ceil(6).max(1);
-    for (index, point) in points.iter().enumerate().step_by(every) {
-        let place = [("x", &*x(index)), ("y", "100%"), ("dy", "15"), ("text-anchor", "middle")];
-        pieces.push(label(&place, short(point.value)));
-    }
-    for (index, pair) in values.windows(2).enumerate() {
-        if let [Some(from), Some(to)] = pair {
-            pieces.push(segment("curve", [&x(index), &y(*from), &x(index + 1), &y(*to)]));
-        }
-    }
-    for (index, (point, value)) in points.iter().zip(&values).enumerate() {
-        if let (Some(found), Some(value)) = (&point.best, value) {
-            let title = format!(
-                "{} {}: {}, {}",
-                group(&point.value.to_string()),
-                axis_name(sweep.grown),
-                significant(*value, 3),
-                layout(found)
-            );
-            let dot = [("class", "dot best"), ("cx", &*x(index)), ("cy", &*y(*value)), ("r", "3")];
-            pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
-        }
-    }
-    let picture = el("svg", &[("role", "img")], &pieces).label(name);
-    let saves = save("plan");
-    el("figure", &[("class", "chart")], &[heading, picture, saves])
+    let ticks = (0..points.len()).step_by(every).map(|index| index as f64);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
+    let across = Axis::new(across, ticks.collect(), |index| verbatim(short(points[index as usize].value)));
+    let joined = found.windows(2).filter(|pair| pair[1].0.0 - pair[0].0.0 < 1.5);
+    let lines = joined.map(|pair| Mark::Line(vec![pair[0].0, pair[1].0], Ink::Accent));
+    let dots = found.iter().map(|(at, value, best)| {
+        let value = group(&value.to_string());
+        let title = format!("{value} {}: {}, {}", axis_name(sweep.grown), significant(at.1, 3), layout(best));
+        Mark::Dot(*at, Form::Dot, Ink::Accent, title.into())
+    });
+    let level = line.map(|line| Mark::Level(line, Message::default()));
+    let marks = level.into_iter().chain(lines).chain(dots).collect();
+    let picture = draw(&across, 150.0, &[Plot { up, marks }]).inline(name);
+    el("figure", &[("class", "chart")], &[heading, picture, save("plan")])
 }
 
 fn data_table(view: &View, sweep: &Points) -> Node {
@@ -209,17 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_have_round_ticks_inside_them() {
-        for values in [[0.02, 40.0], [3.0, 9.0], [1.0, 1.0]] {
-            for log in [true, false] {
-                let axis = Upright::of(&values, log);
-                let ticks = axis.ticks();
-                assert!(!ticks.is_empty(), "{values:?} {log}");
-                for tick in ticks.iter().chain(&values) {
-                    assert!((-0.01..=1.01).contains(&axis.share(*tick)), "{tick}");
-                }
-            }
-        }
+    fn powers_of_two_are_short() {
         assert_eq!([short(512), short(65_536), short(1 << 20)], ["512", "64k", "1M"]);
     }
 }

@@ -1,0 +1,281 @@
+//! Plots: lines, dots and levels over two axes, each even or logarithmic; plots below each other share the axis across.
+
+use super::drawing::{Anchor, Drawing, Form};
+use super::ink::Ink;
+use super::ticks::ticks;
+use crate::core::message::{Message, verbatim};
+use crate::core::sort::sort_by;
+
+/// Values placed between 0 and 1, evenly or by their logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Scale {
+    /// Evenly, from `low` to `high`.
+    pub fn even(low: f64, high: f64) -> Self {
+        Self { low, high, log: false }
+    }
+    /// Evenly, from 0 to a tenth over the largest of `values`.
+    pub fn from_zero(values: impl Iterator<Item = f64>) -> Self {
+        let high = range(values).1;
+        Self::even(0.0, if high > 0.0 { high * 1.1 } else { 1.0 })
+    }
+    /// Evenly, over `values` with a margin at both ends.
+    pub fn around(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values);
+        let room = ((high - low) * 0.06).max(high * 1e-3).max(f64::MIN_POSITIVE);
+        Self::even(low - room, high + room)
+    }
+    /// By logarithm, over `values` above 0 and `room` times as far at both ends.
+    pub fn log(values: impl Iterator<Item = f64>, room: f64) -> Self {
+        let (low, high) = range(values.filter(|value| *value > 0.0));
+        let high = if high > 0.0 { high } else { 1.0 };
+        Self { low: low.min(high) / room, high: high * room, log: true }
+    }
+    /// The same over at least a doubling.
+    pub fn doubling(self) -> Self {
+        Self { low: self.low.min(self.high / 2.0), ..self }
+    }
+    /// The same in units of `unit`.
+    pub fn per(self, unit: f64) -> Self {
+        Self { low: self.low / unit, high: self.high / unit, ..self }
+    }
+    /// The same with `room`, a share of the axis, left free at both ends.
+    pub fn with_room(self, room: f64) -> Self {
+        let more = room / (1.0 - 2.0 * room);
+        let (low, high) = if self.log {
+            let factor = (self.high / self.low).powf(more);
+            (self.low / factor, self.high * factor)
+        } else {
+            let span = (self.high - self.low) * more;
+            (self.low - span, self.high + span)
+        };
+        Self { low, high, ..self }
+    }
+    /// The share of the axis at which `value` stands; values beyond an end stand on it.
+    pub fn place(self, value: f64) -> f64 {
+        let share = if self.log {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        share.clamp(0.0, 1.0)
+    }
+    /// Round values: four or fewer, or 1, 2 and 5 of each power of ten, of many powers those alone.
+    pub fn round(self) -> Vec<f64> {
+        if !self.log {
+            return ticks(self.low, self.high, 4);
+        }
+        let multiples: &[f64] = if (self.high / self.low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let mut list = Vec::new();
+        let mut decade = 10f64.powf(self.low.log10().floor());
+        while decade <= self.high {
+            let some = multiples.iter().map(|multiple| multiple * decade);
+            list.extend(some.filter(|tick| (self.low..=self.high).contains(tick)));
+            decade *= 10.0;
+        }
+        list
+    }
+    /// Powers of `base` on the axis, of many every second or third.
+    pub fn powers(self, base: f64) -> Vec<f64> {
+        let (first, last) = ((self.low.log(base) - 1e-9).ceil(), (self.high.log(base) + 1e-9).floor());
+        let stride = ((last - first) / 8.0).ceil().max(1.0);
+        let exponents = std::iter::successors(Some(first), |power| Some(power + stride));
+        exponents.take_while(|power| *power <= last).map(|power| base.powf(power)).collect()
+    }
+}
+
+/// The least and the largest of the finite `values`; infinity and 0 of none.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let finite = values.filter(|value| value.is_finite());
+    finite.fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)))
+}
+
+/// An axis: its scale, the values with words at it, and its name.
+pub(crate) struct Axis {
+    pub scale: Scale,
+    pub ticks: Vec<(f64, Message)>,
+    pub name: Message,
+}
+
+impl Axis {
+    /// With `ticks`, each in the words of `label`.
+    pub fn new<M: Into<Message>>(scale: Scale, ticks: Vec<f64>, label: impl Fn(f64) -> M) -> Self {
+        let ticks = ticks.into_iter().map(|tick| (tick, label(tick).into())).collect();
+        Self { scale, ticks, name: Message::default() }
+    }
+    /// Called `name`.
+    pub fn named(self, name: impl Into<Message>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+/// A part of a plot, in values of its axes.
+pub(crate) enum Mark {
+    /// A line through points.
+    Line(Vec<(f64, f64)>, Ink),
+    /// A dot with its tooltip.
+    Dot((f64, f64), Form, Ink, Message),
+    /// Dots of one ink, thousands of them.
+    Cloud(Vec<(f64, f64)>, Ink),
+    /// Dots with their numbers from 1.
+    Numbered(Vec<(f64, f64)>, Ink),
+    /// A line across at a value upwards, with its name.
+    Level(f64, Message),
+    /// A line upwards at a value across, with its name.
+    Rule(f64, Message),
+}
+
+/// A plot of its own axis upwards.
+pub(crate) struct Plot {
+    pub up: Axis,
+    pub marks: Vec<Mark>,
+}
+
+/// Height of a line of words, pixels.
+const WORDS: f64 = 20.0;
+/// Words across an axis are at least so far apart, shares of the width.
+const APART: f64 = 0.08;
+
+/// The `plots` over one axis `across`, each `height` pixels high.
+pub(crate) fn draw(across: &Axis, height: f64, plots: &[Plot]) -> Drawing {
+    let line = |words: &Message| if words.is_empty() { 0.0 } else { WORDS };
+    let heads = plots.iter().map(|plot| {
+        let is_ruled = plot.marks.iter().any(|mark| matches!(mark, Mark::Rule(..)));
+        if is_ruled { WORDS } else { line(&plot.up.name) }
+    });
+    let gap = 10.0;
+    let foot = heads.clone().map(|head| head + height + gap).sum::<f64>();
+    let mut drawing = Drawing::new(foot + WORDS + line(&across.name));
+    let mut top = 0.0;
+    for (plot, head) in plots.iter().zip(heads) {
+        top += head;
+        let area = Area { across: across.scale, up: plot.up.scale, top, height };
+        drawing.words((0.0, top - 10.0), Anchor::Start, Ink::Muted, &plot.up.name);
+        for (value, words) in &plot.up.ticks {
+            let y = area.y(*value);
+            drawing.line((0.0, y), (1.0, y), Ink::Line, 1.0);
+            drawing.tick(y, words);
+        }
+        plot.marks.iter().for_each(|mark| area.paint(&mut drawing, mark));
+        top += height + gap;
+    }
+    let mut last = f64::NEG_INFINITY;
+    for (value, words) in &across.ticks {
+        let x = across.scale.place(*value);
+        if x - last >= APART {
+            drawing.words((x, foot + 6.0), Anchor::Middle, Ink::Muted, words);
+            last = x;
+        }
+    }
+    drawing.words((0.5, foot + WORDS + 8.0), Anchor::Middle, Ink::Muted, &across.name);
+    drawing
+}
+
+/// The place of a plot in its drawing.
+struct Area {
+    across: Scale,
+    up: Scale,
+    top: f64,
+    height: f64,
+}
+
+impl Area {
+    fn y(&self, value: f64) -> f64 {
+        self.top + self.height * (1.0 - self.up.place(value))
+    }
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (self.across.place(x), self.y(y))
+    }
+    fn paint(&self, drawing: &mut Drawing, mark: &Mark) {
+        match mark {
+            Mark::Line(points, ink) => {
+                for pair in points.windows(2) {
+                    drawing.line(self.at(pair[0]), self.at(pair[1]), *ink, 1.5);
+                }
+            }
+            Mark::Dot(point, form, ink, title) => drawing.dot(self.at(*point), *form, *ink, title),
+            Mark::Cloud(points, ink) => {
+                let places = points.iter().map(|(x, y)| (self.across.place(*x), 1.0 - self.up.place(*y)));
+                drawing.cloud(self.top, self.height, places, *ink);
+            }
+            Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
+            Mark::Level(value, name) => {
+                let y = self.y(*value);
+                drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
+                drawing.words((1.0, y - 8.0), Anchor::End, Ink::Text, name);
+            }
+            Mark::Rule(value, name) => {
+                let x = self.across.place(*value);
+                drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
+                drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
+            }
+        }
+    }
+    /// Numbers stand in four rows at half the height, so that those of near points do not meet.
+    fn number(&self, drawing: &mut Drawing, points: &[(f64, f64)], ink: Ink) {
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        sort_by(&mut order, |a, b| points[*a].0.total_cmp(&points[*b].0));
+        for (rank, index) in order.into_iter().enumerate() {
+            let (x, y) = self.at(points[index]);
+            let level = self.top + self.height / 2.0 + 13.0 * (rank % 4) as f64;
+            let side = if y < level { -7.0 } else { 7.0 };
+            drawing.line((x, y), (x, level + side), Ink::Line, 1.0);
+            drawing.dot((x, y), Form::Dot, ink, &Message::default());
+            drawing.words((x, level), Anchor::Middle, Ink::Text, verbatim((index + 1).to_string()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_round_ticks_inside_them_and_all_values_between_their_ends() {
+        for values in [[0.02, 40.0], [3.0, 9.0], [1.0, 1.0], [2e-9, 7e8]] {
+            let all = || values.into_iter();
+            for scale in [Scale::from_zero(all()), Scale::around(all()), Scale::log(all(), 1.3)] {
+                let round = scale.round();
+                assert!(!round.is_empty() && round.len() < 40, "{values:?} {scale:?}");
+                for value in round.iter().chain(&values) {
+                    assert!((scale.low * 0.999..=scale.high * 1.001).contains(value), "{value} {scale:?}");
+                }
+            }
+            let powers = Scale::log(all(), 1.0).doubling().powers(2.0);
+            assert!((1..=9).contains(&powers.len()), "{powers:?}");
+        }
+        assert_eq!(Scale::log(std::iter::empty(), 1.0).doubling().place(1.0), 1.0);
+    }
+
+    #[test]
+    fn equal_ratios_are_equally_far_on_a_logarithmic_axis_and_what_is_beyond_stands_on_its_end() {
+        let scale = Scale::log([0.5, 2.0].into_iter(), 1.0);
+        assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
+        assert_eq!([scale.place(9.0), scale.place(0.1)], [1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_plot_shows_its_marks_once() {
+        let axis = |scale: Scale| Axis::new(scale, scale.round(), |tick| tick.to_string()).named("axis");
+        let dot = |form| Mark::Dot((1.0, 1.0), form, Ink::Forward, "dot".into());
+        let plot = Plot {
+            up: axis(Scale::from_zero([2.0].into_iter())),
+            marks: vec![
+                Mark::Line(vec![(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)], Ink::Accent),
+                dot(Form::Large),
+                dot(Form::Square),
+                Mark::Level(1.5, "level".into()),
+                Mark::Cloud(vec![(1.0, 1.0); 1000], Ink::Hatch),
+            ],
+        };
+        let html = draw(&axis(Scale::even(0.0, 2.0)), 100.0, &[plot]).inline("Plot").to_html();
+        assert_eq!(html.matches("var(--accent)").count(), 2);
+        assert_eq!((html.matches("<circle").count(), html.matches(">dot</title>").count()), (1, 2));
+        assert!(html.contains(">level<") && html.len() < 20_000, "{}", html.len());
+    }
+}
