@@ -4,6 +4,7 @@
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::cluster::GroupKind;
+use shardscope::core::explain::symbols;
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
@@ -257,6 +258,7 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all.extend(WORDS.iter().map(|word| word.meaning));
+    all.extend(symbols::ALL.iter().map(|symbol| symbol.name));
     for id in StepId::all() {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);

@@ -9,7 +9,7 @@ use crate::units::{MemoryUnit, parse_number};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What a formula is made of.
+/// A formula as a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expr {
     /// A number as it is written.
@@ -43,6 +43,11 @@ impl Formula {
         let tree = Reader(text.chars().peekable()).whole();
         Self { text, tree }
     }
+    /// Writes a formula that is there as a structure.
+    pub(super) fn of(tree: Expr) -> Self {
+        let text = Line { parts: None, unit: MemoryUnit::Gib }.sum(&tree);
+        Self { text, tree: Some(tree) }
+    }
     /// As it is written.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -66,7 +71,7 @@ impl Formula {
     #[must_use]
     pub fn with_values(&self, parts: &[Term], unit: MemoryUnit) -> String {
         match &self.tree {
-            Some(tree) if !self.symbols().is_empty() => Values { parts, unit }.sum(tree),
+            Some(tree) if !self.symbols().is_empty() => Line { parts: Some(parts), unit }.sum(tree),
             _ => String::new(),
         }
     }
@@ -125,23 +130,93 @@ pub fn ceil(number: f64) -> f64 {
     (number * (1.0 - 1e-12)).ceil()
 }
 
-/// Writes a formula with values: `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`.
-struct Values<'a> {
-    parts: &'a [Term],
+impl Expr {
+    pub(super) fn number(value: f64) -> Self {
+        Self::Number(value.to_string())
+    }
+
+    /// A sum with `other`, or a difference; zeros are left out.
+    pub(super) fn plus(self, other: Self, less: bool) -> Self {
+        let mut list = self.summands();
+        list.extend(other.summands().into_iter().map(|(minus, one)| (minus != less, one)));
+        if list.first().is_none_or(|(minus, _)| *minus) {
+            list.insert(0, (false, Self::number(0.0)));
+        }
+        one_or(list, Self::Sum)
+    }
+
+    fn summands(self) -> Vec<(bool, Self)> {
+        match self {
+            Self::Sum(list) => list,
+            Self::Number(text) if text == "0" => Vec::new(),
+            one => vec![(false, one)],
+        }
+    }
+
+    /// A product with `other`, or a quotient; numbers are one, which stands first and is left out where it is 1.
+    pub(super) fn times(self, other: Self, under: bool) -> Self {
+        let ((mut number, mut list), (more, factors)) = (self.factors(), other.factors());
+        if !under {
+            number *= more;
+        } else if (more - 1.0).abs() > 0.0 {
+            list.push((true, Self::number(more)));
+        }
+        if number.abs() <= 0.0 {
+            return Self::number(0.0);
+        }
+        list.extend(factors.into_iter().map(|(below, one)| (below != under, one)));
+        if (number - 1.0).abs() > 0.0 || list.iter().all(|(below, _)| *below) {
+            list.insert(0, (false, Self::number(number)));
+        }
+        one_or(list, Self::Product)
+    }
+
+    /// The number in front, and the other factors.
+    fn factors(self) -> (f64, Vec<(bool, Self)>) {
+        let mut list = match self {
+            Self::Product(list) => list,
+            one => vec![(false, one)],
+        };
+        let number = match list.first() {
+            Some((false, Self::Number(text))) => parse_number(text),
+            _ => None,
+        };
+        if number.is_some() {
+            list.remove(0);
+        }
+        (number.unwrap_or(1.0), list)
+    }
+
+    /// The larger or smaller of this and `other`.
+    pub(super) fn pick(self, which: &'static str, other: Self) -> Self {
+        let list = [self, other].into_iter().flat_map(|one| match one {
+            Self::Pick(same, list) if same == which => list,
+            one => vec![one],
+        });
+        Self::Pick(which, list.collect())
+    }
+}
+
+/// Writes a formula in a line: with the values of `parts`, `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`, or with
+/// its symbols, `3 T (L f + w)`.
+struct Line<'a> {
+    parts: Option<&'a [Term]>,
     unit: MemoryUnit,
 }
 
-impl Values<'_> {
+impl Line<'_> {
     /// Anything, where it needs no brackets.
     fn sum(&self, expr: &Expr) -> String {
+        let minus = if self.parts.is_some() { " − " } else { " - " };
         match expr {
-            Expr::Sum(list) => signed(list, " − ", |one| self.product(one)),
+            Expr::Sum(list) => signed(list, minus, |one| self.product(one)),
             one => self.product(one),
         }
     }
 
     /// A summand: what multiplies first, then what divides.
     fn product(&self, expr: &Expr) -> String {
+        let (times, over) = if self.parts.is_some() { (" × ", " / ") } else { (" ", "/") };
         match expr {
             Expr::Product(list) => {
                 let side = |under| -> Vec<String> {
@@ -149,30 +224,40 @@ impl Values<'_> {
                     let factors: Vec<_> = factors.flat_map(|(_, one)| flat(one, under)).collect();
                     factors.into_iter().map(|one| self.factor(one)).collect()
                 };
-                let (above, below) = (side(false).join(" × "), side(true));
+                let (above, below) = (side(false).join(times), side(true));
                 let above = if above.is_empty() { "1".to_owned() } else { above };
                 match below.len() {
                     0 => above,
-                    1 => format!("{above} / {}", below.concat()),
-                    _ => format!("{above} / ({})", below.join(" × ")),
+                    1 => format!("{above}{over}{}", below.concat()),
+                    _ => format!("{above}{over}({})", below.join(times)),
                 }
             }
             Expr::Total(name) => {
-                let all = self.parts.iter().filter(|part| part.symbol == name);
-                let shown: Vec<_> = all.map(|part| part.shown(self.unit)).collect();
+                let shown = self.values(name);
                 if shown.is_empty() { "0".to_owned() } else { shown.join(" + ") }
             }
             one => self.factor(one),
         }
     }
 
-    /// What stands beside a sign of multiplication.
+    /// The values of symbol `name`, or the symbol.
+    fn values(&self, name: &str) -> Vec<String> {
+        match self.parts {
+            Some(parts) => {
+                let parts = parts.iter().filter(|part| part.symbol == name);
+                parts.map(|part| part.shown(self.unit)).collect()
+            }
+            None => vec![format!("Σ {name}")],
+        }
+    }
+
+    /// A factor beside others.
     fn factor(&self, expr: &Expr) -> String {
         match expr {
             Expr::Number(text) => text.clone(),
             Expr::Symbol(name) => {
-                let part = self.parts.iter().find(|part| part.symbol == name);
-                part.map_or_else(|| name.clone(), |part| part.shown(self.unit))
+                let value = self.parts.and_then(|_| self.values(name).into_iter().next());
+                value.unwrap_or_else(|| name.clone())
             }
             Expr::Power(base, power) => {
                 format!("{}^{}", self.factor(base), self.factor(power))
@@ -182,7 +267,7 @@ impl Values<'_> {
                 format!("{which}({})", inside.join(", "))
             }
             Expr::Total(name) => {
-                let several = self.parts.iter().filter(|part| part.symbol == name).count() > 1;
+                let several = self.values(name).len() > 1;
                 let inside = self.product(expr);
                 if several { format!("({inside})") } else { inside }
             }
@@ -327,7 +412,7 @@ fn one_or(mut list: Vec<(bool, Expr)>, many: fn(Vec<(bool, Expr)>) -> Expr) -> E
     }
 }
 
-/// Whether a character is part of a number or a symbol: a raised ² is not.
+/// True of a character of a number or a symbol: a raised ² is none.
 pub(super) fn is_word(c: char) -> bool {
     (c.is_alphabetic() && c != 'Σ') || c.is_ascii_digit() || matches!(c, '_' | '.')
 }

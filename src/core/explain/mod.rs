@@ -6,8 +6,11 @@
 
 mod copy;
 mod formula;
+mod quantity;
+pub mod symbols;
 
 pub use formula::{Formula, ceil};
+pub use quantity::{Quantity, Written, written};
 
 use crate::message::Message;
 use crate::source::Source;

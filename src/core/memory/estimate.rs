@@ -1,12 +1,13 @@
-//! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
+//! The result of a memory method: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
 use super::verdict::{Need, Verdict};
+use crate::explain::Quantity;
 use crate::issue::Issue;
 use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::Serialize;
 
-/// What the schedule makes one pipeline rank hold.
+/// Stages and micro-batches that the schedule makes one pipeline rank hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankLoad {
     /// Global stages whose weights the rank holds.
@@ -26,7 +27,7 @@ impl RankLoad {
     }
 }
 
-/// What memory is for, in the order of the bars.
+/// A purpose of memory, in the order of the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
@@ -63,7 +64,7 @@ impl Component {
     }
 }
 
-/// How long something in memory is there, and who holds it.
+/// Lifetime of something in memory, and its holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nature {
     /// Stays, or comes and goes with activations.
@@ -79,24 +80,40 @@ pub enum Nature {
 
 /// A named part of a component: "attention output", "CUDA context".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Item {
+pub struct Item<Q = Bytes> {
     /// The component it is part of.
     pub component: Component,
-    /// What it is.
+    /// Its name on the page.
     #[serde(serialize_with = "crate::statics::name")]
     pub name: &'static str,
-    /// How large.
-    pub bytes: Bytes,
-    /// How long it is there, and who holds it.
+    /// Its size.
+    pub bytes: Q,
+    /// Its lifetime and holder.
     #[serde(skip)]
     pub nature: Nature,
 }
 
-impl Item {
+impl<Q> Item<Q> {
     /// `bytes` of `component` that are called `name` and are held.
     #[must_use]
-    pub fn held(component: Component, name: &'static str, bytes: f64) -> Self {
-        Self { component, name, bytes: Bytes(bytes), nature: Nature::Held }
+    pub fn held(component: Component, name: &'static str, bytes: Q) -> Self {
+        Self { component, name, bytes, nature: Nature::Held }
+    }
+    /// A buffer that stays, or comes and goes with activations.
+    pub(super) fn buffer(name: &'static str, bytes: Q) -> Self {
+        Self::held(Component::Buffers, name, bytes)
+    }
+    /// A buffer that is there only while a backward op runs.
+    pub(super) fn momentary(name: &'static str, bytes: Q) -> Self {
+        Self { nature: Nature::Momentary, ..Self::buffer(name, bytes) }
+    }
+}
+
+impl<Q: Quantity> Item<Q> {
+    /// The item with a plain number of bytes.
+    pub(super) fn plain(self) -> Item {
+        let Self { component, name, bytes, nature } = self;
+        Item { component, name, bytes: Bytes(bytes.value()), nature }
     }
 }
 
@@ -131,7 +148,7 @@ pub struct StageMemory {
     pub total: Bytes,
     /// In-flight activations, in stage-micro-batches.
     pub in_flight: f64,
-    /// What the components are made of.
+    /// Named parts of the components.
     pub items: Vec<Item>,
 }
 

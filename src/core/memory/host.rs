@@ -52,7 +52,7 @@ pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
 fn frozen(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let frozen = parts.iter().filter(|part| !part.trained);
-    let own = |part: &Holding| base_weights(scenario, part) / shards(scenario, part.kind);
+    let own = |part: &Holding| base_weights::<f64>(scenario, part) / shards(scenario, part.kind);
     frozen.map(own).sum()
 }
 

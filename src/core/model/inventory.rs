@@ -1,4 +1,4 @@
-//! What one layer keeps of one micro-batch for its backward pass, tensor by tensor.
+//! Tensors that one layer keeps of one micro-batch for its backward pass.
 //!
 //! Bytes on one rank, written at two bytes an activation and scaled to what the precision has; masks take one byte an
 //! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
@@ -8,13 +8,15 @@ use super::architecture::Architecture;
 use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
 use super::pattern::{Ffn, LayerKind, Mixer};
 use super::{kept_mixers as mixers, routed};
+use crate::explain::Quantity;
+use crate::explain::symbols::{FFN, HIDDEN, SCALE};
 
 /// Everything a layer of `kind` keeps of one micro-batch.
 ///
 /// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
 /// scores: `s b h (10 + 24/t + 5 a s/(h t))`. Source: Korthikanti 2022 equations 1 to 4; Megatron-LM.
 #[must_use]
-pub(crate) fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) -> Vec<Kept> {
+pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let mut kept = mixers::mixer(model, kind.mixer, cut);
     if kind.ffn.is_dense() {
         kept.extend(dense_ffn(model, cut));
@@ -34,9 +36,9 @@ pub(crate) fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) 
             }
         }
     }
-    let hidden = f64::from(kind.operations()) * cut.tokens * model.hidden as f64 / cut.residual;
+    let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) / cut.residual * f64::from(kind.operations());
     if model.post_norms {
-        kept.push(Kept::new("inputs of the norms after attention and FFN", Role::NormInput, 2.0 * hidden));
+        kept.push(Kept::new("inputs of the norms after attention and FFN", Role::NormInput, hidden * 2.0));
     }
     if model.dropout {
         kept.push(Kept::new("dropout masks", Role::Mask, hidden));
@@ -45,23 +47,23 @@ pub(crate) fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) 
     let routed = kind.ffn.is_routed();
     for tensor in &mut kept {
         if matches!(tensor.role, Role::LayerInput | Role::Residual) {
-            tensor.bytes *= streams;
+            tensor.bytes = tensor.bytes * streams;
         }
-        tensor.bytes *= tensor.role.scale(routed, model.gated_ffn, cut);
+        tensor.bytes = SCALE.factor::<Q>(tensor.role.scale(routed, model.gated_ffn, cut)) * tensor.bytes;
     }
     kept
 }
 
 /// A dense FFN: norm input and output, `4 T f` of gate and up, `2 T f` into the down projection; an unfused SwiGLU
 /// keeps `2 T f` more.
-fn dense_ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
-    let (t, h) = (cut.tokens, model.hidden as f64);
-    let f = t * model.ffn as f64 / cut.tp;
+fn dense_ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q>> {
+    let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) * 2.0;
+    let f = cut.tokens * FFN.of::<Q>(model.ffn) / cut.tp;
     vec![
-        Kept::new("input of the FFN norm", Role::Residual, 2.0 * t * h / cut.residual),
-        Kept::new("input of the FFN", Role::FfnNorm, 2.0 * t * h / cut.linear_input),
-        Kept::new("FFN up projection", Role::DenseUp, up_bytes(model) * f),
-        Kept::new("input of the down projection", Role::DenseDown, down_bytes(model, cut) * f),
+        Kept::new("input of the FFN norm", Role::Residual, hidden / cut.residual),
+        Kept::new("input of the FFN", Role::FfnNorm, hidden / cut.linear_input),
+        Kept::new("FFN up projection", Role::DenseUp, f * up_bytes(model)),
+        Kept::new("input of the down projection", Role::DenseDown, f * down_bytes(model, cut)),
     ]
 }
 

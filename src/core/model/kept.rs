@@ -1,27 +1,28 @@
 //! A tensor that a layer keeps for its backward pass: what it is, how it is cut, and its bytes by precision.
 
 use super::architecture::Architecture;
+use crate::explain::Quantity;
 
-/// How one rank sees a layer.
+/// A layer as one rank sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cut {
+pub struct Cut<Q = f64> {
     /// Tokens of a micro-batch on one context-parallel rank, T = s b / c.
-    pub tokens: f64,
+    pub tokens: Q,
     /// Keys that a query meets, s; counts only where scores are stored.
-    pub keys: f64,
+    pub keys: Q,
     /// Tensor-parallel ranks t.
-    pub tp: f64,
+    pub tp: Q,
     /// Ranks over which norms and residuals are cut: t with sequence parallelism, else 1.
-    pub residual: f64,
+    pub residual: Q,
     /// Ranks over which the kept inputs of column-parallel linears are cut: as `residual`, or 1 where the gathered
     /// input is kept.
-    pub linear_input: f64,
+    pub linear_input: Q,
     /// Tensor-parallel ranks inside an expert.
-    pub etp: f64,
+    pub etp: Q,
     /// Rows that the busiest expert rank computes over the average, or the padded capacity.
-    pub routed: f64,
+    pub routed: Q,
     /// Copies of the attention output that are kept: 2 with Ulysses.
-    pub outputs: f64,
+    pub outputs: Q,
     /// Attention without stored scores.
     pub flash: bool,
     /// One kernel for the SwiGLU, which keeps its input only.
@@ -39,11 +40,11 @@ pub struct Cut {
 pub struct Quantised {
     /// Bytes of an element with its part of the scales.
     pub element: f64,
-    /// Whether the output projection keeps one beside what attention keeps.
+    /// The output projection keeps one beside what attention keeps.
     pub context: bool,
 }
 
-/// What a kept tensor belongs to, which is what recomputation drops.
+/// The place of a kept tensor in a layer, which decides whether recomputation drops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Input of the layer, where full recomputation starts.
@@ -90,17 +91,17 @@ pub enum Role {
 
 /// A tensor that lives from a layer's forward to its backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kept {
-    /// What it is.
+pub struct Kept<Q = f64> {
+    /// Name of the tensor.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Its place in the layer.
     pub role: Role,
     /// Bytes on one rank.
-    pub bytes: f64,
+    pub bytes: Q,
 }
 
-impl Kept {
-    pub(super) const fn new(name: &'static str, role: Role, bytes: f64) -> Self {
+impl<Q> Kept<Q> {
+    pub(super) const fn new(name: &'static str, role: Role, bytes: Q) -> Self {
         Self { name, role, bytes }
     }
 }
@@ -116,7 +117,7 @@ const BF16: f64 = 2.0;
 
 impl Role {
     /// Bytes of a tensor over those in bf16, which the inventory counts in.
-    pub(super) fn scale(self, routed: bool, gated: bool, cut: &Cut) -> f64 {
+    pub(super) fn scale<Q: Quantity>(self, routed: bool, gated: bool, cut: &Cut<Q>) -> f64 {
         match self {
             // Masks, statistics, scores and router logits are counted in their own bytes.
             Self::Mask | Self::Core | Self::Router => 1.0,
@@ -178,7 +179,7 @@ pub(super) fn up_bytes(model: &Architecture) -> f64 {
 }
 
 /// Bytes a token and FFN channel into the down projection, with what an unfused SwiGLU keeps beside it.
-pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
+pub(super) fn down_bytes<Q>(model: &Architecture, cut: &Cut<Q>) -> f64 {
     if model.gated_ffn && !cut.fused_swiglu { 4.0 } else { 2.0 }
 }
 

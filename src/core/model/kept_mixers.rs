@@ -1,23 +1,28 @@
-//! What each kind of mixer keeps for the backward pass, in bytes at two an activation; see `inventory.rs`.
+//! Tensors that each kind of mixer keeps for the backward pass, at two bytes an activation; see `inventory.rs`.
 
 use super::architecture::{Architecture, Mla, QkNorm};
 use super::heads::Heads;
 use super::kept::{Cut, Kept, Role};
 use super::mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba};
 use super::pattern::Mixer;
+use crate::explain::Quantity;
+use crate::explain::symbols::{
+    ELEMENT, GROUPED, HEAD_DIM, HEADS, HIDDEN, KEY_RANK, KV_HEADS, PLAIN_DIM, QUERY_RANK, ROTARY_DIM, SAVED,
+    SAVED_WHOLE, VALUE_DIM,
+};
 
 /// Rows of a chunk of linear attention: its two matrices of scores are as wide. Source: fla `chunk.py`.
 const CHUNK: u64 = 64;
 
-/// Norm input and output, and what `mixer` keeps between its projections.
-pub(super) fn mixer(model: &Architecture, mixer: Mixer, cut: &Cut) -> Vec<Kept> {
+/// Norm input and output, and the tensors of `mixer` between its projections.
+pub(super) fn mixer<Q: Quantity>(model: &Architecture, mixer: Mixer, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     if mixer == Mixer::None {
         return Vec::new();
     }
-    let hidden = cut.tokens * model.hidden as f64;
+    let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) * 2.0;
     let mut kept = vec![
-        Kept::new("input of the attention norm", Role::LayerInput, 2.0 * hidden / cut.residual),
-        Kept::new("input of QKV", Role::AttentionNorm, 2.0 * hidden / cut.linear_input),
+        Kept::new("input of the attention norm", Role::LayerInput, hidden / cut.residual),
+        Kept::new("input of QKV", Role::AttentionNorm, hidden / cut.linear_input),
     ];
     match mixer {
         Mixer::None => {}
@@ -36,12 +41,12 @@ pub(super) fn mixer(model: &Architecture, mixer: Mixer, cut: &Cut) -> Vec<Kept> 
                 sparse(model, mla, cut, &mut kept);
             }
         }
-        Mixer::DeltaNet => kept.extend(model.delta_net.map(|own| delta_net(own, cut))),
-        Mixer::Kda => kept.extend(model.kda.map(|own| kda(own, cut))),
-        Mixer::Mamba => kept.extend(model.mamba.map(|own| mamba(own, cut))),
+        Mixer::DeltaNet => kept.extend(model.delta_net.map(|sizes| delta_net(sizes, cut))),
+        Mixer::Kda => kept.extend(model.kda.map(|sizes| kda(sizes, cut))),
+        Mixer::Mamba => kept.extend(model.mamba.map(|sizes| mamba(sizes, cut))),
         Mixer::Compressed(ratio) => {
-            if let Some(own) = model.compressed {
-                compressed(model, own, ratio, cut, &mut kept);
+            if let Some(sizes) = model.compressed {
+                compressed(model, sizes, ratio, cut, &mut kept);
             }
         }
     }
@@ -51,123 +56,149 @@ pub(super) fn mixer(model: &Architecture, mixer: Mixer, cut: &Cut) -> Vec<Kept> 
 /// FlashAttention keeps `4 a T / t` of log-sum-exps; stored scores `e a s T / t` at e bytes an activation, with dropout
 /// `(2 e + 1) a s T / t`. Then the attention output, `2 T a e_v / t`, and with a gate as much again twice: the gate and
 /// the output before it. Source: Megatron-LM `attention.py`.
-fn core(model: &Architecture, width: u64, cut: &Cut, kept: &mut Vec<Kept>) {
-    let rows = model.heads as f64 * cut.tokens / cut.tp;
+fn core<Q: Quantity>(model: &Architecture, width: Q, cut: &Cut<Q>, kept: &mut Vec<Kept<Q>>) {
+    let rows = cut.tokens * HEADS.of::<Q>(model.heads) / cut.tp;
     kept.push(if cut.flash {
-        Kept::new("softmax statistics", Role::Core, 4.0 * rows)
+        Kept::new("softmax statistics", Role::Core, rows * 4.0)
     } else {
-        let bytes = if model.dropout { 2.0 * cut.element + 1.0 } else { cut.element };
+        let element = ELEMENT.of::<Q>(cut.element);
+        let bytes = if model.dropout { element * 2.0 + Q::number(1.0) } else { element };
         Kept::new("attention scores", Role::Core, bytes * rows * cut.keys)
     });
-    let output = 2.0 * cut.tokens * width as f64 / cut.tp;
+    let output = cut.tokens * width / cut.tp * 2.0;
     kept.push(Kept::new("attention output", Role::Context, cut.outputs * output));
     if model.output_gate {
-        let both = 2.0 * output;
-        kept.push(Kept::new("gate and ungated output", Role::Context, both));
+        kept.push(Kept::new("gate and ungated output", Role::Context, output * 2.0));
     }
 }
 
-/// Queries, keys and values, what their norms read, core and context.
-fn attention(model: &Architecture, heads: Heads, cut: &Cut, kept: &mut Vec<Kept>) {
-    let (t, tp) = (cut.tokens, cut.tp);
+/// Widths of a key and of a value, which are one symbol where they are equal.
+pub(crate) fn widths<Q: Quantity>(heads: &Heads) -> [Q; 2] {
+    let value = if heads.value == heads.qk { HEAD_DIM } else { VALUE_DIM };
+    [HEAD_DIM.of(heads.qk), value.of(heads.value)]
+}
+
+/// Queries, keys and values, the inputs of their norms, core and context.
+fn attention<Q: Quantity>(model: &Architecture, heads: Heads, cut: &Cut<Q>, kept: &mut Vec<Kept<Q>>) {
     // Where k < t, every rank holds one key-value head.
-    let kv_heads = (heads.key_value as f64 / tp).max(1.0);
-    let queries = heads.queries() as f64 / tp;
-    kept.push(Kept::new("queries", Role::Query, 2.0 * t * queries));
-    kept.push(Kept::new("keys and values", Role::KeyValue, 2.0 * t * kv_heads * (heads.qk + heads.value) as f64));
+    let kv_heads = (KV_HEADS.of::<Q>(heads.key_value) / cut.tp).max(Q::number(1.0));
+    let a = HEADS.of::<Q>(heads.query);
+    let [key, value] = widths::<Q>(&heads);
+    let pair = if heads.value == heads.qk { key * 2.0 } else { key + value };
+    kept.push(Kept::new("queries", Role::Query, cut.tokens * a * key / cut.tp * 2.0));
+    kept.push(Kept::new("keys and values", Role::KeyValue, cut.tokens * kv_heads * pair * 2.0));
     if model.qk_norm != QkNorm::None {
-        let width = queries + kv_heads * heads.qk as f64;
-        kept.push(Kept::new("inputs of the query and key norms", Role::NormInput, 2.0 * t * width));
+        let inputs = cut.tokens * (a / cut.tp + kv_heads) * key;
+        kept.push(Kept::new("inputs of the query and key norms", Role::NormInput, inputs * 2.0));
     }
-    core(model, heads.output(), cut, kept);
+    core(model, a * value, cut, kept);
 }
 
-/// Latents and what the up-projections make of them: `2 T (2 r_q + 2 r_kv + a (2 (n + r) + v))`, latents on every
+/// Sizes of a latent attention: its latents, a head without rotary, rotary and of values.
+struct Latent<Q> {
+    query: Q,
+    key: Q,
+    plain: Q,
+    rotary: Q,
+    value: Q,
+}
+
+impl<Q: Quantity> Latent<Q> {
+    fn of(mla: Mla) -> Self {
+        Self {
+            query: QUERY_RANK.of(mla.q_lora_rank),
+            key: KEY_RANK.of(mla.kv_lora_rank),
+            plain: PLAIN_DIM.of(mla.qk_nope_head_dim),
+            rotary: ROTARY_DIM.of(mla.qk_rope_head_dim),
+            value: VALUE_DIM.of(mla.v_head_dim),
+        }
+    }
+
+    /// The down-projections' outputs and, behind their norms, the inputs of the up-projections.
+    fn kept(&self, cut: &Cut<Q>) -> Kept<Q> {
+        Kept::new("latents", Role::Latent, cut.tokens * (self.query + self.key) / cut.residual * 4.0)
+    }
+}
+
+/// Latents and the outputs of the up-projections: `2 T (2 r_q + 2 r_kv + a (2 (n + r) + v))`, latents on every
 /// tensor-parallel rank, heads over t. Source: Megatron-LM `multi_latent_attention.py`.
-fn latent(model: &Architecture, mla: Mla, cut: &Cut, kept: &mut Vec<Kept>) {
-    let heads = model.heads as f64 / cut.tp;
-    let (nope, rope, value) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64, mla.v_head_dim as f64);
-    kept.push(latents(mla, cut));
-    kept.push(Kept::new(
-        "queries, keys and values",
-        Role::LatentUp,
-        2.0 * cut.tokens * heads * ((nope + rope) + (nope + value)),
-    ));
-    kept.push(Kept::new("rotary keys", Role::KeyValue, 2.0 * cut.tokens * heads * rope));
-    core(model, model.heads * mla.v_head_dim, cut, kept);
-}
-
-/// The down-projections' outputs and, behind their norms, the inputs of the up-projections.
-fn latents(mla: Mla, cut: &Cut) -> Kept {
-    let widths = (mla.q_lora_rank + mla.kv_lora_rank) as f64;
-    let bytes = 4.0 * cut.tokens * widths / cut.residual;
-    Kept::new("latents", Role::Latent, bytes)
+fn latent<Q: Quantity>(model: &Architecture, mla: Mla, cut: &Cut<Q>, kept: &mut Vec<Kept<Q>>) {
+    let (a, sizes) = (HEADS.of::<Q>(model.heads), Latent::<Q>::of(mla));
+    let rows = cut.tokens * a / cut.tp * 2.0;
+    let widths = sizes.plain * 2.0 + sizes.rotary + sizes.value;
+    kept.push(sizes.kept(cut));
+    kept.push(Kept::new("queries, keys and values", Role::LatentUp, rows * widths));
+    kept.push(Kept::new("rotary keys", Role::KeyValue, rows * sizes.rotary));
+    core(model, a * sizes.value, cut, kept);
 }
 
 /// Latent attention on the latent itself: `2 T (a (r_kv + r)/t + (r_kv + r) + a r_kv/t)`, its one key on every rank,
 /// and the indexer. Source: Megatron-LM `absorbed_mla.py`, `dsa.py`.
-fn sparse(model: &Architecture, mla: Mla, cut: &Cut, kept: &mut Vec<Kept>) {
-    let heads = model.heads as f64 / cut.tp;
-    let (rank, rope) = (mla.kv_lora_rank as f64, mla.qk_rope_head_dim as f64);
-    kept.push(latents(mla, cut));
-    kept.push(Kept::new("queries on the latent", Role::LatentUp, 2.0 * cut.tokens * heads * (rank + rope)));
-    kept.push(Kept::new("the latent key", Role::KeyValue, 2.0 * cut.tokens * (rank + rope)));
-    kept.push(Kept::new("output on the latent", Role::Context, 2.0 * cut.tokens * heads * rank));
-    kept.extend(model.indexer.map(|own| indexer(own, cut)));
-    core(model, model.heads * mla.v_head_dim, cut, kept);
+fn sparse<Q: Quantity>(model: &Architecture, mla: Mla, cut: &Cut<Q>, kept: &mut Vec<Kept<Q>>) {
+    let (a, sizes) = (HEADS.of::<Q>(model.heads), Latent::<Q>::of(mla));
+    let rows = cut.tokens * a / cut.tp * 2.0;
+    let width = sizes.key + sizes.rotary;
+    kept.push(sizes.kept(cut));
+    kept.push(Kept::new("queries on the latent", Role::LatentUp, rows * width));
+    kept.push(Kept::new("the latent key", Role::KeyValue, cut.tokens * width * 2.0));
+    kept.push(Kept::new("output on the latent", Role::Context, rows * sizes.key));
+    kept.extend(model.indexer.map(|indexer| indexed(indexer, cut)));
+    core(model, a * sizes.value, cut, kept);
+}
+
+/// `bytes` of every token that the kernels of a mixer save, cut over the tensor-parallel ranks.
+fn state<Q: Quantity>(name: &'static str, bytes: u64, cut: &Cut<Q>) -> Kept<Q> {
+    Kept::new(name, Role::State, cut.tokens * SAVED.of::<Q>(bytes) / cut.tp)
 }
 
 /// `2 T (n d + n + d)` of queries, weights and the key, `8 T k` of the indices of k selected keys; whole on every
 /// tensor-parallel rank. Source: Megatron-LM `dsa.py`, `FusedDSAIndexerLoss`.
-fn indexer(own: Indexer, cut: &Cut) -> Kept {
-    let selected = (own.top_k as f64).min(cut.keys);
-    let widths = (own.heads * own.head_dim + own.heads + own.head_dim) as f64;
-    let bytes = cut.tokens * (2.0 * widths + 8.0 * selected);
-    Kept::new("indexer", Role::State, bytes)
+fn indexed<Q: Quantity>(indexer: Indexer, cut: &Cut<Q>) -> Kept<Q> {
+    let selected = (indexer.top_k as f64).min(cut.keys.value());
+    let widths = (indexer.heads * indexer.head_dim + indexer.heads + indexer.head_dim) as f64;
+    Kept::new("indexer", Role::State, cut.tokens * SAVED.of::<Q>(2.0 * widths + 8.0 * selected))
 }
 
-/// `2 (2 d + 2 g N + n) + 6 d` a token over t: the projection's output, what the scan, the gated norm and the output
-/// projection read; the rest is computed again in the kernel. Source: mamba `ssd_combined.py`.
-fn mamba(own: Mamba, cut: &Cut) -> Kept {
-    let width = 2 * own.projected() + 6 * own.inner();
-    Kept::new("state-space model", Role::State, cut.tokens * width as f64 / cut.tp)
+/// `2 (2 d + 2 g N + n) + 6 d` a token over t: the projection's output and the inputs of the scan, the gated norm and the
+/// output projection; the rest is computed again in the kernel. Source: mamba `ssd_combined.py`.
+fn mamba<Q: Quantity>(sizes: Mamba, cut: &Cut<Q>) -> Kept<Q> {
+    state("state-space model", 2 * sizes.projected() + 6 * sizes.inner(), cut)
 }
 
 /// `2 (2 K + V) + 4 K + 8 V + 2 C n + 6 n` a token over t, and keys and queries repeated to n value heads where those
 /// are more: inputs of the convolution, normed queries and keys, values, scores of a chunk C, decay and beta, output, gate
 /// and gated output. Source: fla `gated_delta_rule`, Megatron-LM `gdn.py`.
-fn delta_net(own: DeltaNet, cut: &Cut) -> Kept {
-    let (k, v, n) = (own.keys(), own.values(), own.value_heads);
-    let repeated = if n > own.key_heads { 4 * v } else { 0 };
-    let width = 2 * (2 * k + v) + 4 * k + 8 * v + repeated + 2 * CHUNK * n + 6 * n;
-    Kept::new("linear attention", Role::State, cut.tokens * width as f64 / cut.tp)
+fn delta_net<Q: Quantity>(sizes: DeltaNet, cut: &Cut<Q>) -> Kept<Q> {
+    let (k, v, n) = (sizes.keys(), sizes.values(), sizes.value_heads);
+    let repeated = if n > sizes.key_heads { 4 * v } else { 0 };
+    state("linear attention", 2 * (2 * k + v) + 4 * k + 8 * v + repeated + 2 * CHUNK * n + 6 * n, cut)
 }
 
 /// `20 D + 4 C n + 2 n` a token over t, and the latents of decay and gate: as a delta net with a decay a channel and two
 /// matrices of scores. Source: fla `kda/chunk.py`.
-fn kda(own: Kda, cut: &Cut) -> Kept {
-    let width = 20 * own.inner() + (4 * CHUNK + 2) * own.heads;
-    let latents = 2 * (own.head_dim + own.gate_rank);
-    Kept::new("linear attention", Role::State, cut.tokens * (width as f64 / cut.tp + latents as f64))
+fn kda<Q: Quantity>(sizes: Kda, cut: &Cut<Q>) -> Kept<Q> {
+    let width = SAVED.of::<Q>(20 * sizes.inner() + (4 * CHUNK + 2) * sizes.heads);
+    let latents = SAVED_WHOLE.of::<Q>(2 * (sizes.head_dim + sizes.gate_rank));
+    Kept::new("linear attention", Role::State, cut.tokens * (width / cut.tp + latents))
 }
 
 /// Queries of one rank's heads, the key-value head and the compressor's input in fp32 on every rank, the output before
 /// its grouped projection and between its two. Inferred from Automodel `deepseek_v4/layers.py`; no source prints it.
-fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept: &mut Vec<Kept>) {
-    let (t, e, a) = (cut.tokens, model.head_dim as f64, model.heads as f64 / cut.tp);
-    kept.push(Kept::new("latents", Role::Latent, 4.0 * t * own.q_lora_rank as f64));
-    kept.push(Kept::new("queries", Role::Query, 2.0 * t * a * e));
-    kept.push(Kept::new("keys and values", Role::KeyValue, 4.0 * t * e));
-    let indexer_of = model.indexer.filter(|_| ratio == Compressed::INDEXED);
+fn compressed<Q: Quantity>(model: &Architecture, sizes: Compressed, ratio: u8, cut: &Cut<Q>, kept: &mut Vec<Kept<Q>>) {
+    let (t, e, a) = (cut.tokens, HEAD_DIM.of::<Q>(model.head_dim), HEADS.of::<Q>(model.heads));
+    kept.push(Kept::new("latents", Role::Latent, t * QUERY_RANK.of::<Q>(sizes.q_lora_rank) * 4.0));
+    kept.push(Kept::new("queries", Role::Query, t * a * e / cut.tp * 2.0));
+    kept.push(Kept::new("keys and values", Role::KeyValue, t * e * 4.0));
+    let indexer = model.indexer.filter(|_| ratio == Compressed::INDEXED);
     if ratio > 0 {
-        let head = |head: u64| 8.0 * Compressed::pooled(ratio, head) as f64;
-        let widths = head(model.head_dim) + indexer_of.map_or(0.0, |own| head(own.head_dim));
-        kept.push(Kept::new("compressor", Role::State, t * widths));
+        let head = |head: u64| 8 * Compressed::pooled(ratio, head);
+        let widths = head(model.head_dim) + indexer.map_or(0, |indexer| head(indexer.head_dim));
+        kept.push(Kept::new("compressor", Role::State, t * SAVED.of::<Q>(widths)));
     }
-    kept.extend(indexer_of.map(|own| indexer(own, cut)));
-    core(model, model.heads * model.head_dim, cut, kept);
-    let grouped = (own.o_groups * own.o_lora_rank) as f64 / cut.tp;
-    kept.push(Kept::new("grouped output", Role::Context, 2.0 * t * grouped));
+    kept.extend(indexer.map(|indexer| indexed(indexer, cut)));
+    core(model, a * e, cut, kept);
+    let grouped = GROUPED.of::<Q>(sizes.o_groups * sizes.o_lora_rank);
+    kept.push(Kept::new("grouped output", Role::Context, t * grouped / cut.tp * 2.0));
 }
 
 #[cfg(test)]

@@ -120,14 +120,7 @@ impl Architecture {
         kinds
     }
 
-    /// Whether its layers are those of a Llama, of a DeepSeek-V3 or of a GPT, whose tensors have formulas of one line.
-    #[must_use]
-    pub(crate) fn is_plain(&self) -> bool {
-        let latent = self.moe.is_some_and(|moe| moe.latent > 0);
-        self.pattern.is_uniform() && self.indexer.is_none() && !self.output_gate && self.value_head_dim == 0 && !latent
-    }
-
-    /// Whether any layer satisfies `test`.
+    /// True where any layer satisfies `test`.
     #[must_use]
     pub fn any_layer(&self, test: impl Fn(LayerKind) -> bool) -> bool {
         self.all_kinds().iter().any(|(kind, _)| test(*kind))

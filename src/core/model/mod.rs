@@ -29,6 +29,7 @@ pub(crate) use flops::{head_forward_flops, layer_forward_flops, mean_keys, proje
 pub use heads::Heads;
 pub(crate) use inventory::layer_inventory;
 pub use kept::{Cut, Kept, Quantised, Role};
+pub(crate) use kept_mixers::widths as key_value_widths;
 pub use kinds::Kinds;
 pub use mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba, SecondHeads};
 pub(crate) use pattern::MAX_KINDS;

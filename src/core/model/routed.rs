@@ -1,7 +1,9 @@
-//! What a mixture of experts keeps for the backward pass.
+//! Tensors that a mixture of experts keeps for the backward pass.
 
 use super::architecture::Architecture;
 use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
+use crate::explain::Quantity;
+use crate::explain::symbols::{EXPERT_FFN, EXPERTS, HIDDEN, LATENT_WIDTH, SHARED_EXPERTS, TOP_K};
 
 /// Router, routed and shared experts: `2 T (2 h + 3 f_s) + 2 T K c (h + 3 f_e) + 8 T K c + 4 T E` for a gated FFN on
 /// one rank, c the capacity or imbalance. Experts in a latent width l keep `2 T K c l` for `h`, and `4 T l` beside.
@@ -9,29 +11,32 @@ use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
 /// The rows of a rank do not depend on expert parallelism: E/x local experts meet x times the tokens. With t > 1 a
 /// rank sends its own T/t tokens; inside an expert cut over te ranks they meet again. Source: Megatron-LM token
 /// dispatcher; SimuMax peaks of DeepSeek-V2 and V3.
-pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
+pub(super) fn ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let Some(moe) = model.moe else {
         return Vec::new();
     };
-    let (t, h) = (cut.tokens, model.hidden as f64);
-    let own = t / cut.residual;
-    let rows = own * cut.etp * moe.top_k as f64 * cut.routed;
-    let expert = rows * moe.expert_ffn as f64 / cut.etp;
-    let shared = t * (moe.shared_experts * moe.expert_ffn) as f64 / cut.tp;
+    let (h, f) = (HIDDEN.of::<Q>(model.hidden), EXPERT_FFN.of::<Q>(moe.expert_ffn));
+    let sent = cut.tokens / cut.residual;
+    let chosen = sent * TOP_K.of::<Q>(moe.top_k);
+    let rows = chosen * cut.etp * cut.routed;
+    let expert = chosen * cut.routed * f;
+    let shared = cut.tokens * SHARED_EXPERTS.of::<Q>(moe.shared_experts) * f / cut.tp;
+    let latent = LATENT_WIDTH.of::<Q>(moe.latent);
+    let input = if moe.latent > 0 { latent } else { h };
     let mut kept = vec![
-        Kept::new("input of the FFN norm", Role::Residual, 2.0 * own * h),
-        Kept::new("input of the router", Role::FfnNorm, 2.0 * own * h),
-        Kept::new("router logits", Role::Router, 4.0 * own * moe.experts as f64),
-        Kept::new("probabilities and indices", Role::Router, 8.0 * rows),
-        Kept::new("tokens by expert", Role::Routed, 2.0 * rows * moe.input(model.hidden) as f64),
-        Kept::new("experts' up projection", Role::RoutedUp, up_bytes(model) * expert),
-        Kept::new("input of the experts' down projection", Role::RoutedDown, down_bytes(model, cut) * expert),
+        Kept::new("input of the FFN norm", Role::Residual, sent * h * 2.0),
+        Kept::new("input of the router", Role::FfnNorm, sent * h * 2.0),
+        Kept::new("router logits", Role::Router, sent * EXPERTS.of::<Q>(moe.experts) * 4.0),
+        Kept::new("probabilities and indices", Role::Router, rows * 8.0),
+        Kept::new("tokens by expert", Role::Routed, rows * input * 2.0),
+        Kept::new("experts' up projection", Role::RoutedUp, expert * up_bytes(model)),
+        Kept::new("input of the experts' down projection", Role::RoutedDown, expert * down_bytes(model, cut)),
     ];
     if moe.latent > 0 {
-        kept.push(Kept::new("tokens in the experts' width", Role::Latent, 4.0 * own * moe.latent as f64));
+        kept.push(Kept::new("tokens in the experts' width", Role::Latent, sent * latent * 4.0));
     }
     if moe.shared_experts > 0 {
-        kept.push(Kept::new("shared experts", Role::Shared, (up_bytes(model) + down_bytes(model, cut)) * shared));
+        kept.push(Kept::new("shared experts", Role::Shared, shared * (up_bytes(model) + down_bytes(model, cut))));
     }
     kept
 }

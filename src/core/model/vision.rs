@@ -1,9 +1,11 @@
-//! What a vision tower and its projector keep for the backward pass.
+//! Tensors that a vision tower and its projector keep for the backward pass.
 
 use super::architecture::Architecture;
 use super::inventory::layer_inventory;
 use super::kept::{Cut, Kept, Role};
 use super::pattern::LayerKind;
+use crate::explain::symbols::{HIDDEN, PATCHES, VISION_HIDDEN};
+use crate::explain::{Provenance, Quantity};
 
 /// Width of an attention head in the towers that are published (`ViT` and its kin).
 const HEAD: u64 = 64;
@@ -13,13 +15,13 @@ const HEAD: u64 = 64;
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
 /// runs without a graph: only what the trained projector needs stays, `2 T h_v + 4 T h`.
 #[must_use]
-pub(crate) fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kept> {
+pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let Some(vision) = model.vision else {
         return Vec::new();
     };
-    let tokens = images * vision.patches() as f64;
-    let projector = tokens * cut.element * vision.hidden as f64 / cut.residual
-        + tokens * 2.0 * cut.element * model.hidden as f64 / cut.tp;
+    let tokens = PATCHES.of::<Q>(images * vision.patches() as f64);
+    let projector = tokens * VISION_HIDDEN.of::<Q>(vision.hidden) * cut.element / cut.residual
+        + tokens * HIDDEN.of::<Q>(model.hidden) * (2.0 * cut.element) / cut.tp;
     let mut kept = vec![Kept::new("projector", Role::LayerInput, projector)];
     if vision.frozen {
         return kept;
@@ -31,11 +33,13 @@ pub(crate) fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> 
         dropout: false,
         ..Architecture::gpt(vision.layers, vision.hidden, heads, 1, 0)
     };
-    let tower = Cut { tokens, keys: vision.patches() as f64, outputs: 1.0, fp8: false, quantised: None, ..*cut };
-    let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes).sum();
+    let (keys, outputs) = (Q::number(vision.patches() as f64), Q::number(1.0));
+    let tower = Cut { tokens, keys, outputs, fp8: false, quantised: None, ..*cut };
+    let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes.value()).sum();
     let pixels = vision.image_width * vision.image_height * vision.channels;
-    kept.push(Kept::new("pixels", Role::LayerInput, cut.element * images * pixels as f64));
-    kept.push(Kept::new("vision tower", Role::LayerInput, vision.layers as f64 * layer));
+    let added_up = |bytes| Q::marked(bytes, Provenance::AddedUp, "");
+    kept.push(Kept::new("pixels", Role::LayerInput, added_up(cut.element * images * pixels as f64)));
+    kept.push(Kept::new("vision tower", Role::LayerInput, added_up(vision.layers as f64 * layer)));
     kept
 }
 

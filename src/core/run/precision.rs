@@ -3,6 +3,8 @@
 use super::choices::{Choice, Optimizer};
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
 use crate::cluster::Gpu;
+use crate::explain::Quantity;
+use crate::explain::symbols::{LINEARS, QUANTISED, WEIGHT};
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
 /// What passes compute in.
@@ -91,9 +93,10 @@ impl Precision {
 
     /// Bytes of the weights of `elements` parameters, `linears` of them in the linears of layers, on `gpu`.
     #[must_use]
-    pub(crate) fn weight_bytes(self, elements: f64, linears: f64, gpu: &Gpu) -> f64 {
+    pub(crate) fn weight_bytes<Q: Quantity>(self, elements: Q, linears: f64, gpu: &Gpu) -> Q {
+        let linears = LINEARS.summand::<Q>(linears);
         let plain = if self.param_gather { elements - linears } else { elements };
-        plain * self.weights + linears * self.copies(gpu)
+        plain * WEIGHT.of::<Q>(self.weights) + linears * QUANTISED.of::<Q>(self.copies(gpu))
     }
 
     /// Bytes a weight of a linear of the recipe's copies on `gpu`; none without a recipe.

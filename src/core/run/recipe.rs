@@ -11,8 +11,6 @@ use crate::cluster::Gpu;
 pub struct Recipe {
     /// Bytes of an element in one copy, with its part of the scales.
     pub element: f64,
-    /// The same as a formula.
-    pub formula: &'static str,
     /// Bytes of an element of a weight in one copy.
     pub weight: f64,
     /// Bytes an element that quantisation reads: once, and once more where the largest value is looked for first.
@@ -32,7 +30,6 @@ pub struct Recipe {
 /// fp8 with one scale a tensor, from the largest values of past steps: e4m3, gradients e5m2.
 pub(crate) static DELAYED: Recipe = Recipe {
     element: 1.0,
-    formula: "1",
     weight: 1.0,
     read: 2.0,
     per_tensor: true,
@@ -48,7 +45,6 @@ pub(crate) static CURRENT: Recipe = Recipe { read: 4.0, keeps_context: false, ..
 /// DeepSeek's: activations in 1 x 128, weights in 128 x 128, fp32 scales.
 pub(crate) static BLOCKWISE: Recipe = Recipe {
     element: 1.0 + 4.0 / 128.0,
-    formula: "1 + 4/128",
     weight: 1.0 + 4.0 / (128.0 * 128.0),
     read: 2.0,
     per_tensor: false,
@@ -60,7 +56,6 @@ pub(crate) static BLOCKWISE: Recipe = Recipe {
 /// e4m3 in blocks of 32, a scale of one byte each.
 pub static MXFP8: Recipe = Recipe {
     element: 1.0 + 1.0 / 32.0,
-    formula: "1 + 1/32",
     weight: 1.0 + 1.0 / 32.0,
     microscaled: true,
     rows: 32.0,
@@ -69,15 +64,8 @@ pub static MXFP8: Recipe = Recipe {
 };
 
 /// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first.
-pub static NVFP4: Recipe = Recipe {
-    element: 0.5 + 1.0 / 16.0,
-    formula: "0.5 + 1/16",
-    weight: 0.5 + 1.0 / 16.0,
-    read: 4.0,
-    rows: 128.0,
-    attention: false,
-    ..MXFP8
-};
+pub static NVFP4: Recipe =
+    Recipe { element: 0.5 + 1.0 / 16.0, weight: 0.5 + 1.0 / 16.0, read: 4.0, rows: 128.0, attention: false, ..MXFP8 };
 
 impl Recipe {
     /// Copies of a tensor that products need on `gpu`: by row and by column, or one that they read both ways.

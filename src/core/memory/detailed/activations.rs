@@ -2,6 +2,11 @@
 
 use super::frozen;
 use super::holding::layers_of;
+use crate::explain::symbols::{
+    EXPERT_TENSOR, HIDDEN, IMBALANCE, IN_ONE_LAYER, KEPT_SHARE, KEYS, LAYERS, LINEAR_INPUT, OUTPUTS, REPEATS, RESIDUAL,
+    TENSOR, TOKENS,
+};
+use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
 use crate::memory::recompute::Policy;
 use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory};
@@ -12,45 +17,45 @@ const PIECES: usize = 16;
 
 /// A tensor that some layers of a chunk keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Piece {
-    /// What it is.
+pub struct Piece<Q = f64> {
+    /// Name of the tensor.
     pub name: &'static str,
     /// Bytes of it in one layer.
-    pub bytes: f64,
+    pub bytes: Q,
     /// The share of it that recomputation leaves.
     pub share: f64,
     /// Layers that keep it.
     pub layers: f64,
 }
 
-impl Piece {
+impl<Q: Quantity> Piece<Q> {
     /// Bytes of all its layers.
     #[must_use]
-    pub fn total(&self) -> f64 {
-        self.bytes * self.share * self.layers
+    pub fn total(&self) -> Q {
+        let layer = self.bytes.called(IN_ONE_LAYER);
+        layer * KEPT_SHARE.factor::<Q>(self.share) * LAYERS.of::<Q>(self.layers)
     }
 }
 
-/// What a chunk keeps of one micro-batch, by tensor.
+/// Tensors that a chunk keeps of one micro-batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct Kept<Q = f64> {
     /// Each kind of tensor of each kind of layer.
-    pub pieces: Vec<Piece>,
-    /// What comes back for a while when the largest recomputed layer is computed again.
+    pub pieces: Vec<Piece<Q>>,
+    /// Bytes that come back for a while when the largest recomputed layer is computed again.
     pub recomputed: f64,
 }
 
-impl Kept {
+impl<Q: Quantity> Kept<Q> {
     /// All of it.
     #[must_use]
     pub fn bytes(&self) -> f64 {
-        self.pieces.iter().map(Piece::total).sum()
+        self.pieces.iter().map(|piece| piece.bytes.value() * piece.share * piece.layers).sum()
     }
 
-    fn add(&mut self, name: &'static str, bytes: f64, share: f64, layers: f64) {
-        let piece = Piece { name, bytes, share, layers };
-        if piece.total() > 0.0 {
-            self.pieces.push(piece);
+    fn add(&mut self, name: &'static str, bytes: Q, share: f64, layers: f64) {
+        if bytes.value() * share * layers > 0.0 {
+            self.pieces.push(Piece { name, bytes, share, layers });
         }
     }
 }
@@ -62,30 +67,30 @@ pub fn tokens(scenario: &Scenario) -> f64 {
     longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
 }
 
-/// Whether the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
+/// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
 /// FSDP, keeps them; Megatron gathers them again in the backward pass.
 #[must_use]
 pub(crate) fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
     scenario.zero.stage == 3 && scenario.layout.sequence_parallel
 }
 
-/// How one rank sees a layer of this scenario.
+/// A layer of this scenario as one rank sees it.
 #[must_use]
-pub fn cut(scenario: &Scenario) -> Cut {
+pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let tp = layout.tp as f64;
     let residual = if layout.sequence_parallel { tp } else { 1.0 };
     let ulysses = layout.cp > 1 && run.cp_comm == CpComm::Ulysses;
     Cut {
-        tokens: tokens(scenario),
-        keys: run.seq_len as f64,
-        tp,
-        residual,
-        linear_input: if keeps_gathered_inputs(scenario) { 1.0 } else { residual },
-        etp: layout.etp as f64,
+        tokens: TOKENS.of(tokens(scenario)),
+        keys: KEYS.of(run.seq_len),
+        tp: TENSOR.of(tp),
+        residual: RESIDUAL.of(residual),
+        linear_input: LINEAR_INPUT.of(if keeps_gathered_inputs(scenario) { 1.0 } else { residual }),
+        etp: EXPERT_TENSOR.of(layout.etp),
         // A padded capacity is what every expert computes; without one the busiest rank decides.
-        routed: run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario),
-        outputs: if ulysses || copies_context(scenario) { 2.0 } else { 1.0 },
+        routed: IMBALANCE.of(run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario)),
+        outputs: OUTPUTS.of(if ulysses || copies_context(scenario) { 2.0 } else { 1.0 }),
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
@@ -134,20 +139,20 @@ fn expert_padding(scenario: &Scenario) -> f64 {
     1.0 + held * recipe.rows / 2.0 * cut / sent
 }
 
-/// What global stage `stage` keeps of one micro-batch, its logits not included.
+/// Tensors that global stage `stage` keeps of one micro-batch, its logits not included.
 #[must_use]
 pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
     Layers::of(scenario).kept(stage)
 }
 
-/// What each global stage keeps, worked out once a kind of stage.
+/// Tensors that each global stage keeps, worked out once a kind of stage.
 #[derive(Clone, Debug)]
-pub struct Chunks {
+pub struct Chunks<Q = f64> {
     kinds: Kinds,
-    kept: Vec<Kept>,
+    kept: Vec<Kept<Q>>,
 }
 
-impl Chunks {
+impl<Q: Quantity> Chunks<Q> {
     /// Those of `scenario`.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
@@ -162,7 +167,7 @@ impl Chunks {
         Self { kept: kept.collect(), kinds }
     }
 
-    /// Whether two ranks hold the same of the same kinds of stages, whatever is in flight.
+    /// True where two ranks hold the same of the same kinds of stages, whatever is in flight.
     #[must_use]
     pub fn are_alike(&self, one: &RankLoad, other: &RankLoad) -> bool {
         let kind = |stage: &usize| self.kinds.of[*stage];
@@ -170,45 +175,44 @@ impl Chunks {
         one.weight_versions == other.weight_versions && left.eq(right)
     }
 
-    /// What `stage` keeps.
+    /// Tensors of `stage`.
     #[must_use]
-    pub fn kept(&self, stage: usize) -> &Kept {
+    pub fn kept(&self, stage: usize) -> &Kept<Q> {
         &self.kept[self.kinds.of[stage]]
     }
 }
 
-/// What layers of each kind keep, listed once.
-struct Layers<'a> {
+/// Tensors of layers of each kind, listed once.
+struct Layers<'a, Q> {
     scenario: &'a Scenario,
-    cut: Cut,
-    known: Vec<((LayerKind, bool), Vec<Tensor>)>,
+    cut: Cut<Q>,
+    known: Vec<(LayerKind, bool, Vec<Tensor<Q>>)>,
 }
 
-impl<'a> Layers<'a> {
+impl<'a, Q: Quantity> Layers<'a, Q> {
     fn of(scenario: &'a Scenario) -> Self {
         Self { scenario, cut: cut(scenario), known: Vec::new() }
     }
 
     /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
-    fn tensors(&mut self, kind: LayerKind, bf16: bool) -> &[Tensor] {
-        let key = (kind, bf16);
-        let known = self.known.iter().position(|(known, _)| *known == key);
+    fn tensors(&mut self, kind: LayerKind, bf16: bool) -> &[Tensor<Q>] {
+        let known = self.known.iter().position(|(known, plain, _)| (*known, *plain) == (kind, bf16));
         let at = known.unwrap_or_else(|| {
             let quantised = self.cut.quantised.filter(|_| !bf16);
             let cut = Cut { quantised, fp8: self.cut.fp8 && !bf16, ..self.cut };
             let mut tensors = layer_inventory(&self.scenario.model, kind, &cut);
-            let times = repeated_keys(self.scenario, kind.mixer, cut.tp);
+            let times = repeated_keys(self.scenario, kind.mixer, cut.tp.value());
             let pairs = tensors.iter_mut();
             for tensor in pairs.filter(|tensor| tensor.role == Role::KeyValue) {
-                tensor.bytes *= times;
+                tensor.bytes = REPEATS.factor::<Q>(times) * tensor.bytes;
             }
-            self.known.push((key, tensors));
+            self.known.push((kind, bf16, tensors));
             self.known.len() - 1
         });
-        &self.known[at].1
+        &self.known[at].2
     }
 
-    fn kept(&mut self, stage: usize) -> Kept {
+    fn kept(&mut self, stage: usize) -> Kept<Q> {
         let scenario = self.scenario;
         let mut sum = Kept { pieces: Vec::with_capacity(PIECES), recomputed: 0.0 };
         let layers = layers_of(scenario, stage);
@@ -240,7 +244,7 @@ impl<'a> Layers<'a> {
         sum
     }
 
-    fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept) {
+    fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept<Q>) {
         let (mut dropped, mut routed) = (0.0, None);
         let scenario = self.scenario;
         for tensor in self.tensors(of.0, of.1) {
@@ -249,12 +253,12 @@ impl<'a> Layers<'a> {
             if tensor.role == Role::Routed {
                 routed = Some(tensor.bytes);
             }
-            dropped += tensor.bytes * (1.0 - left);
+            dropped += tensor.bytes.value() * (1.0 - left);
             sum.add(tensor.name, tensor.bytes, share, count);
         }
-        // What the last products of attention and FFN write is no input of anything that is kept otherwise.
-        let (cut, hidden) = (&self.cut, self.scenario.model.hidden as f64);
-        let output = cut.element * cut.tokens * hidden / cut.residual;
+        // The last products of attention and FFN write no input of anything that is kept otherwise.
+        let cut = &self.cut;
+        let output = cut.tokens * HIDDEN.of::<Q>(self.scenario.model.hidden) / cut.residual * cut.element;
         match policy {
             // The compiler's partition of the graph keeps nothing that no backward pass reads.
             Policy::EverySecondProduct if scenario.software.compile => {}
@@ -273,17 +277,19 @@ impl<'a> Layers<'a> {
 
     /// Each prediction module keeps a layer, the two normalised halves of its projection's input and what they were
     /// before: four times a hidden state, `2 T h` in bf16.
-    fn prediction(&mut self, sum: &mut Kept) {
+    fn prediction(&mut self, sum: &mut Kept<Q>) {
         let model = &self.scenario.model;
         let modules = model.mtp_modules as f64;
         let kinds = model.module_kinds();
         let of = |(kind, count): &(LayerKind, u64)| -> f64 {
             let kept = self.tensors(*kind, false).iter();
-            *count as f64 * kept.map(|tensor| tensor.bytes).sum::<f64>()
+            *count as f64 * kept.map(|tensor| tensor.bytes.value()).sum::<f64>()
         };
         let layer: f64 = kinds.iter().map(of).sum();
         let cut = &self.cut;
-        let projection = 4.0 * cut.element * cut.tokens * model.hidden as f64 / cut.residual;
-        sum.add("multi-token prediction", layer + projection, 1.0, modules);
+        let projection = 4.0 * cut.element * cut.tokens.value() * model.hidden as f64 / cut.residual.value();
+        let rule = "tensors of a layer, and 4 b T h/r of its projection";
+        let module = Q::marked(layer + projection, Provenance::AddedUp, rule);
+        sum.add("multi-token prediction", module, 1.0, modules);
     }
 }

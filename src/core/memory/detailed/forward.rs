@@ -3,29 +3,29 @@
 use super::activations::cut;
 use super::holding::{Kind, holdings};
 use super::logits;
-use super::sharding::{largest_layer, root_elements};
+use super::sharding::{gathered_root, largest_layer};
 use super::states::shards;
-use crate::memory::estimate::{Component, Item, RankLoad};
+use crate::explain::Quantity;
+use crate::explain::symbols::{FFN, GATHERED, HIDDEN, LARGEST_LAYER, LOGIT_HELD};
+use crate::memory::estimate::{Item, RankLoad};
 use crate::run::{CrossEntropy, Scenario};
 
-/// What is there beside the weights of the rank of `load`: a layer's tensors `T (4 h + 6 f / t)`, the gathered layers of a
+/// Tensors beside the weights of the rank of `load`: a layer's tensors `T (4 h + 6 f / t)`, the gathered layers of a
 /// sharded model, and where `scores` words the logits.
 #[must_use]
-pub(crate) fn items(scenario: &Scenario, load: &RankLoad, scores: bool) -> Vec<Item> {
-    let (model, cut) = (&scenario.model, cut(scenario));
-    let held = |name, bytes| Item::held(Component::Buffers, name, bytes);
-    let width = 2.0 * model.hidden as f64 + 3.0 * model.ffn as f64 / cut.tp;
-    let mut items = vec![held("a layer's forward pass", cut.element * cut.tokens * width)];
+pub(crate) fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, scores: bool) -> Vec<Item<Q>> {
+    let (model, cut) = (&scenario.model, cut::<Q>(scenario));
+    let width = HIDDEN.of::<Q>(model.hidden) * 2.0 + FFN.of::<Q>(model.ffn) / cut.tp * 3.0;
+    let mut items = vec![Item::buffer("a layer's forward pass", cut.tokens * width * cut.element)];
     if scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0 {
-        let units = 2.0 * scenario.gathered_weight() * largest_layer(scenario, load);
-        let root = scenario.precision.gathered_weight() * root_elements(&holdings(scenario, load));
-        items.push(held("gathered layers", units));
-        items.push(held("gathered embedding and head", root));
+        let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, load));
+        items.push(Item::buffer("gathered layers", GATHERED.of::<Q>(scenario.gathered_weight()) * unit * 2.0));
+        items.push(Item::buffer("gathered embedding and head", gathered_root(scenario, &holdings(scenario, load))));
     }
     let last = scenario.stage_layers.len().saturating_sub(1);
     if scores && load.stages.contains(&last) {
-        let bytes = logit_bytes(scenario.software.cross_entropy);
-        items.push(held("logits", bytes * logits::logits(scenario)));
+        let bytes = LOGIT_HELD.of::<Q>(logit_bytes(scenario.software.cross_entropy));
+        items.push(Item::buffer("logits", bytes * logits::logits::<Q>(scenario)));
     }
     items
 }

@@ -2,14 +2,22 @@
 
 use super::activations::{self, Chunks};
 use super::holding::{self, Holding};
-use super::transient::{self, Buffer};
-use super::{dummies, logits, sharding, states};
+use super::{dummies, logits, sharding, states, transient};
+use crate::explain::symbols::{ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, UNBROKEN, WORKSPACES};
+use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, Nature, RankLoad};
-use crate::memory::verdict::{PROCESS, fragmentation};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
 use crate::run::Scenario;
 use crate::units::GIB;
 
-pub(super) fn state_items(scenario: &Scenario, load: &RankLoad, parts: &[Holding]) -> impl Iterator<Item = Item> {
+/// An item, and the global stage of an activation.
+pub(super) type Placed<Q> = (Item<Q>, Option<usize>);
+
+pub(super) fn state_items<Q: Quantity>(
+    scenario: &Scenario,
+    load: &RankLoad,
+    parts: &[Holding],
+) -> impl Iterator<Item = Item<Q>> {
     parts.iter().flat_map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
         [
@@ -20,15 +28,16 @@ pub(super) fn state_items(scenario: &Scenario, load: &RankLoad, parts: &[Holding
     })
 }
 
-pub(super) fn activation_items(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> impl Iterator<Item = Item> {
+pub(super) fn activation_items<Q: Quantity>(
+    scenario: &Scenario,
+    chunks: &Chunks<Q>,
+    load: &RankLoad,
+) -> impl Iterator<Item = Placed<Q>> {
     let alive = load.stages.iter().zip(&load.in_flight);
     alive.flat_map(|(stage, in_flight)| {
-        let here = resident(scenario, *stage);
+        let here = IN_FLIGHT.of::<Q>(*in_flight) * RESIDENT.factor::<Q>(resident(scenario, *stage));
         let pieces = chunks.kept(*stage).pieces.iter();
-        pieces.map(move |piece| {
-            let bytes = piece.total() * in_flight * here;
-            Item::held(Component::Activations, piece.name, bytes)
-        })
+        pieces.map(move |piece| (Item::held(Component::Activations, piece.name, piece.total() * here), Some(*stage)))
     })
 }
 
@@ -63,57 +72,69 @@ pub(super) fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
         .sum()
 }
 
-/// Logits and what the head reads, where the rank ends the model.
-pub(super) fn head_buffers(scenario: &Scenario, load: &RankLoad) -> Option<[Buffer; 2]> {
-    let heads = heads_in_flight(scenario, load);
-    (heads > 0.0).then(|| {
+/// Logits and the inputs of the head, where the rank ends the model.
+pub(super) fn head_buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Option<[Item<Q>; 2]> {
+    let alive = heads_in_flight(scenario, load);
+    let heads = HEADS_IN_FLIGHT.of::<Q>(alive);
+    (alive > 0.0).then(|| {
         [
-            Buffer::held("logits", heads * logits::held(scenario)),
-            Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
+            Item::buffer("logits", logits::held(scenario, heads)),
+            Item::buffer("inputs of the head", logits::inputs(scenario, heads)),
         ]
     })
 }
 
-/// Those that do not depend on what is in flight.
-pub(super) fn buffers(scenario: &Scenario, chunks: &Chunks, load: &RankLoad, holdings: &[Holding]) -> Vec<Buffer> {
+/// Buffers that do not depend on what is in flight.
+pub(super) fn buffers<Q: Quantity>(
+    scenario: &Scenario,
+    chunks: &Chunks<Q>,
+    load: &RankLoad,
+    holdings: &[Holding],
+) -> Vec<Item<Q>> {
     let mut parts = Vec::with_capacity(16);
     if scenario.software.dummy_wgrad {
-        parts.push(Buffer::held("dummy weight gradients", dummies::bytes(scenario, load)));
+        let bytes = dummies::bytes(scenario, load);
+        let dummies = Q::marked(bytes, Provenance::AddedUp, "b out in, for each shape of a linear once");
+        parts.push(Item::buffer("dummy weight gradients", dummies));
     }
-    parts.push(Buffer::held("library workspaces", workspaces(scenario)));
+    parts.push(library_workspaces(scenario));
     parts.extend(transient::transients(scenario, chunks, load));
     parts.extend(sharding::buffers(scenario, load, holdings));
     parts
 }
 
-/// What cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and 4
-/// before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
+/// Bytes that cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and
+/// 4 before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
 /// Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
-pub(super) fn workspaces(scenario: &Scenario) -> f64 {
+fn workspaces(scenario: &Scenario) -> f64 {
     let mib = if scenario.gpu.computes_in_fp8() { 64.0 } else { 12.0 };
     mib * GIB / 1024.0
 }
 
-/// What a profile adds to the overhead.
-pub(super) const BY_YOUR_RUNS: &str = "what your own runs took besides";
+/// The same as an item.
+pub(super) fn library_workspaces<Q: Quantity>(scenario: &Scenario) -> Item<Q> {
+    let rule = "32 MiB of cuBLAS and as much of Transformer Engine; 8 and 4 before Hopper";
+    Item::buffer("library workspaces", Q::marked(workspaces(scenario), Provenance::LookedUp, rule))
+}
 
-pub(super) fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
-    let heads = heads_in_flight(scenario, load);
-    let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
-        if share > 0.0 { share * bytes(scenario) } else { 0.0 }
+pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item<Q>; 6] {
+    let alive = if scenario.peaks_by_moment() { 0.0 } else { heads_in_flight(scenario, load) };
+    let of_heads = |bytes: fn(&Scenario, Q) -> Q| {
+        if alive > 0.0 { bytes(scenario, HEADS_IN_FLIGHT.of(alive)) } else { Q::number(0.0) }
     };
-    let layout = &scenario.layout;
-    let by_moment = scenario.peaks_by_moment();
     let part = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
-    let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
-    let unbroken = if by_moment { 0.0 } else { heads };
-    let blocks = allocated - of_heads(logits::held, unbroken) - workspaces(scenario);
+    let process = |bytes| Q::marked(bytes, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
+    let communicator = |size: u64| if size > 1 { process(PROCESS.value.0) } else { Q::number(0.0) };
+    let (layout, workspaces) = (&scenario.layout, workspaces(scenario));
+    let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
+    let unbroken = UNBROKEN.of::<Q>(of_heads(logits::held).value()) + WORKSPACES.of::<Q>(workspaces);
+    let blocks = (reserved - Q::number(1.0)) * (ALLOCATED.of::<Q>(allocated) - unbroken);
     [
-        part(Nature::Process, "CUDA context, libraries and communicators", PROCESS.value.0 - workspaces(scenario)),
+        part(Nature::Process, "CUDA context, libraries and communicators", process(PROCESS.value.0 - workspaces)),
         part(Nature::Process, "communicators of context parallelism", communicator(layout.cp)),
         part(Nature::Process, "communicators of expert parallelism", communicator(layout.ep)),
-        part(Nature::Process, BY_YOUR_RUNS, scenario.run.profile.overhead().0),
-        part(Nature::Held, "logits at their peak", of_heads(logits::momentary, unbroken.min(1.0))),
-        part(Nature::Fragmentation, "fragmentation", (fragmentation(scenario) - 1.0) * blocks),
+        part(Nature::Process, "what your own runs took besides", Q::number(scenario.run.profile.overhead().0)),
+        part(Nature::Held, "logits at their peak", of_heads(logits::momentary)),
+        part(Nature::Fragmentation, "fragmentation", blocks),
     ]
 }

@@ -2,6 +2,8 @@
 
 use super::activations::{cut, keeps_gathered_inputs};
 use super::holding::padded_vocabulary;
+use crate::explain::Quantity;
+use crate::explain::symbols::{ELEMENT, HIDDEN, LOGIT_HELD, LOGIT_PEAK, MODEL_HEADS, PADDED};
 use crate::run::{CrossEntropy, Format, Scenario};
 use crate::source::{Cited, FMS_ACCELERATION, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
 
@@ -116,33 +118,34 @@ pub(crate) fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
 
 /// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.
 #[must_use]
-pub fn logits(scenario: &Scenario) -> f64 {
-    let heads = 1.0 + scenario.model.mtp_modules as f64;
-    let cut = cut(scenario);
-    heads * cut.tokens * padded_vocabulary(scenario) as f64 / cut.tp
+pub fn logits<Q: Quantity>(scenario: &Scenario) -> Q {
+    let (cut, heads) = (cut::<Q>(scenario), MODEL_HEADS.of::<Q>(1 + scenario.model.mtp_modules));
+    heads * cut.tokens * PADDED.of::<Q>(padded_vocabulary(scenario)) / cut.tp
 }
 
-/// Bytes that the loss holds of one micro-batch.
+/// Bytes that the loss holds of `alive` micro-batches.
 #[must_use]
-pub fn held(scenario: &Scenario) -> f64 {
-    loss_kernel(scenario).value.held * logits(scenario)
+pub fn held<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
+    LOGIT_HELD.of::<Q>(loss_kernel(scenario).value.held) * alive * logits::<Q>(scenario)
 }
 
-/// What the loss needs for a moment beyond what it holds.
+/// Bytes that the loss needs for a moment beyond those it holds, with `alive` micro-batches.
 #[must_use]
-pub fn momentary(scenario: &Scenario) -> f64 {
+pub fn momentary<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     let kernel = loss_kernel(scenario).value;
-    (kernel.peak - kernel.held) * logits(scenario)
+    let more = LOGIT_PEAK.of::<Q>(kernel.peak) - LOGIT_HELD.of::<Q>(kernel.held);
+    more * alive.min(Q::number(1.0)) * logits::<Q>(scenario)
 }
 
-/// Input of the final norm and of the head: in bf16 `4 T h`, over t with sequence parallelism; and the gathered input where
-/// it is kept.
+/// Inputs of the final norm and of the head of `alive` micro-batches: in bf16 `4 T h` each, over t with sequence parallelism;
+/// and the gathered input where it is kept.
 #[must_use]
-pub fn inputs(scenario: &Scenario) -> f64 {
-    let cut = cut(scenario);
-    let width = cut.element * cut.tokens * scenario.model.hidden as f64;
-    let gathered = if keeps_gathered_inputs(scenario) { width - width / cut.residual } else { 0.0 };
-    2.0 * width / cut.residual + gathered
+pub fn inputs<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
+    let cut = cut::<Q>(scenario);
+    let width = ELEMENT.of::<Q>(cut.element) * cut.tokens * HIDDEN.of::<Q>(scenario.model.hidden);
+    let both = width * 2.0 / cut.residual;
+    let one = Q::number(1.0);
+    alive * if keeps_gathered_inputs(scenario) { both + width * (one - one / cut.residual) } else { both }
 }
 
 #[cfg(test)]
@@ -161,9 +164,9 @@ mod tests {
         let run = |cross_entropy| Run { tp: 1, cross_entropy: Some(cross_entropy), ..Run::default() };
         let fused = Scenario::new(&run(CrossEntropy::TeFused)).unwrap();
         let unfused = Scenario::new(&run(CrossEntropy::Megatron)).unwrap();
-        assert!((gib(held(&fused)) - 1.96).abs() < 0.005);
-        assert!((gib(held(&unfused)) - 5.87).abs() < 0.005);
-        assert!((gib(held(&unfused) + momentary(&unfused)) - 9.79).abs() < 0.006);
+        assert!((gib(held(&fused, 1.0)) - 1.96).abs() < 0.005);
+        assert!((gib(held(&unfused, 1.0)) - 5.87).abs() < 0.005);
+        assert!((gib(held(&unfused, 1.0) + momentary(&unfused, 1.0)) - 9.79).abs() < 0.006);
     }
 
     /// ISEEKYAN/Megatron-LM PR 132: fp32 logits of 8192 x 151936 take 4.638 GiB, in eight chunks 0.580.
@@ -173,7 +176,7 @@ mod tests {
         model.parts.vocab = Some(151_936);
         let run = Run { model, tp: 1, cross_entropy: Some(CrossEntropy::Chunked), ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
-        let whole = 4.0 * logits(&scenario);
+        let whole = 4.0 * logits::<f64>(&scenario);
         assert!((gib(whole) - 4.638).abs() < 0.002);
         assert!((gib(whole / CHUNKS) - 0.580).abs() < 0.001);
     }
@@ -182,9 +185,9 @@ mod tests {
     fn each_prediction_module_has_logits_of_its_own() {
         let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
         let run = |model| Run { model, tp: 1, gpus: 16, pp: 16, ..Run::default() };
-        let without = logits(&Scenario::new(&run(model.clone())).unwrap());
+        let without: f64 = logits(&Scenario::new(&run(model.clone())).unwrap());
         model.parts.mtp_modules = Some(1);
-        let with = logits(&Scenario::new(&run(model)).unwrap());
+        let with: f64 = logits(&Scenario::new(&run(model)).unwrap());
         assert!((with / without - 2.0).abs() < 1e-12);
     }
 }

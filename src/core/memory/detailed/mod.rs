@@ -15,7 +15,6 @@ mod items;
 mod logits;
 mod moments;
 mod rank;
-mod shapes;
 mod sharding;
 mod states;
 mod transient;
@@ -29,7 +28,7 @@ pub(crate) use items::offloaded_activation_bytes;
 pub use logits::LOSS_KERNELS;
 pub(crate) use rank::{rank_memory, ranks};
 pub use states::shards;
-pub(crate) use states::{base_weights, split_weights, states, weights};
+pub(crate) use states::{States, base_weights, split_weights, states, weights};
 
 use super::estimate::{RankLoad, StageMemory};
 use super::method::MemoryMethod;
@@ -104,9 +103,9 @@ pub struct Heads {
 #[must_use]
 pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
     holding::is_last(scenario, stage).then(|| Heads {
-        held: logits::held(scenario),
-        momentary: logits::momentary(scenario),
-        inputs: logits::inputs(scenario),
+        held: logits::held(scenario, 1.0),
+        momentary: logits::momentary(scenario, 1.0),
+        inputs: logits::inputs(scenario, 1.0),
     })
 }
 
@@ -150,14 +149,14 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
 pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
-        let states = states::states(scenario, part, load.weight_versions);
+        let states: states::States = states::states(scenario, part, load.weight_versions);
         let gradients = if scenario.peaks_by_moment() { 0.0 } else { states.gradients };
         states.weights + gradients + states.optimizer
     });
     if scenario.peaks_by_moment() {
         return states.sum();
     }
-    let gathered = sharding::buffers(scenario, load, &parts);
+    let gathered = sharding::buffers::<f64>(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
     let dummies = if scenario.software.dummy_wgrad { dummies::bytes(scenario, load) } else { 0.0 };
     states.sum::<f64>() + gathered + dummies

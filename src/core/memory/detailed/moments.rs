@@ -10,60 +10,70 @@
 
 use super::activations::{Chunks, cut};
 use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
-use super::items::{activation_items, heads_in_flight, workspaces};
+use super::items::{Placed, activation_items, heads_in_flight, library_workspaces, state_items};
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
-use super::states::{shards, states, trained_bytes};
-use crate::memory::estimate::{Component, Item, Nature, RankLoad};
+use super::states::{shards, trained_bytes};
+use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
+use crate::explain::{Provenance, Quantity};
+use crate::memory::estimate::{Component, Item, RankLoad};
 use crate::model::{LayerKind, linears};
 use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
 #[must_use]
-pub fn items(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Vec<Item> {
+pub fn items<Q: Quantity>(scenario: &Scenario, chunks: &Chunks<Q>, load: &RankLoad) -> Vec<Placed<Q>> {
     let rank = Rank::new(scenario, chunks, load);
-    let mut all = rank.always();
+    let mut items: Vec<_> = rank.always().into_iter().map(apart).collect();
     let moments = [rank.loss(), rank.backward(), rank.step()];
-    let bytes = |items: &Vec<Item>| items.iter().map(|item| item.bytes.0).sum::<f64>();
+    let bytes = |items: &Vec<Placed<Q>>| items.iter().map(|(item, _)| item.bytes.value()).sum::<f64>();
     let fullest =
         moments.into_iter().fold(Vec::new(), |most, moment| if bytes(&moment) > bytes(&most) { moment } else { most });
-    all.extend(fullest);
-    all
+    items.extend(fullest);
+    items
+}
+
+fn apart<Q>(item: Item<Q>) -> Placed<Q> {
+    (item, None)
 }
 
 /// Bytes between two steps: weights and states, and gradient shards where FSDP keeps them.
 #[must_use]
 pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let chunks = Chunks::of(scenario);
+    let chunks = Chunks::<f64>::of(scenario);
     let rank = Rank::new(scenario, &chunks, load);
-    let always: f64 = rank.always().iter().map(|item| item.bytes.0).sum();
+    let always: f64 = rank.always().iter().map(|item| item.bytes).sum();
     let left = if rank.sharded && scenario.adapter.is_none() { rank.gradients(true) } else { 0.0 };
     always + left
 }
 
-/// A rank, its parameters, and whether they are sharded.
-struct Rank<'a> {
+/// A rank and its parameters, which may be sharded.
+struct Rank<'a, Q> {
     scenario: &'a Scenario,
-    chunks: &'a Chunks,
+    chunks: &'a Chunks<Q>,
     load: &'a RankLoad,
     holdings: Vec<Holding>,
     sharded: bool,
 }
 
-fn held(component: Component, name: &'static str, bytes: f64) -> Item {
-    Item::held(component, name, bytes)
+fn added_up<Q: Quantity>(bytes: f64) -> Q {
+    Q::marked(bytes, Provenance::AddedUp, "")
 }
 
-fn gradient_items(bytes: f64) -> Item {
-    held(Component::Gradients, "trained parameters", bytes)
+fn gradient_items<Q: Quantity>(bytes: f64) -> Item<Q> {
+    Item::held(Component::Gradients, "trained parameters", added_up(bytes))
 }
 
-fn momentary(name: &'static str, bytes: f64) -> Item {
-    Item { nature: Nature::Momentary, ..held(Component::Buffers, name, bytes) }
+fn buffer<Q: Quantity>(name: &'static str, bytes: f64) -> Placed<Q> {
+    apart(Item::buffer(name, added_up(bytes)))
 }
 
-impl<'a> Rank<'a> {
-    fn new(scenario: &'a Scenario, chunks: &'a Chunks, load: &'a RankLoad) -> Self {
+fn momentary<Q: Quantity>(name: &'static str, bytes: f64) -> Placed<Q> {
+    apart(Item::momentary(name, added_up(bytes)))
+}
+
+impl<'a, Q: Quantity> Rank<'a, Q> {
+    fn new(scenario: &'a Scenario, chunks: &'a Chunks<Q>, load: &'a RankLoad) -> Self {
         Self {
             scenario,
             chunks,
@@ -73,16 +83,10 @@ impl<'a> Rank<'a> {
         }
     }
 
-    fn always(&self) -> Vec<Item> {
-        let each = self.holdings.iter().flat_map(|part| {
-            let states = states(self.scenario, part, self.load.weight_versions);
-            [
-                held(Component::Weights, part.name, states.weights),
-                held(Component::Optimizer, part.name, states.optimizer),
-            ]
-        });
-        let workspaces = workspaces(self.scenario);
-        each.chain([held(Component::Buffers, "library workspaces", workspaces)]).collect()
+    fn always(&self) -> Vec<Item<Q>> {
+        let states = state_items(self.scenario, self.load, &self.holdings);
+        let lasting = states.filter(|item| item.component != Component::Gradients);
+        lasting.chain([library_workspaces(self.scenario)]).collect()
     }
 
     /// Gradients of all that is trained, sharded or whole.
@@ -109,17 +113,17 @@ impl<'a> Rank<'a> {
 
     /// Width h of every token of a micro-batch, in bytes.
     fn stream(&self) -> f64 {
-        let cut = cut(self.scenario);
+        let cut = cut::<f64>(self.scenario);
         cut.element * cut.tokens * self.scenario.model.hidden as f64 / cut.residual
     }
 
     /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
-    fn activations(&self) -> Vec<Item> {
-        let mut items: Vec<Item> = activation_items(self.scenario, self.chunks, self.load).collect();
+    fn activations(&self) -> Vec<Placed<Q>> {
+        let mut items: Vec<Placed<Q>> = activation_items(self.scenario, self.chunks, self.load).collect();
         let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
         if self.scenario.adapter.as_ref().is_some_and(upcast) {
             let inputs = "input of the attention norm";
-            for item in items.iter_mut().filter(|item| item.name == inputs) {
+            for (item, _) in items.iter_mut().filter(|(item, _)| item.name == inputs) {
                 item.bytes = item.bytes * 2.0;
             }
         }
@@ -128,51 +132,49 @@ impl<'a> Rank<'a> {
             let stages = self.load.stages.iter();
             let layers: u64 = stages.map(|stage| self.layers(*stage)).sum();
             let bytes = layers as f64 * self.matrices()[1];
-            items.push(held(Component::Buffers, "unpacked weights", bytes));
+            items.push(buffer("unpacked weights", bytes));
         }
         if self.scenario.run.recompute != Recompute::Full {
             let kinds = self.load.stages.iter();
             let kinds = kinds.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec());
             let bytes = kinds.map(|(kind, layers)| layers as f64 * self.scaled_outputs(kind));
-            items.push(held(Component::Buffers, "outputs before the magnitudes", bytes.sum()));
+            items.push(buffer("outputs before the magnitudes", bytes.sum()));
         }
         items
     }
 
     /// The unit of FSDP that holds embedding and head; where they are units of their own the head, which is whole for the
     /// `loss` alone (torchtune `custom_sharded_layers`).
-    fn root(&self, loss: bool) -> Option<Item> {
+    fn root(&self, loss: bool) -> Option<Placed<Q>> {
         let elements = if self.scenario.software.ends_apart {
             f64::from(u8::from(loss)) * embedding_elements(self.scenario)
         } else {
             root_elements(&self.holdings)
         };
-        let bytes = self.scenario.precision.gathered_weight() * elements;
-        self.sharded.then(|| held(Component::Buffers, "gathered embedding and head", bytes))
+        let bytes = GATHERED.of::<Q>(self.scenario.precision.gathered_weight()) * ROOT.of::<Q>(elements);
+        self.sharded.then(|| apart(Item::buffer("gathered embedding and head", bytes)))
     }
 
-    /// What eager norms keep in fp32 beside their input.
+    /// Bytes that eager norms keep in fp32 beside their input.
     fn eager_norm(&self) -> f64 {
         if self.scenario.software.fused_kernels { 0.0 } else { 2.0 * self.stream() }
     }
 
-    fn loss(&self) -> Vec<Item> {
+    fn loss(&self) -> Vec<Placed<Q>> {
         let mut items = self.activations();
         let heads = heads_in_flight(self.scenario, self.load);
         if heads > 0.0 {
             let kernel = eager_kernel(self.scenario.software.cross_entropy).value;
-            let inputs = logits::inputs(self.scenario) + self.eager_norm() / 2.0;
-            items.extend([
-                held(Component::Buffers, "logits", kernel * logits::logits(self.scenario)),
-                held(Component::Buffers, "inputs of the head", heads * inputs),
-            ]);
+            let inputs = logits::inputs(self.scenario, heads) + heads * self.eager_norm() / 2.0;
+            let logits = LOGIT_PEAK.of::<Q>(kernel) * logits::logits::<Q>(self.scenario);
+            items.extend([apart(Item::buffer("logits", logits)), buffer("inputs of the head", inputs)]);
         }
-        items.push(gradient_items(self.earlier()));
+        items.push(apart(gradient_items(self.earlier())));
         items.extend(self.root(true));
         items
     }
 
-    fn backward(&self) -> Vec<Item> {
+    fn backward(&self) -> Vec<Placed<Q>> {
         let scenario = self.scenario;
         let mut items = self.activations();
         let heads = heads_in_flight(scenario, self.load);
@@ -182,7 +184,7 @@ impl<'a> Rank<'a> {
         } else {
             0.0
         };
-        items.push(gradient_items(self.earlier() + head));
+        items.push(apart(gradient_items(self.earlier() + head)));
         items.extend(self.root(false));
         let recomputed = self.load.stages.iter().map(|stage| self.chunks.kept(*stage).recomputed);
         let recomputed = recomputed.fold(0.0, f64::max);
@@ -193,11 +195,12 @@ impl<'a> Rank<'a> {
         items.push(momentary("gradients inside a layer", self.inside()));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
-            let unit = largest_layer(scenario, self.load);
-            items.push(momentary("gathered layers", 2.0 * scenario.gathered_weight() * unit));
+            let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, self.load));
+            let gathered = GATHERED.of::<Q>(scenario.gathered_weight()) * unit * 2.0;
+            items.push(apart(Item::momentary("gathered layers", gathered)));
             if scenario.adapter.is_none() {
-                let gradient = scenario.precision.gathered_weight() * unit;
-                items.push(momentary("gradients being reduced", gradient));
+                let gradient = GATHERED.of::<Q>(scenario.precision.gathered_weight()) * unit;
+                items.push(apart(Item::momentary("gradients being reduced", gradient)));
             }
             items.extend(self.boundaries());
         }
@@ -210,7 +213,7 @@ impl<'a> Rank<'a> {
 
     /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that of
     /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
-    fn boundaries(&self) -> Option<Item> {
+    fn boundaries(&self) -> Option<Placed<Q>> {
         // Seen under Hugging Face's trainer alone.
         let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
         let layers: u64 = self.load.stages.iter().map(|stage| self.layers(*stage)).sum();
@@ -230,7 +233,7 @@ impl<'a> Rank<'a> {
     /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of their
     /// product: `T (2 h + 6 f)`; of experts one after the other.
     fn inside(&self) -> f64 {
-        let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut(self.scenario));
+        let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut::<f64>(self.scenario));
         let tensors = if model.gated_ffn { 3.0 } else { 2.0 };
         let width = self.kinds().map(|kind| {
             let dense = if kind.ffn.is_dense() { model.ffn as f64 / cut.tp } else { 0.0 };
@@ -251,7 +254,7 @@ impl<'a> Rank<'a> {
         let Some(adapter) = adapter.filter(|own| own.method == AdapterMethod::Dora) else {
             return 0.0;
         };
-        let (model, cut) = (&self.scenario.model, cut(self.scenario));
+        let (model, cut) = (&self.scenario.model, cut::<f64>(self.scenario));
         let visited = model.moe.map_or(1, |moe| moe.top_k);
         let each = adapter.beside(model, kind).into_iter().map(|linear| {
             let rows = if linear.experts.is_some() { visited } else { 1 };
@@ -293,7 +296,7 @@ impl<'a> Rank<'a> {
 
     /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it
     /// (`fused: True`).
-    fn step(&self) -> Vec<Item> {
+    fn step(&self) -> Vec<Placed<Q>> {
         if self.scenario.offload.is_some_and(|offload| offload.states() > 0.0) {
             return Vec::new();
         }
@@ -304,6 +307,6 @@ impl<'a> Rank<'a> {
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
         let temporary = if self.scenario.software.trains_bf16 { 0.0 } else { trained.map(of).sum() };
-        vec![gradient_items(self.gradients(true)), momentary("temporaries of the optimizer", temporary)]
+        vec![apart(gradient_items(self.gradients(true))), momentary("temporaries of the optimizer", temporary)]
     }
 }

@@ -2,9 +2,9 @@
 
 use super::activations::Chunks;
 use super::holding::holdings;
-use super::items::{activation_items, buffers, head_buffers, overhead_items, state_items};
+use super::items::{Placed, activation_items, buffers, head_buffers, overhead_items, state_items};
 use super::moments;
-use super::transient::Buffer;
+use crate::explain::Quantity;
 use crate::memory::estimate::{Item, RankLoad, StageMemory};
 use crate::run::Scenario;
 
@@ -18,7 +18,7 @@ pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> 
 
 /// All ranks, where what their `chunks` keep is known.
 pub(crate) fn ranks(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Vec<StageMemory> {
-    let mut known: Vec<(&RankLoad, Lasting)> = Vec::new();
+    let mut known: Vec<(&RankLoad, Lasting<f64>)> = Vec::new();
     let ranks = loads.iter().enumerate().map(|(rank, load)| {
         let alike = |(other, _): &(&RankLoad, _)| chunks.are_alike(other, load);
         let at = known.iter().position(alike).unwrap_or(known.len());
@@ -30,42 +30,57 @@ pub(crate) fn ranks(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) ->
     ranks.collect()
 }
 
-/// What a rank holds whatever is in flight: the same on all ranks whose chunks are alike.
-#[derive(Default)]
-struct Lasting {
-    states: Vec<Item>,
-    buffers: Vec<Buffer>,
+/// Items of a rank that do not depend on what is in flight: the same on all ranks whose chunks are alike.
+pub(super) struct Lasting<Q> {
+    states: Vec<Item<Q>>,
+    buffers: Vec<Item<Q>>,
 }
 
-impl Lasting {
-    fn of(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Self {
+impl<Q: Quantity> Lasting<Q> {
+    pub(super) fn of(scenario: &Scenario, chunks: &Chunks<Q>, load: &RankLoad) -> Self {
         if scenario.peaks_by_moment() {
-            return Self::default();
+            return Self { states: Vec::new(), buffers: Vec::new() };
         }
         let parts = holdings(scenario, load);
         Self { states: state_items(scenario, load, &parts).collect(), buffers: buffers(scenario, chunks, load, &parts) }
     }
 }
 
-/// One rank, where what it holds whatever is in flight is known.
-fn memory_of(scenario: &Scenario, chunks: &Chunks, lasting: &Lasting, (rank, load): (usize, &RankLoad)) -> StageMemory {
-    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
+/// Hands every item of a rank to `add`, in the order of the bars: the one description of the rank's memory.
+pub(super) fn inventory<Q: Quantity>(
+    scenario: &Scenario,
+    chunks: &Chunks<Q>,
+    lasting: &Lasting<Q>,
+    load: &RankLoad,
+    mut add: impl FnMut(Placed<Q>),
+) {
     let mut allocated = 0.0;
-    let add = |item: Item| {
-        allocated += item.bytes.0;
-        memory.add(item);
+    let mut counted = |placed: Placed<Q>| {
+        allocated += placed.0.bytes.value();
+        add(placed);
     };
     if scenario.peaks_by_moment() {
-        let items = moments::items(scenario, chunks, load);
-        items.into_iter().for_each(add);
+        moments::items(scenario, chunks, load).into_iter().for_each(&mut counted);
     } else {
-        let buffers = head_buffers(scenario, load).into_iter().flatten();
-        let buffers = buffers.chain(lasting.buffers.iter().copied());
-        let states = lasting.states.iter().copied();
-        states.chain(activation_items(scenario, chunks, load)).chain(buffers.map(Buffer::item)).for_each(add);
+        let apart = |item: Item<Q>| (item, None);
+        lasting.states.iter().copied().map(apart).for_each(&mut counted);
+        activation_items(scenario, chunks, load).for_each(&mut counted);
+        head_buffers(scenario, load).into_iter().flatten().map(apart).for_each(&mut counted);
+        lasting.buffers.iter().copied().map(apart).for_each(&mut counted);
     }
     for item in overhead_items(scenario, load, allocated) {
-        memory.add(item);
+        add((item, None));
     }
+}
+
+/// One rank, where its lasting items are known.
+fn memory_of(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    lasting: &Lasting<f64>,
+    (rank, load): (usize, &RankLoad),
+) -> StageMemory {
+    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
+    inventory(scenario, chunks, lasting, load, |(item, _)| memory.add(item.plain()));
     memory.summed()
 }

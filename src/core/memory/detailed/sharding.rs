@@ -1,9 +1,12 @@
-//! What ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
+//! Tensors that ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
 
 use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds_of};
 use super::states::shards;
-use super::transient::Buffer;
-use crate::memory::estimate::RankLoad;
+use crate::explain::Quantity;
+use crate::explain::symbols::{
+    BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, Symbol, TWO_CHUNKS,
+};
+use crate::memory::estimate::{Item, RankLoad};
 use crate::model::layer_elements;
 use crate::run::{Reduction, Scenario};
 
@@ -65,51 +68,46 @@ pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
 /// keeps weights gathered and gradients unreduced until the last micro-batch: `(w + g) P`. Source: torchtitan
 /// `parallelize_llama.py` (`reshard_after_forward`), PyTorch FSDP2 `_fsdp_param_group.py`.
 #[must_use]
-pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Buffer> {
+pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Item<Q>> {
     let bucket = host_bucket(scenario, holdings);
     let fetched = scenario.fetches_parameters();
     if shards(scenario, Kind::Dense) <= 1.0 && shards(scenario, Kind::Expert) <= 1.0 && !fetched {
         return bucket.into_iter().collect();
     }
-    let unit = largest_layer(scenario, load);
-    let (precision, again) = (scenario.precision, gathered_copies(scenario));
-    let (w, mut g) = (scenario.gathered_weight(), precision.gradients());
-    let mut scattered = precision.gathered_weight();
-    if scenario.adapter.is_some() {
-        // The gradients of a frozen base do not exist, those of adapters are small.
-        (g, scattered) = (0.0, 0.0);
-    }
+    let precision = scenario.precision;
+    let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, load));
+    let (w, again) = (GATHERED.of::<Q>(scenario.gathered_weight()), QUANTISED.summand::<Q>(gathered_copies(scenario)));
+    // The gradients of a frozen base do not exist, those of adapters are small.
+    let reduced = |symbol: Symbol, bytes: f64| {
+        if scenario.adapter.is_some() { Q::number(0.0) } else { symbol.of::<Q>(bytes) }
+    };
+    let g = reduced(GRADIENT, precision.gradients());
+    let scattered = reduced(GATHERED, precision.gathered_weight());
     let mut list = match scenario.zero.stage {
         2 => match scenario.reduction() {
-            Reduction::MicroBatch => {
-                vec![Buffer::momentary("gradients being reduced", 2.0 * g * unit)]
-            }
+            Reduction::MicroBatch => vec![Item::momentary("gradients being reduced", g * unit * 2.0)],
             Reduction::Group => {
-                let two = accumulating(scenario, load);
-                vec![Buffer::held("gradients of a group of micro-batches", g * two)]
+                let two = TWO_CHUNKS.of::<Q>(accumulating(scenario, load));
+                vec![Item::buffer("gradients of a group of micro-batches", g * two)]
             }
             Reduction::Step => Vec::new(),
         },
         3 if scenario.layout.pp > 1 => {
-            let trained: f64 = holdings.iter().map(|part| part.elements).sum();
+            let all = ELEMENTS.of::<Q>(holdings.iter().map(|part| part.elements).sum::<f64>());
             let waiting = if scenario.layout.microbatches > 1 { g } else { scattered };
             vec![
-                Buffer::held("gathered weights of the stage", (w + again) * trained),
-                Buffer::held("gradients waiting for the last micro-batch", waiting * trained),
+                Item::buffer("gathered weights of the stage", (w + again) * all),
+                Item::buffer("gradients waiting for the last micro-batch", waiting * all),
             ]
         }
         3 => {
-            let head = if load.stages.iter().any(|stage| is_last(scenario, *stage)) {
-                embedding_elements(scenario)
-            } else {
-                0.0
-            };
-            let root = root_elements(holdings);
+            let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
+            let head = if last { embedding_elements(scenario) } else { 0.0 };
             vec![
-                Buffer::momentary("gathered layers", (2.0 * w + again) * unit),
-                Buffer::held("gathered embedding and head", precision.gathered_weight() * root),
-                Buffer::momentary("gradients being reduced", (scattered + g) * unit),
-                Buffer::momentary("gradient of the head", scattered * head),
+                Item::momentary("gathered layers", (w * 2.0 + again) * unit),
+                Item::buffer("gathered embedding and head", gathered_root(scenario, holdings)),
+                Item::momentary("gradients being reduced", (scattered + g) * unit),
+                Item::momentary("gradient of the head", scattered * HEAD.of::<Q>(head)),
             ]
         }
         _ => Vec::new(),
@@ -118,15 +116,20 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
     list
 }
 
+/// Bytes of the root unit, whole.
+pub(crate) fn gathered_root<Q: Quantity>(scenario: &Scenario, holdings: &[Holding]) -> Q {
+    GATHERED.of::<Q>(scenario.precision.gathered_weight()) * ROOT.of::<Q>(root_elements(holdings))
+}
+
 /// Gradients on their way to the host: a bucket of them. Source: DeepSpeed, `reduce_bucket_size` 5e8.
-fn host_bucket(scenario: &Scenario, holdings: &[Holding]) -> Option<Buffer> {
+fn host_bucket<Q: Quantity>(scenario: &Scenario, holdings: &[Holding]) -> Option<Item<Q>> {
     let offload = scenario.offload?;
     offload.gradients?;
     let trained = holdings.iter().filter(|part| part.trained);
-    let elements: f64 = trained.map(|part| part.elements).sum();
-    let bytes = elements.min(HOST_BUCKET) * scenario.trained_bytes().grads;
+    let elements = ELEMENTS.of::<Q>(trained.map(|part| part.elements).sum::<f64>());
+    let bytes = elements.min(BUCKET.of(HOST_BUCKET)) * GRADIENT.of::<Q>(scenario.trained_bytes().grads);
     let sharded = scenario.zero.stage == 3;
-    (!sharded).then(|| Buffer::held("gradients on their way to the host", bytes))
+    (!sharded).then(|| Item::buffer("gradients on their way to the host", bytes))
 }
 
 /// Elements of a bucket.
@@ -220,6 +223,6 @@ mod tests {
     fn nothing_is_gathered_where_nothing_is_sharded() {
         let scenario = Scenario::new(&fsdp(1)).unwrap();
         let list = holdings(&scenario, &load());
-        assert!(buffers(&scenario, &load(), &list).is_empty());
+        assert!(buffers::<f64>(&scenario, &load(), &list).is_empty());
     }
 }

@@ -1,19 +1,24 @@
 //! Weights, gradients and optimizer states, sharded as ZeRO says.
 
 use super::holding::{Holding, Kind, holdings};
+use crate::explain::Quantity;
+use crate::explain::symbols::{
+    ELEMENTS, EXPERT_SHARDS, GRADIENT, LARGEST_MATRIX, MASTER, SHARDS, STATES, STATES_LEFT, STORED, STORED_LINEARS,
+    VERSIONS, WEIGHT,
+};
 use crate::memory::estimate::RankLoad;
 use crate::model::linears;
 use crate::run::{Offload, OffloadTo, Optimizer, Precision, Scenario};
 
 /// Bytes of one holding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct States {
+pub struct States<Q = f64> {
     /// Weights that compute.
-    pub weights: f64,
+    pub weights: Q,
     /// Gradients and their accumulation.
-    pub gradients: f64,
+    pub gradients: Q,
     /// Master weights and moments.
-    pub optimizer: f64,
+    pub optimizer: Q,
 }
 
 /// Ranks that share one set of the states of `kind`: d c (or the HSDP group) for dense parameters, the experts' own
@@ -31,12 +36,19 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
     }
 }
 
+/// Ranks over which the states of `kind` are cut where they are `sharded`, else 1.
+fn over<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
+    let symbol = if kind == Kind::Expert { EXPERT_SHARDS } else { SHARDS };
+    if sharded && kind != Kind::Frozen { symbol.of(shards(scenario, kind)) } else { Q::number(1.0) }
+}
+
 /// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
 #[must_use]
-pub(crate) fn base_weights(scenario: &Scenario, holding: &Holding) -> f64 {
+pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) -> Q {
     let whole = scenario.precision.gathered_weight();
     let quantised = scenario.base_weight().unwrap_or(whole);
-    (holding.elements - holding.linears) * whole + holding.linears * quantised
+    let linears = STORED_LINEARS.summand::<Q>(holding.linears);
+    (ELEMENTS.of::<Q>(holding.elements) - linears) * WEIGHT.of::<Q>(whole) + linears * STORED.of::<Q>(quantised)
 }
 
 /// The bytes of what a holding trains.
@@ -52,20 +64,19 @@ pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
 #[must_use]
 pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
-    parts.iter().map(|part| split_weights(scenario, part).0).sum()
+    parts.iter().map(|part| split_weights::<f64>(scenario, part)).sum()
 }
 
-/// The same of one holding, and whether ranks share it.
+/// The same of one holding.
 #[must_use]
-pub(crate) fn split_weights(scenario: &Scenario, part: &Holding) -> (f64, bool) {
-    let sharded = scenario.zero.stage >= 3;
-    let bytes = if part.trained {
-        trained_bytes(scenario, part.kind).gathered_weight() * part.elements
+pub(crate) fn split_weights<Q: Quantity>(scenario: &Scenario, part: &Holding) -> Q {
+    let whole = if part.trained {
+        let bytes = trained_bytes(scenario, part.kind).gathered_weight();
+        WEIGHT.of::<Q>(bytes) * ELEMENTS.of::<Q>(part.elements)
     } else {
         base_weights(scenario, part)
     };
-    let over = if sharded { shards(scenario, part.kind) } else { 1.0 };
-    (bytes / over, sharded)
+    whole / over(scenario, part.kind, scenario.zero.stage >= 3)
 }
 
 /// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
@@ -74,42 +85,45 @@ pub(crate) fn split_weights(scenario: &Scenario, part: &Holding) -> (f64, bool) 
 ///
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
 #[must_use]
-pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
+pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64) -> States<Q> {
     let bytes = trained_bytes(scenario, holding.kind);
-    let n = shards(scenario, holding.kind);
-    let over = |shared: bool| if shared { n } else { 1.0 };
-    let zero = scenario.zero.stage;
-    let p = holding.elements;
+    let over = |sharded: bool| over::<Q>(scenario, holding.kind, sharded);
+    let (zero, p) = (scenario.zero.stage, ELEMENTS.of::<Q>(holding.elements));
     let of_weights = if holding.trained || scenario.adapter.is_none() {
         bytes.weight_bytes(p, quantised_linears(scenario, holding), &scenario.gpu)
     } else {
         base_weights(scenario, holding)
     };
-    let weights = of_weights * versions.max(1) as f64 / over(zero >= 3);
+    let weights = of_weights * VERSIONS.factor::<Q>(versions.max(1)) / over(zero >= 3);
+    let none = Q::number(0.0);
     let whole = if holding.trained {
         States {
             weights,
-            gradients: p * bytes.gradients() / over(scenario.shards_gradients()),
+            gradients: p * GRADIENT.of::<Q>(bytes.gradients()) / over(scenario.shards_gradients()),
             optimizer: optimizer(scenario, holding, over(zero >= 1)),
         }
     } else {
-        States { weights, ..States::default() }
+        States { weights, gradients: none, optimizer: none }
     };
-    let masters = if holding.trained { p * bytes.master } else { 0.0 };
     match &scenario.offload {
-        Some(offload) => left(&whole, offload, masters / over(zero >= 1)),
+        Some(offload) => {
+            let master = if holding.trained { bytes.master } else { 0.0 };
+            left(&whole, offload, p * MASTER.summand::<Q>(master) / over(zero >= 1))
+        }
         None => whole,
     }
 }
 
 /// What stays on the GPU of `whole` states, of which `masters` bytes are master weights.
-fn left(whole: &States, offload: &Offload, masters: f64) -> States {
+fn left<Q: Quantity>(whole: &States<Q>, offload: &Offload, masters: Q) -> States<Q> {
     let gone = |to: Option<OffloadTo>| if to.is_some() { 0.0 } else { 1.0 };
-    let kept = if offload.keeps_masters() { masters } else { 0.0 };
+    let kept = if offload.keeps_masters() { masters } else { Q::number(0.0) };
+    let share = 1.0 - offload.states();
+    let share = if share > 0.0 { STATES_LEFT.factor(share) } else { Q::number(0.0) };
     States {
         weights: whole.weights * gone(offload.parameters),
         gradients: whole.gradients * gone(offload.gradients),
-        optimizer: kept + (whole.optimizer - kept) * (1.0 - offload.states()),
+        optimizer: kept + (whole.optimizer - kept) * share,
     }
 }
 
@@ -125,20 +139,21 @@ pub(crate) fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
 
 /// `P o / N`; with Muon whole matrices stay on one rank, `max(P/N, largest matrix) o`, and what is no hidden matrix is
 /// stepped by Adam. Source: Megatron-LM `optimizer/layer_wise_optimizer.py`.
-fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
+fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
     let bytes = trained_bytes(scenario, holding.kind);
-    let share = holding.elements / n;
-    match scenario.run.optimizer {
-        Optimizer::Muon if holding.largest_matrix > 0.0 => {
-            let largest = holding.largest_matrix.min(holding.elements);
-            share.max(largest) * bytes.optimizer(Optimizer::Muon)
-        }
-        Optimizer::GaLore if holding.largest_matrix > 0.0 => share * (bytes.master + projected(scenario, bytes)),
+    let share = ELEMENTS.of::<Q>(holding.elements) / n;
+    let each = match scenario.run.optimizer {
+        Optimizer::GaLore if holding.largest_matrix > 0.0 => bytes.master + projected(scenario, bytes),
         // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
-        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => share * (bytes.master + 8.0),
-        Optimizer::Muon | Optimizer::GaLore => share * bytes.optimizer(Optimizer::Adam),
-        other => share * bytes.optimizer(other),
-    }
+        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => bytes.master + 8.0,
+        Optimizer::Muon if holding.largest_matrix > 0.0 => bytes.optimizer(Optimizer::Muon),
+        Optimizer::Muon | Optimizer::GaLore => bytes.optimizer(Optimizer::Adam),
+        other => bytes.optimizer(other),
+    };
+    let whole = scenario.run.optimizer == Optimizer::Muon && holding.largest_matrix > 0.0;
+    let largest = holding.largest_matrix.min(holding.elements);
+    let share = if whole { share.max(LARGEST_MATRIX.of(largest)) } else { share };
+    share * STATES.of::<Q>(each)
 }
 
 fn is_embedding(holding: &Holding) -> bool {
@@ -176,7 +191,7 @@ mod tests {
             linears: 0.0,
             largest_matrix: 100.0,
         };
-        let states = states(&Scenario::new(run).unwrap(), &holding, 1);
+        let states: States = states(&Scenario::new(run).unwrap(), &holding, 1);
         [states.weights, states.gradients, states.optimizer].map(|bytes| bytes / 1000.0)
     }
 

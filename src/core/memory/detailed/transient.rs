@@ -1,76 +1,52 @@
-//! What exists only while one layer or one exchange is under way: the largest of these is added to what is held.
+//! Tensors that exist only while one layer or one exchange is under way: the largest is added to what is held.
 
 use super::activations::{Chunks, cut};
 use super::holding::kinds_of;
-use crate::memory::estimate::{Component, Item, Nature, RankLoad};
-use crate::model::{Cut, Ffn};
+use crate::explain::symbols::{
+    CONTEXT, EXPERT_FFN, FFN, HEADS, HIDDEN, KV_HEADS, LATENT_WIDTH, PLAIN_DIM, ROTARY_DIM, TOP_K, VALUE_DIM,
+};
+use crate::explain::{Provenance, Quantity};
+use crate::memory::estimate::{Item, RankLoad};
+use crate::model::{Cut, Ffn, Heads, key_value_widths};
 use crate::run::{CpComm, Scenario, Schedule};
 
 /// A momentary tensor with its name.
-pub type Named = (&'static str, f64);
+pub type Named<Q> = (&'static str, Q);
 
-/// A buffer beside the states and activations of a rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Buffer {
-    /// What it is.
-    pub name: &'static str,
-    /// How large.
-    pub bytes: f64,
-    /// How long it is there.
-    pub nature: Nature,
-}
-
-impl Buffer {
-    /// One that stays, or comes and goes with activations.
-    pub const fn held(name: &'static str, bytes: f64) -> Self {
-        let nature = Nature::Held;
-        Self { name, bytes, nature }
-    }
-    /// One that is there only while a backward op runs.
-    pub const fn momentary(name: &'static str, bytes: f64) -> Self {
-        let nature = Nature::Momentary;
-        Self { name, bytes, nature }
-    }
-    /// Its part of the memory of a rank.
-    pub fn item(self) -> Item {
-        Item { nature: self.nature, ..Item::held(Component::Buffers, self.name, self.bytes) }
-    }
-}
-
-/// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
-/// brings back stands beside it because it is alive during that backward.
-pub(crate) fn transients(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> impl Iterator<Item = Buffer> {
+/// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; the tensors of a recomputed
+/// layer stand beside it because they are alive during that backward.
+pub(crate) fn transients<Q: Quantity>(
+    scenario: &Scenario,
+    chunks: &Chunks<Q>,
+    load: &RankLoad,
+) -> impl Iterator<Item = Item<Q>> {
     let (name, bytes) = largest(scenario, &load.stages);
-    let again = load.stages.iter().map(|stage| chunks.kept(*stage).recomputed);
-    let momentary = [Buffer::momentary(name, bytes), Buffer::momentary("recomputed layer", again.fold(0.0, f64::max))];
-    let beside = double_buffers(scenario, &load.stages).map(|bytes| Buffer::held("p2p double buffers", bytes));
+    let again = load.stages.iter().map(|stage| chunks.kept(*stage).recomputed).fold(0.0, f64::max);
+    let again = Q::marked(again, Provenance::AddedUp, "tensors that recomputation drops, of the largest layer");
+    let momentary = [Item::momentary(name, bytes), Item::momentary("recomputed layer", again)];
+    let exchanges = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
+    let beside = exchanges.then(|| Item::buffer("p2p double buffers", both_ways(scenario, &load.stages)));
     momentary.into_iter().chain(beside)
 }
 
 /// The largest backward pass of a layer or exchange on a rank with `stages`.
-pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
-    let list = candidates(scenario, stages).into_iter();
-    list.fold(("", 0.0), |most: Named, one| if one.1 > most.1 { one } else { most })
-}
-
-/// What sends and receives beside compute hold, where the schedule has them.
-pub(crate) fn double_buffers(scenario: &Scenario, stages: &[usize]) -> Option<f64> {
-    let beside = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
-    beside.then(|| both_ways(scenario, stages))
+pub fn largest<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Named<Q> {
+    let list = candidates::<Q>(scenario, stages).into_iter();
+    list.fold(("", Q::number(0.0)), |most: Named<Q>, one| if one.1.value() > most.1.value() { one } else { most })
 }
 
 /// A send and a receive, where there are neighbours.
-pub(super) fn both_ways(scenario: &Scenario, stages: &[usize]) -> f64 {
-    if scenario.layout.pp > 1 { 2.0 * boundary(scenario, stages) } else { 0.0 }
+pub(super) fn both_ways<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q {
+    if scenario.layout.pp > 1 { boundary::<Q>(scenario, stages) * 2.0 } else { Q::number(0.0) }
 }
 
-/// What one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for each
-/// module of multi-token prediction that stands before it.
-fn boundary(scenario: &Scenario, stages: &[usize]) -> f64 {
-    let cut = cut(scenario);
+/// Bytes that one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for
+/// each module of multi-token prediction that stands before it.
+fn boundary<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q {
+    let cut = cut::<Q>(scenario);
     let before = stages.iter().filter_map(|stage| stage.checked_sub(1));
     let states = before.map(|stage| scenario.states_sent(stage)).max();
-    let one = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
+    let one = cut.tokens * HIDDEN.of::<Q>(scenario.model.hidden) / cut.residual * cut.element;
     one * states.unwrap_or(1) as f64
 }
 
@@ -79,17 +55,18 @@ pub(super) fn exchanges_behind_compute(schedule: Schedule) -> bool {
     matches!(schedule, Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap)
 }
 
-fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
-    let cut = cut(scenario);
+fn candidates<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Vec<Named<Q>> {
+    let cut = cut::<Q>(scenario);
     let mut list = ffn(scenario, stages, &cut);
     list.extend(attention(scenario, &cut));
     if scenario.layout.cp > 1 {
         list.push(context_exchange(scenario, &cut));
     }
     if scenario.layout.sequence_parallel {
-        // What the gather receives; the rank's own part is kept already.
-        let whole = cut.element * cut.tokens * scenario.model.hidden as f64;
-        list.push(("sequence-parallel gather", whole * (1.0 - 1.0 / cut.tp)));
+        // The gather receives the parts of the others; the rank's own is kept already.
+        let one = Q::number(1.0);
+        let hidden = cut.tokens * HIDDEN.of::<Q>(scenario.model.hidden) * cut.element;
+        list.push(("sequence-parallel gather", hidden * (one - one / cut.tp)));
     }
     if scenario.layout.pp > 1 {
         list.push(("p2p receive buffer", boundary(scenario, stages)));
@@ -99,7 +76,7 @@ fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
 
 /// Backward of a gated FFN `4 T f / t`, of a plain one `2 T f / t`; of experts the same over their rows, and the
 /// buffers that dispatch and combine them, `4 T K h`.
-fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
+fn ffn<Q: Quantity>(scenario: &Scenario, stages: &[usize], cut: &Cut<Q>) -> Vec<Named<Q>> {
     let model = &scenario.model;
     let bytes = if model.gated_ffn { 2.0 } else { 1.0 } * cut.element;
     let mut list = Vec::new();
@@ -107,13 +84,14 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
         let kinds = kinds_of(scenario, *stage);
         let any = |test: fn(Ffn) -> bool| kinds.iter().any(|(kind, _)| test(kind.ffn));
         if any(Ffn::is_dense) {
-            list.push(("FFN backward", bytes * cut.tokens * model.ffn as f64 / cut.tp));
+            list.push(("FFN backward", cut.tokens * FFN.of::<Q>(model.ffn) / cut.tp * bytes));
         }
         if let Some(shape) = model.moe.filter(|_| any(Ffn::is_routed)) {
-            let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
-            let expert = bytes * rows * shape.expert_ffn as f64;
-            list.push(("experts' backward", expert));
-            list.push(("dispatch and combine", 2.0 * cut.element * rows * shape.input(model.hidden) as f64));
+            let rows = cut.tokens / cut.residual * TOP_K.of::<Q>(shape.top_k) * cut.routed;
+            let input = if shape.latent > 0 { LATENT_WIDTH } else { HIDDEN };
+            let input = input.of::<Q>(shape.input(model.hidden));
+            list.push(("experts' backward", rows * EXPERT_FFN.of::<Q>(shape.expert_ffn) * bytes));
+            list.push(("dispatch and combine", rows * input * (2.0 * cut.element)));
         }
     }
     list
@@ -121,17 +99,17 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
 
 /// Gradients of queries, keys, values and output of a latent attention, `2 T a (2 (n + r) + v) / t`; of stored scores
 /// `4 a s T / t`.
-fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
+fn attention<Q: Quantity>(scenario: &Scenario, cut: &Cut<Q>) -> Vec<Named<Q>> {
     let model = &scenario.model;
-    let rows = cut.tokens * model.heads as f64 / cut.tp;
+    let rows = cut.tokens * HEADS.of::<Q>(model.heads) / cut.tp;
     let mut list = Vec::new();
     if let Some(mla) = model.mla {
-        let query = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
-        let width = (2 * query + mla.v_head_dim) as f64;
-        list.push(("latent attention backward", cut.element * rows * width));
+        let query = PLAIN_DIM.of::<Q>(mla.qk_nope_head_dim) + ROTARY_DIM.of::<Q>(mla.qk_rope_head_dim);
+        let width = query * 2.0 + VALUE_DIM.of::<Q>(mla.v_head_dim);
+        list.push(("latent attention backward", rows * width * cut.element));
     }
     if !cut.flash {
-        list.push(("gradients of the scores", 2.0 * cut.element * rows * cut.keys));
+        list.push(("gradients of the scores", rows * cut.keys * (2.0 * cut.element)));
     }
     list
 }
@@ -141,30 +119,31 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
 /// Ring: the next block arrives behind the present one, twice in the backward pass: `2 · 2 kv`. All-gather: the other
 /// ranks' blocks and, in the backward pass, their gradients: `2 (c − 1) kv`. Ulysses: the largest of `4 qkv`,
 /// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism).
-fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
-    let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
-    let kinds = model.all_kinds();
-    let widths = kinds.iter().filter_map(|(kind, _)| {
-        let heads = scenario.attended(kind.mixer)?;
-        let kv_heads = (heads.key_value as f64 / cut.tp).max(1.0);
-        let pair = kv_heads * (heads.qk + heads.value) as f64;
-        Some((heads.queries() as f64 / cut.tp, pair, heads.output() as f64 / cut.tp))
+fn context_exchange<Q: Quantity>(scenario: &Scenario, cut: &Cut<Q>) -> Named<Q> {
+    let kinds = scenario.model.all_kinds();
+    let local = |heads: Heads| {
+        let [key, value] = key_value_widths::<Q>(&heads);
+        let kv_heads = (KV_HEADS.of::<Q>(heads.key_value) / cut.tp).max(Q::number(1.0));
+        let a = HEADS.of::<Q>(heads.query) / cut.tp;
+        let pair = if heads.value == heads.qk { key * 2.0 } else { key + value };
+        [a * key, kv_heads * pair, a * value]
+    };
+    let zero = Q::number(0.0);
+    let each = kinds.iter().filter_map(|(kind, _)| scenario.attended(kind.mixer).map(local));
+    let [query, pair, output] = each.fold([zero; 3], |widest, one| {
+        if one[0].value() + one[1].value() > widest[0].value() + widest[1].value() { one } else { widest }
     });
-    let (query, pair, output) =
-        widths.fold(
-            (0.0, 0.0, 0.0),
-            |widest: (f64, f64, f64), one| {
-                if one.0 + one.1 > widest.0 + widest.1 { one } else { widest }
-            },
-        );
-    let bytes = cut.element * cut.tokens;
+    let sent = |width: Q| cut.tokens * width * cut.element;
     match scenario.run.cp_comm {
-        CpComm::Ring => ("keys and values of the ring", bytes * 4.0 * pair),
-        CpComm::AllGather => ("gathered keys and values", bytes * 2.0 * (cp - 1.0) * pair),
+        CpComm::Ring => ("keys and values of the ring", sent(pair * 4.0)),
+        CpComm::AllGather => {
+            let others = CONTEXT.of::<Q>(scenario.layout.cp) - Q::number(1.0);
+            ("gathered keys and values", sent(others * pair * 2.0))
+        }
         CpComm::Ulysses => {
             let qkv = query + pair;
-            let worst = (4.0 * qkv).max(3.0 * qkv + output).max(2.0 * qkv + 4.0 * output);
-            ("Ulysses exchange", bytes * worst)
+            let worst = (qkv * 4.0).max(qkv * 3.0 + output).max(qkv * 2.0 + output * 4.0);
+            ("Ulysses exchange", sent(worst))
         }
     }
 }

@@ -112,10 +112,10 @@ impl MemoryMethod for He {
         let x = Symbols::of(scenario);
         let [weights, gradients, optimizer] = whole(scenario, x.theta);
         let items = vec![
-            Item::held(Component::Weights, "M_m", x.states_per_gpu(weights, 3)),
-            Item::held(Component::Gradients, "M_g", x.states_per_gpu(gradients, 2)),
-            Item::held(Component::Optimizer, "M_o", x.states_per_gpu(optimizer, 1)),
-            Item::held(Component::Activations, "M_a", x.activations_per_gpu()),
+            Item::held(Component::Weights, "M_m", Bytes(x.states_per_gpu(weights, 3))),
+            Item::held(Component::Gradients, "M_g", Bytes(x.states_per_gpu(gradients, 2))),
+            Item::held(Component::Optimizer, "M_o", Bytes(x.states_per_gpu(optimizer, 1))),
+            Item::held(Component::Activations, "M_a", Bytes(x.activations_per_gpu())),
         ];
         StageMemory::of_items(rank, 1.0, items)
     }

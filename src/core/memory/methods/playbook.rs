@@ -11,6 +11,7 @@ use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
 use crate::t;
+use crate::units::Bytes;
 
 /// Activations of one layer and micro-batch on one rank.
 #[derive(Clone, Copy, Debug)]
@@ -67,11 +68,11 @@ fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory
     let layer = Layer::of(scenario).bytes();
     let optimizer = bytes.optimizer(scenario.run.optimizer);
     let items = vec![
-        Item::held(Component::Weights, "weights", bytes.weights * parameters / over(3)),
-        Item::held(Component::Gradients, "gradients", bytes.grads * parameters / over(2)),
-        Item::held(Component::Gradients, "fp32 accumulation", bytes.grad_accumulation * parameters / over(2)),
-        Item::held(Component::Optimizer, "optimizer states", optimizer * parameters / over(1)),
-        Item::held(Component::Activations, "layers", layer * layers_in_flight(scenario, load)),
+        Item::held(Component::Weights, "weights", Bytes(bytes.weights * parameters / over(3))),
+        Item::held(Component::Gradients, "gradients", Bytes(bytes.grads * parameters / over(2))),
+        Item::held(Component::Gradients, "fp32 accumulation", Bytes(bytes.grad_accumulation * parameters / over(2))),
+        Item::held(Component::Optimizer, "optimizer states", Bytes(optimizer * parameters / over(1))),
+        Item::held(Component::Activations, "layers", Bytes(layer * layers_in_flight(scenario, load))),
     ];
     StageMemory::of_items(rank, load.stage_microbatches(), items)
 }

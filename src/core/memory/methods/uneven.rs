@@ -12,6 +12,7 @@ use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
 use crate::t;
+use crate::units::Bytes;
 
 /// Weights, 16-bit gradients, master weights and two moments.
 const WEIGHT: f64 = 2.0;
@@ -250,7 +251,7 @@ fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory
                 (Component::Optimizer, STATES * part.parameters),
                 (Component::Activations, part.activations),
             ]
-            .map(|(component, bytes)| Item::held(component, part.name, bytes))
+            .map(|(component, bytes)| Item::held(component, part.name, Bytes(bytes)))
         })
         .collect();
     StageMemory::of_items(rank, 1.0, items)

@@ -1,20 +1,26 @@
 //! The models of reinforcement learning on a GPU, phase by phase.
 
-use crate::memory::detailed::{forward_items, rank_memory, weights};
+use crate::explain::symbols::{ALLOCATED, ENGINE_GPUS, LARGEST_TENSOR, MODEL, RESERVED, SENT_AT_ONCE};
+use crate::explain::{Provenance, Quantity};
+use crate::memory::detailed::{Holding, States, forward_items, holdings, rank_memory, split_weights, states};
 use crate::memory::estimate::{Component, Item, Nature, RankLoad, StageMemory};
-use crate::memory::verdict::{fragmentation, process};
-use crate::run::{Phases, Placement, Scenario, SecondModel, Sleep};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process};
+use crate::run::{Method, Phases, Placement, Scenario, SecondModel, Sleep};
 use crate::units::{Bytes, GIB};
 use serde::Serialize;
 
-/// What verl sends at once. Source: `rollout.yaml`, `update_weights_bucket_megabytes`.
-pub(super) const BUCKET: f64 = 2.0 * GIB;
+/// Bytes that verl sends at once. Source: `rollout.yaml`, `update_weights_bucket_megabytes`.
+const BUCKET: f64 = 2.0 * GIB;
 
 /// A phase and the GPU that is fullest in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// What happens.
+    /// Name of the work that is done.
     pub name: &'static str,
+    #[serde(skip)]
+    pub(super) actor: Actor,
+    #[serde(skip)]
+    pub(super) work: Work,
     /// The fullest GPU.
     pub memory: StageMemory,
 }
@@ -50,7 +56,7 @@ pub(super) enum Work {
     HandOver,
 }
 
-pub(super) const PHASES: [(&str, Actor, Work); 8] = [
+const PHASES: [(&str, Actor, Work); 8] = [
     ("rollout", Actor::Engine, Work::Generate),
     ("log-probabilities", Actor::Policy, Work::Forward),
     ("log-probabilities of the reference", Actor::Reference, Work::Forward),
@@ -65,50 +71,62 @@ pub(super) const PHASES: [(&str, Actor, Work); 8] = [
 pub(super) struct Member {
     pub actor: Actor,
     pub scenario: Scenario,
-    /// In training, of one that is trained.
+    /// Its memory in training, of one that is trained.
     pub training: Option<StageMemory>,
-    weights: f64,
 }
 
 impl Member {
-    fn trained(actor: Actor, scenario: Scenario, memory: StageMemory, load: &RankLoad) -> Self {
-        Self { actor, weights: weights(&scenario, load), scenario, training: Some(memory) }
+    /// Bytes of all parameters of the rank, each part as `each` counts it.
+    fn all<Q: Quantity>(&self, load: &RankLoad, each: impl Fn(&Holding) -> Q) -> Q {
+        let parts = holdings(&self.scenario, load);
+        Q::total("W_i", parts.iter().map(|part| (part.name, each(part))))
     }
 
-    /// What stays between two steps.
-    fn lasting(&self) -> Vec<Item> {
-        let name = self.actor.name();
+    /// Weights alone, as they compute.
+    fn weights<Q: Quantity>(&self, load: &RankLoad) -> Item<Q> {
+        let bytes = self.all(load, |part| split_weights(&self.scenario, part));
+        Item::held(Component::Weights, self.actor.name(), bytes)
+    }
+
+    /// Items that stay between two steps.
+    fn lasting<Q: Quantity>(&self, load: &RankLoad) -> Vec<Item<Q>> {
         let Some(memory) = &self.training else {
-            return vec![Item::held(Component::Weights, name, self.weights)];
+            return vec![self.weights(load)];
+        };
+        let detailed = self.actor != Actor::Policy || self.scenario.run.memory_method == Method::Detailed;
+        let item = |component, counted: Bytes, of: fn(States<Q>) -> Q| {
+            let bytes = if detailed {
+                self.all(load, |part| of(states(&self.scenario, part, load.weight_versions)))
+            } else {
+                Q::marked(counted.0, Provenance::AddedUp, "")
+            };
+            Item::held(component, self.actor.name(), bytes)
         };
         let mut items = vec![
-            Item::held(Component::Weights, name, memory.weights.0),
-            Item::held(Component::Optimizer, name, memory.optimizer.0),
+            item(Component::Weights, memory.weights, |states| states.weights),
+            item(Component::Optimizer, memory.optimizer, |states| states.optimizer),
         ];
         // Flat buffers of gradients are never freed.
         if self.scenario.software.flat_buffers {
-            items.push(Item::held(Component::Gradients, name, memory.gradients.0));
+            items.push(item(Component::Gradients, memory.gradients, |states| states.gradients));
         }
         items
     }
 
-    /// What is there while it works and `phases` are as they are.
-    fn working(&self, work: Work, load: &RankLoad, phases: &Phases) -> Vec<Item> {
-        let name = self.actor.name();
-        if let (Work::Train, Some(memory)) = (work, &self.training) {
-            return memory.items.clone();
+    /// Items while it does `work` and `phases` are as they are; those of training are in its `training`.
+    fn working<Q: Quantity>(&self, work: Work, load: &RankLoad, phases: &Phases) -> Vec<Item<Q>> {
+        if work == Work::Train && self.training.is_some() {
+            return Vec::new();
         }
-        let mut items =
-            if phases.offload { vec![Item::held(Component::Weights, name, self.weights)] } else { self.lasting() };
+        let mut items = if phases.offload { vec![self.weights(load)] } else { self.lasting(load) };
         match work {
             Work::Forward => {
                 let scores = matches!(self.actor, Actor::Policy | Actor::Reference);
                 items.extend(forward_items(&self.scenario, load, scores));
             }
             Work::HandOver => {
-                let largest = 2.0 * largest_tensor(&self.scenario);
-                let bytes = BUCKET.max(largest);
-                items.push(Item::held(Component::Buffers, "weights on their way", bytes));
+                let largest = LARGEST_TENSOR.of::<Q>(largest_tensor(&self.scenario)) * 2.0;
+                items.push(Item::buffer("weights on their way", SENT_AT_ONCE.of::<Q>(BUCKET).max(largest)));
             }
             Work::Train | Work::Generate => {}
         }
@@ -117,12 +135,12 @@ impl Member {
 }
 
 /// Elements of the largest whole tensor: the embedding, or a matrix of an FFN.
-pub(super) fn largest_tensor(scenario: &Scenario) -> f64 {
+fn largest_tensor(scenario: &Scenario) -> f64 {
     let model = &scenario.model;
     (model.hidden * model.vocab.max(model.ffn)) as f64
 }
 
-/// Whether the policy needs no second copy for a reference: the base with its adapters off is one.
+/// True where a reference is a copy beside the policy: the base with its adapters off needs none.
 fn has_reference(scenario: &Scenario, phases: &Phases) -> bool {
     phases.reference && scenario.adapter.is_none()
 }
@@ -140,31 +158,31 @@ pub(super) fn members(
     load: &RankLoad,
     memory: &StageMemory,
 ) -> Vec<Member> {
-    let mut list = vec![Member::trained(Actor::Policy, scenario.clone(), memory.clone(), load)];
-    let frozen =
-        |actor, scenario: Scenario| Member { actor, weights: weights(&scenario, load), scenario, training: None };
+    let member = |actor, scenario, training| Member { actor, scenario, training };
+    let mut list = vec![member(Actor::Policy, scenario.clone(), Some(memory.clone()))];
     if has_reference(scenario, phases) {
-        list.push(frozen(Actor::Reference, scenario.clone()));
+        list.push(member(Actor::Reference, scenario.clone(), None));
     }
     if let Some(critic) = second(scenario, phases.critic) {
         let memory = rank_memory(&critic, rank, load);
-        list.push(Member::trained(Actor::Critic, critic, memory, load));
+        list.push(member(Actor::Critic, critic, Some(memory)));
     }
-    list.extend(second(scenario, phases.reward).map(|reward| frozen(Actor::Reward, reward)));
+    list.extend(second(scenario, phases.reward).map(|reward| member(Actor::Reward, reward, None)));
     list
 }
 
 /// Weights of the rollout engine on one of its GPUs, in bf16.
-fn engine_weights(scenario: &Scenario, phases: &Phases) -> f64 {
-    2.0 * scenario.model.elements().total() as f64 / phases.rollout_tp as f64
+fn engine_weights<Q: Quantity>(scenario: &Scenario, phases: &Phases) -> Q {
+    MODEL.of::<Q>(scenario.model.elements().total()) * 2.0 / ENGINE_GPUS.of::<Q>(phases.rollout_tp)
 }
 
-/// What the engine has on a GPU while something else works there.
-pub(super) fn engine(scenario: &Scenario, phases: &Phases, work: Work) -> f64 {
+/// Bytes of the engine on a GPU while something else works there.
+fn engine<Q: Quantity>(scenario: &Scenario, phases: &Phases, work: Work) -> Q {
+    let note = "the engine's reservation: its framework's share of the GPU's memory, or what the run says";
     match (work, phases.sleep) {
-        (Work::Generate, _) | (_, Sleep::Off) => phases.rollout.0,
+        (Work::Generate, _) | (_, Sleep::Off) => Q::number(phases.rollout.0).noted(note),
         (Work::HandOver, _) => engine_weights(scenario, phases),
-        _ => 0.0,
+        _ => Q::number(0.0),
     }
 }
 
@@ -183,60 +201,58 @@ pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageM
     };
     let of = |(name, actor, work): (&'static str, Actor, Work)| {
         let each = ranks.iter().enumerate();
-        let each = each.map(|(rank, (load, list))| phase(scenario, phases, rank, load, list, (actor, work)));
+        let each = each.map(|(rank, (load, list))| {
+            let at_work = list.iter().find(|member| member.actor == actor).filter(|_| work == Work::Train);
+            let training = at_work.and_then(|member| member.training.as_ref());
+            let mut items = training.map_or_else(Vec::new, |memory| memory.items.clone());
+            items.extend(beside::<f64>(scenario, phases, load, list, (actor, work)).into_iter().map(Item::plain));
+            StageMemory::of_items(rank, 0.0, items)
+        });
         let most = |most: StageMemory, one: StageMemory| {
             if one.total.0 > most.total.0 { one } else { most }
         };
-        Phase { name, memory: each.reduce(most).unwrap_or_default() }
+        Phase { name, actor, work, memory: each.reduce(most).unwrap_or_default() }
     };
     let existing = PHASES.into_iter().filter(|(_, actor, _)| exists(*actor));
     existing.map(of).collect()
 }
 
-/// One rank in one phase.
-fn phase(
+/// Items of one rank in one phase, but those of a model that is being trained.
+pub(super) fn beside<Q: Quantity>(
     scenario: &Scenario,
     phases: &Phases,
-    rank: usize,
     load: &RankLoad,
     list: &[Member],
     (actor, work): (Actor, Work),
-) -> StageMemory {
+) -> Vec<Item<Q>> {
     let beside = |other: Actor| match phases.placement {
         Placement::Colocated => true,
         Placement::EngineApart => (other == Actor::Engine) == (actor == Actor::Engine),
         Placement::Apart => other == actor,
     };
-    // What works stands first: its explanation counts on it.
     let at_work = list.iter().find(|member| member.actor == actor);
-    let mut items = at_work.map_or_else(Vec::new, |member| member.working(work, load, phases));
+    let mut items = at_work.map_or_else(Vec::new, |member| member.working::<Q>(work, load, phases));
     let mut engine_alone = at_work.is_none();
     for member in list.iter().filter(|member| beside(member.actor) && member.actor != actor) {
         engine_alone = false;
         if !phases.offload {
-            items.extend(member.lasting());
+            items.extend(member.lasting(load));
         }
     }
-    let counted: f64 = items.iter().map(|item| item.bytes.0).sum();
-    let has_overhead = work == Work::Train;
-    // A reservation has what its process needs in it, and a training's memory its own overhead.
-    let loose = if has_overhead {
-        counted - at_work.and_then(|own| own.training.as_ref()).map_or(0.0, |own| own.total.0)
-    } else {
-        counted
-    };
+    let allocated: f64 = items.iter().map(|item| item.bytes.value()).sum();
     let overhead = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
-    let extra = (fragmentation(scenario) - 1.0) * loose;
+    let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
+    let extra = (reserved - Q::number(1.0)) * ALLOCATED.of::<Q>(allocated);
     items.push(overhead(Nature::Fragmentation, "fragmentation", extra));
-    if !has_overhead && !engine_alone {
-        let name = "CUDA context, libraries and communicators";
-        items.push(overhead(Nature::Process, name, process(scenario).0));
+    // A reservation has what its process needs in it, and a training's memory its own overhead.
+    if work != Work::Train && !engine_alone {
+        let bytes = Q::marked(process(scenario).0, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
+        items.push(overhead(Nature::Process, "CUDA context, libraries and communicators", bytes));
     }
     if beside(Actor::Engine) {
-        let bytes = engine(scenario, phases, work);
-        items.push(Item::held(Component::Buffers, Actor::Engine.name(), bytes));
+        items.push(Item::buffer(Actor::Engine.name(), engine(scenario, phases, work)));
     }
-    StageMemory::of_items(rank, 0.0, items)
+    items
 }
 
 /// Bytes a GPU that wait on its host while they are not needed: models that leave it, and the engine's weights.
@@ -250,13 +266,13 @@ pub(crate) fn away(scenario: &Scenario, loads: &[RankLoad], training: &[StageMem
         let ranks = loads.iter().zip(training).enumerate();
         let each = ranks.map(|(rank, (load, memory))| -> f64 {
             let list = members(scenario, phases, rank, load, memory);
-            let items = list.iter().flat_map(Member::lasting);
-            items.map(|item| item.bytes.0).sum()
+            let items = list.iter().flat_map(|member| member.lasting::<f64>(load));
+            items.map(|item| item.bytes).sum()
         });
         away = each.fold(0.0, f64::max);
     }
     if phases.sleep == Sleep::Host && phases.placement == Placement::Colocated {
-        away += engine_weights(scenario, phases);
+        away += engine_weights::<f64>(scenario, phases);
     }
     Bytes(away)
 }

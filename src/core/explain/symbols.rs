@@ -1,0 +1,175 @@
+//! The symbols of the formulas: one table.
+
+use super::{Quantity, Term, Unit};
+
+/// A symbol of formulas with its meaning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symbol {
+    /// As formulas write it: "h".
+    pub sign: &'static str,
+    /// Meaning: "hidden size".
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+}
+
+/// A number as the tables of models and layouts have it.
+pub trait Plain {
+    /// As a real number.
+    fn plain(self) -> f64;
+}
+
+impl Plain for f64 {
+    fn plain(self) -> f64 {
+        self
+    }
+}
+
+impl Plain for u64 {
+    fn plain(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Symbol {
+    /// An input with this symbol.
+    #[must_use]
+    pub fn of<Q: Quantity>(self, value: impl Plain) -> Q {
+        Q::given(self, value.plain())
+    }
+    /// A factor with this symbol, which a formula leaves out where it is 1.
+    #[must_use]
+    pub fn factor<Q: Quantity>(self, value: impl Plain) -> Q {
+        let value = value.plain();
+        if (value - 1.0).abs() > 0.0 { Q::given(self, value) } else { Q::number(1.0) }
+    }
+    /// A summand with this symbol, which a formula leaves out where it is 0.
+    #[must_use]
+    pub fn summand<Q: Quantity>(self, value: impl Plain) -> Q {
+        let value = value.plain();
+        if value.abs() > 0.0 { Q::given(self, value) } else { Q::number(0.0) }
+    }
+    /// An input of a formula that is written as a text.
+    #[must_use]
+    pub fn term(self, value: impl Plain) -> Term {
+        Term::given(self.sign, self.name, value.plain(), self.unit)
+    }
+}
+
+const fn symbol(sign: &'static str, name: &'static str, unit: Unit) -> Symbol {
+    Symbol { sign, name, unit }
+}
+
+const fn count(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Count)
+}
+
+const fn bytes(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Bytes)
+}
+
+const fn ratio(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Ratio)
+}
+
+const fn parameters(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Parameters)
+}
+
+const fn tokens(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Tokens)
+}
+
+macro_rules! table {
+    ($($kind:ident { $($name:ident = $sign:literal, $meaning:literal;)* })*) => {
+        $($(
+            #[doc = concat!("`", $sign, "`: ", $meaning, ".")]
+            pub const $name: Symbol = $kind($sign, $meaning);
+        )*)*
+        /// Every symbol.
+        pub const ALL: &[Symbol] = &[$($($name),*),*];
+    };
+}
+
+table! {
+    tokens {
+        TOKENS = "T", "tokens of a micro-batch on a rank";
+        PATCHES = "T_v", "patches of the images of a micro-batch";
+    }
+    count {
+        HIDDEN = "h", "hidden size";
+        FFN = "f", "FFN size";
+        HEADS = "a", "heads";
+        KV_HEADS = "k", "key-value heads";
+        HEAD_DIM = "d", "head size";
+        TOP_K = "K", "experts per token";
+        EXPERTS = "E", "routed experts";
+        EXPERT_FFN = "f_e", "FFN size of an expert";
+        SHARED_EXPERTS = "n_s", "shared experts";
+        QUERY_RANK = "q_r", "rank of the queries' latent";
+        KEY_RANK = "k_r", "rank of the keys' and values' latent";
+        PLAIN_DIM = "d_n", "head size without rotary";
+        ROTARY_DIM = "d_r", "rotary head size";
+        VALUE_DIM = "d_v", "head size of the values";
+        PADDED = "V", "vocabulary, padded to equal parts";
+        KEYS = "s", "keys that a query meets";
+        TENSOR = "t", "tensor parallel";
+        EXPERT_TENSOR = "t_e", "expert tensor parallel";
+        CONTEXT = "c", "context parallel";
+        RESIDUAL = "r", "ranks that cut norms and residuals";
+        LINEAR_INPUT = "r_l", "ranks that cut the inputs of the linears";
+        OUTPUTS = "o", "copies of the attention output";
+        MODEL_HEADS = "e", "heads of the model: its own and one for each predicted token more";
+        LAYERS = "n", "layers";
+        VERSIONS = "c", "copies of the weights";
+        SHARDS = "N", "ranks that share the states";
+        EXPERT_SHARDS = "N", "ranks that share the experts' states";
+        LATENT_WIDTH = "h_e", "width of what is routed";
+        GROUPED = "g_o", "width of the grouped output";
+        LARGEST_TENSOR = "n", "elements of the largest tensor";
+        ENGINE_GPUS = "t_r", "GPUs of an engine";
+        VISION_HIDDEN = "h_v", "hidden size of the vision tower";
+    }
+    ratio {
+        IMBALANCE = "u", "rows of the busiest rank over the average";
+        SCALE = "y", "bytes of an element with its scale over those of bf16";
+        REPEATS = "x", "key-value heads as attention reads them over those that are projected";
+        KEPT_SHARE = "z", "share that recomputation keeps";
+        RESIDENT = "j", "share of the layers whose activations stay on the GPU";
+        IN_FLIGHT = "i", "micro-batches in flight";
+        HEADS_IN_FLIGHT = "i", "micro-batches of the last stage in flight";
+        RESERVED = "φ", "reserved over allocated";
+        STATES_LEFT = "z", "share of the states that stays on the GPU";
+    }
+    bytes {
+        ELEMENT = "b", "bytes an activation";
+        IN_ONE_LAYER = "b", "bytes in one layer";
+        SAVED = "w", "bytes of a token that the mixer's kernels save";
+        SAVED_WHOLE = "w_r", "the same, whole on every rank";
+        LOGIT_HELD = "l", "bytes per logit held";
+        LOGIT_PEAK = "p", "bytes per logit at the worst instant";
+        WEIGHT = "w", "bytes per weight";
+        QUANTISED = "q", "bytes of the quantised copies of a weight";
+        STORED = "q", "bytes of a weight as it is stored";
+        GATHERED = "w", "bytes a gathered weight";
+        GRADIENT = "g", "bytes per gradient and its accumulation";
+        STATES = "o", "bytes of states per parameter";
+        MASTER = "m_w", "bytes of a master weight";
+        SENT_AT_ONCE = "k", "bytes that are sent at once";
+        ALLOCATED = "M", "allocated";
+        UNBROKEN = "L", "logits, which do not fragment";
+        WORKSPACES = "v", "workspaces, which do not either";
+    }
+    parameters {
+        ELEMENTS = "P", "parameters on the GPU";
+        LINEARS = "L", "parameters of linears in quantised copies";
+        STORED_LINEARS = "L", "parameters of linears that are stored quantised";
+        LARGEST_MATRIX = "m", "largest matrix, which stays whole";
+        LARGEST_LAYER = "U", "parameters of the largest layer";
+        TWO_CHUNKS = "A", "parameters of the two largest chunks";
+        ROOT = "R", "embedding, head and final norm";
+        MODEL = "P", "parameters";
+        HEAD = "H", "parameters of the head";
+        BUCKET = "k", "gradients that are sent at once";
+    }
+}
