@@ -11,6 +11,7 @@ mod measured;
 mod multi_token;
 mod offload;
 mod papers;
+mod parameters;
 mod phases;
 mod precision;
 mod properties;

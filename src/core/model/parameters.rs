@@ -100,6 +100,12 @@ impl Architecture {
             .fold(self.mtp_projection(), LayerElements::plus)
     }
 
+    /// Elements of the multi-token-prediction modules; embedding and head that they share are not among them.
+    #[must_use]
+    pub(crate) fn modules_elements(&self) -> LayerElements {
+        if self.mtp_modules == 0 { LayerElements::default() } else { self.module_elements().times(self.mtp_modules) }
+    }
+
     /// The whole model; a tied head counts once, multi-token prediction not at all.
     #[must_use]
     pub fn elements(&self) -> LayerElements {

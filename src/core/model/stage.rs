@@ -34,7 +34,7 @@ pub(crate) fn stage_elements(
         }
     }
     if predicts && model.mtp_modules > 0 {
-        elements = elements.plus(model.module_elements().times(model.mtp_modules));
+        elements = elements.plus(model.modules_elements());
         if stage != 0 && !(last && model.tied_embeddings) {
             elements = elements.plus(model.embedding());
         }

@@ -76,6 +76,7 @@ impl Draft {
         let (memory, method_warnings) = memory_of(scenario, &chunks, &loads);
         let verdict = memory.verdict;
         let elements = scenario.model.elements();
+        let with_modules = elements.plus(scenario.model.modules_elements());
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
         all_warnings.extend(method_warnings);
@@ -93,8 +94,9 @@ impl Draft {
                 tokens_per_step: scenario.tokens_per_step(),
             },
             parameters: Parameters {
-                total: elements.total(),
-                active: elements.active(),
+                total: with_modules.total(),
+                active: with_modules.active(),
+                without_mtp: elements.total(),
                 per_stage: ends.iter().map(|end| end.held.total()).collect(),
             },
             memory,

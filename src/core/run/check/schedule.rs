@@ -97,6 +97,10 @@ impl Check<'_> {
         let run = self.run;
         let stages = run.schedule.stages(run);
         let Some(stage) = run.mtp_stage else { return };
+        if self.model.mtp_modules == 0 {
+            let message = t!("the model has no multi-token prediction: a stage for it changes nothing");
+            self.warnings.push(Issue::warning("mtp_stage", message));
+        }
         let last = stages.saturating_sub(1);
         let fitting = stages.saturating_sub(run.pp) + 1..stages;
         if stage != last && !fitting.contains(&stage) {
