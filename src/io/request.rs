@@ -9,6 +9,7 @@ use crate::core::pipeline::{self, request::Reply};
 use crate::core::report::{self, Report};
 use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
+use crate::core::t;
 use serde::Serialize;
 
 /// What can be asked of the calculator.
@@ -164,6 +165,9 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.
 fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
+    if !text.contains('=') {
+        return Err(vec![Issue::error("", t!("a request is an object of fields or the fragment of a link: v=1&tp=4"))]);
+    }
     let link = link::decode(text);
     let (bad, unknown): (Vec<_>, Vec<_>) =
         link.notices.into_iter().partition(|issue| issue.severity > Severity::Notice);

@@ -12,4 +12,5 @@ mod hostile;
 mod launch;
 mod links;
 mod logs;
+mod refused;
 mod tuning;
