@@ -8,3 +8,4 @@ mod common;
 mod fixes;
 mod guide;
 mod plans;
+mod warnings;

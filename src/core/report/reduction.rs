@@ -19,6 +19,8 @@ pub(crate) fn often_reduced(
     let layout = &scenario.layout;
     let often = scenario.zero.stage == 2
         && layout.pp > 1
+        // FSDP2 under a pipeline sends once a step (`traffic::shards`).
+        && !scenario.software.fsdp
         && scenario.reduction() == Reduction::MicroBatch
         && scenario.reductions() > 1;
     if !often || layout.dp * layout.cp <= 1 {

@@ -76,6 +76,16 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
     if endless {
         return None;
     }
+    // Unequal micro-batches leave gaps however many there are.
+    if scenario.run.microbatch_lengths.as_ref().is_some_and(|lengths| lengths.windows(2).any(|pair| pair[0] != pair[1]))
+    {
+        let message = t!(
+            "{percent} % of the pipeline is bubble: micro-batches of unequal lengths wait for each other on {pp} pipeline ranks",
+            percent,
+            pp = layout.pp
+        );
+        return Some(Issue::warning("microbatch_lengths", message));
+    }
     let message = t!(
         "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",
         percent,

@@ -177,7 +177,7 @@ impl Check<'_> {
                 divisors(group),
             );
         }
-        if self.run.zero == 3 && self.run.pp > 1 {
+        if self.run.zero == 3 && self.run.pp > 1 && !self.run.software().fsdp {
             self.warnings.push(
                 Issue::warning(
                     "zero",
