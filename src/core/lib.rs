@@ -11,6 +11,8 @@ pub mod source;
 pub mod statics;
 pub mod units;
 
+pub mod field;
+
 pub mod cluster;
 pub mod model;
 

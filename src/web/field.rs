@@ -4,8 +4,8 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
-use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
+use crate::core::run::registry::{Field, Slot, clear_parts};
+use crate::core::run::{Choice, OneOf, Value};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
@@ -113,7 +113,7 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
             .add_any_attr(leptos::attr::id(input_id(field)))
             .add_any_attr(leptos::attr::aria_describedby(described_by(field)))
             .into_any(),
-        Slot::Toggle { .. } => toggle(state, field).into_any(),
+        Slot::Toggle => toggle(state, field).into_any(),
         _ => {
             let input = text_input(state, field, draft, now, flag(invalid))
                 .add_any_attr(leptos::attr::id(input_id(field)))
@@ -181,7 +181,7 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
 
 /// Whether the text of `field` is more than a number.
 fn is_wide(field: &Field) -> bool {
-    matches!(field.slot, Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. })
+    matches!(field.slot, Slot::Counts | Slot::Numbers { .. } | Slot::Text | Slot::Set { .. })
 }
 
 /// Sets the next smaller or larger value.
@@ -301,13 +301,7 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         let whole = ["model", "gpu", "stack"].contains(&field.key);
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
-            match field.key {
-                "model" => run.model.parts = ModelParts::default(),
-                "gpu" => run.gpu.parts = GpuParts::default(),
-                "precision" => run.precision.parts = PrecisionParts::default(),
-                "stack" => run.stack.parts = StackParts::default(),
-                _ => {}
-            }
+            clear_parts(run, field.key);
             // Every id of the list is accepted.
             let _ = field.set(run, &value);
         });

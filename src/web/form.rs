@@ -1,7 +1,7 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
+use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, Field, Group};
-use crate::core::run::{OffloadParts, Run};
 use crate::core::t;
 use crate::view::panels::derived::derived;
 use crate::web::browser;
@@ -124,22 +124,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         }
         let used = move || state.run.with(|run| field.is_changed(run));
         let edited = move || state.panels.edited.get() == field.key;
-        // Experts are shared out.
-        let experts = move || {
-            let model = || state.run.with(|run| run.model.resolve());
-            field.key == "ep" && model().is_ok_and(|model| model.moe.is_some())
-        };
-        // What is offloaded has to fit somewhere.
-        let host = move || {
-            let offloads = || state.run.with(|run| run.offload != OffloadParts::default());
-            field.key == "host_memory_gib" && offloads()
-        };
-        // Without a pipeline its schedule steps back.
-        let plain = move || {
-            let of_pipelines = matches!(field.key, "schedule" | "virtual_stages");
-            !(field.advanced || of_pipelines && state.run.with(|run| run.pp == 1))
-        };
-        let usual = move || plain() || more.get() || used() || experts() || host();
+        let usual = move || more.get() || used() || state.run.with(|run| field.is_usual(run));
         open.get() && (usual() || edited() || has_issue(field))
     };
     let row = move |field: &'static Field| {

@@ -131,7 +131,7 @@ fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
     let copies = with(&|run| run.moe_dispatch = Some(shardscope::core::run::MoeDispatch::AllToAll));
     let bf16 = with(&|run| run.fp8_dispatch = Some(false));
     let free = with(&|run| {
-        run.model.parts.groups = Some(1);
+        run.model.parts.moe.groups = Some(1);
     });
     for other in [&copies, &bf16, &free] {
         let bytes = |report: &Report| {

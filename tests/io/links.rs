@@ -10,11 +10,11 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
     match &field.slot {
         Slot::Count { range: (low, high), .. } => (*low..=*high.min(&(1 << 40))).prop_map(Value::from).boxed(),
         Slot::Number { range: (low, high), .. } => (*low..=*high).prop_map(Value::Number).boxed(),
-        Slot::Toggle { .. } => any::<bool>().prop_map(Value::Bool).boxed(),
+        Slot::Toggle => any::<bool>().prop_map(Value::Bool).boxed(),
         Slot::Choice { options, .. } => {
             proptest::sample::select(options()).prop_map(|choice| Value::Text(choice.id.to_owned())).boxed()
         }
-        Slot::Counts { .. } => proptest::collection::vec(0u64..1000, 1..9)
+        Slot::Counts => proptest::collection::vec(0u64..1000, 1..9)
             .prop_map(|list| Value::List(list.into_iter().map(Value::from).collect()))
             .boxed(),
         Slot::Numbers { length, range, .. } => proptest::collection::vec(range.0..=range.1, *length)
@@ -23,7 +23,7 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
         Slot::Set { options, .. } => proptest::sample::subsequence(options(), 1..=options().len())
             .prop_map(|ids| Value::List(ids.into_iter().map(|c| Value::Text(c.id.to_owned())).collect()))
             .boxed(),
-        Slot::Text { .. } => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
+        Slot::Text => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
     }
 }
 
@@ -150,7 +150,7 @@ fn every_key_and_every_id_is_in_a_published_link() {
     let text = include_str!("../data/links.txt");
     let links: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
     let said = |pair: &str| links.iter().any(|link| link.split('&').any(|part| part == pair));
-    for field in FIELDS {
+    for field in FIELDS.iter() {
         let ids: Vec<_> = match &field.slot {
             Slot::Choice { options, .. } | Slot::Set { options, .. } => options(),
             _ => Vec::new(),

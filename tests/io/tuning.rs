@@ -327,7 +327,7 @@ fn what_a_program_can_say_of_fine_tuning_comes_back() {
             let (back, meant) = (reader.run.resolved(), run.resolved());
             // Rank 8 is what is meant where none is said.
             let lost = not_said(dialect, &scenario);
-            for field in FIELDS {
+            for field in FIELDS.iter() {
                 let same = field.get(&back) == field.get(&meant);
                 let may = loses
                     .split(' ')

@@ -117,10 +117,10 @@ fn any_value(field: &'static Field) -> BoxedStrategy<Value> {
             prop_oneof![large, small].boxed()
         }
         Slot::Number { range: (low, high), .. } => (*low..=*high).prop_map(Value::Number).boxed(),
-        Slot::Toggle { .. } => any::<bool>().prop_map(Value::Bool).boxed(),
+        Slot::Toggle => any::<bool>().prop_map(Value::Bool).boxed(),
         Slot::Choice { options, .. } => select(options()).prop_map(|choice| Value::Text(choice.id.to_owned())).boxed(),
         // Texts and lists mean something only together with the rest.
-        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Set { .. } | Slot::Text { .. } => Just(Value::Null).boxed(),
+        Slot::Counts | Slot::Numbers { .. } | Slot::Set { .. } | Slot::Text => Just(Value::Null).boxed(),
     }
 }
 

@@ -23,9 +23,9 @@ fn seconds(run: &Run, faster: f64) -> f64 {
     let mut run = run.clone();
     let gpu = run.gpu.resolve().unwrap();
     let parts = &mut run.gpu.parts;
-    parts.bf16_tflops = Some(gpu.bf16.0 / 1e12 * faster);
-    parts.fp8_tflops = Some(gpu.fp8.0 / 1e12 * faster);
-    parts.fp4_tflops = Some(gpu.fp4.0 / 1e12 * faster).filter(|peak| *peak > 0.0);
+    parts.bf16 = Some(gpu.bf16.0 / 1e12 * faster);
+    parts.fp8 = Some(gpu.fp8.0 / 1e12 * faster);
+    parts.fp4 = Some(gpu.fp4.0 / 1e12 * faster).filter(|peak| *peak > 0.0);
     step_s(&Scenario::new(&run).unwrap())
 }
 

@@ -1,30 +1,42 @@
 //! One GPU and its links, by the data sheet.
 
+use crate::field::Steps::Double;
+use crate::field::{cluster, shape};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 
-/// What one GPU holds, computes and sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gpu {
-    /// The size on the box: "80 GB" is 80 GiB.
-    pub memory: Bytes,
-    /// What the driver shows a process.
-    pub usable: Bytes,
-    /// Dense bf16 peak.
-    pub bf16: FlopsPerSecond,
-    /// Dense fp8 peak; the bf16 peak where there is no fp8.
-    pub fp8: FlopsPerSecond,
-    /// Dense fp4 peak; the fp8 peak where there is no fp4.
-    pub fp4: FlopsPerSecond,
-    /// Memory bandwidth.
-    pub hbm: BytesPerSecond,
-    /// Scale-up link, one direction, per GPU.
-    pub intra: BytesPerSecond,
-    /// Network between nodes, one direction, per GPU.
-    pub inter: BytesPerSecond,
-    /// Link to the host's memory, one direction, by its data sheet.
-    pub host: BytesPerSecond,
-    /// GPUs on the scale-up link.
-    pub per_node: u64,
+/// Link to the host where nothing is said: PCIe of the fourth generation.
+const PCIE_4: BytesPerSecond = BytesPerSecond(32e9);
+
+shape! {
+    /// Memory, compute and links of one GPU.
+    pub struct Gpu, GpuParts in "gpu." {
+        /// the size on the box
+        memory as memory_gib: Bytes => cluster("Memory").unit("GiB").number(0.1, 1e6, 8.0).advanced(),
+        /// what the driver shows a process
+        usable as usable_gib: Bytes = memory => cluster("Usable memory").unit("GiB").number(0.1, 1e6, 1.0).advanced(),
+        /// dense, without sparsity
+        bf16 as bf16_tflops: FlopsPerSecond => cluster("bf16 peak").unit("TFLOP/s").number(0.1, 1e6, 10.0).advanced(),
+        /// dense, without sparsity
+        fp8 as fp8_tflops: FlopsPerSecond = bf16
+            => cluster("fp8 peak").unit("TFLOP/s").number(0.1, 1e6, 10.0).advanced(),
+        /// dense, without sparsity
+        fp4 as fp4_tflops: FlopsPerSecond = fp8
+            => cluster("fp4 peak").unit("TFLOP/s").number(0.1, 1e6, 10.0).advanced(),
+        /// of the GPU's own memory
+        hbm as hbm_gb_per_s: BytesPerSecond
+            => cluster("Memory bandwidth").unit("GB/s").number(0.1, 1e6, 100.0).advanced(),
+        /// one direction, per GPU (NVLink 900 is 450)
+        intra as intra_gb_per_s: BytesPerSecond
+            => cluster("Scale-up link").unit("GB/s").number(0.1, 1e6, 50.0).advanced(),
+        /// one direction, per GPU (400 Gb/s is 50)
+        inter as inter_gb_per_s: BytesPerSecond => cluster("Network").unit("GB/s").number(0.01, 1e6, 12.5).advanced(),
+        /// PCIe or NVLink-C2C, one direction, per GPU
+        host as host_gb_per_s: BytesPerSecond = PCIE_4
+            => cluster("Link to the host").unit("GB/s").number(0.1, 1e5, 16.0).advanced(),
+        /// GPUs on its scale-up link
+        per_node as gpus_per_node: u64 = 8
+            => cluster("GPUs per node (of this GPU)").count(1, 1 << 20, Double).advanced(),
+    }
 }
 
 impl Gpu {

@@ -6,6 +6,7 @@
 //! parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`, `RankGenerator`).
 
 use super::span::{Group, Link, Row, Span};
+use crate::field::one_of;
 
 /// Where a rank stands in every group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +47,18 @@ impl Axis {
     pub const ALL: [Self; 5] = [Self::Tp, Self::Cp, Self::Dp, Self::Pp, Self::Ep];
 }
 
-/// The order of the axes that ranks are numbered along, the fastest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RankOrder {
-    /// `tp-cp-ep-dp-pp`: the default of Megatron-LM and the only one of torchtitan.
-    #[default]
-    PpLast,
-    /// `tp-cp-ep-pp-dp`: Megatron-LM's `--use-tp-pp-dp-mapping`.
-    DpLast,
-    /// `tp-cp-pp-ep-dp`: Megatron-LM's other order of `initialize_model_parallel`.
-    EpAfterPp,
+one_of! {
+    /// The order of the axes that ranks are numbered along, the fastest first.
+    #[derive(Default)]
+    RankOrder {
+        /// `tp-cp-ep-dp-pp`: the default of Megatron-LM and the only one of torchtitan.
+        #[default]
+        PpLast = "tp-cp-ep-dp-pp" "TP, CP, EP, DP, PP",
+        /// `tp-cp-ep-pp-dp`: Megatron-LM's `--use-tp-pp-dp-mapping`.
+        DpLast = "tp-cp-ep-pp-dp" "TP, CP, EP, PP, DP",
+        /// `tp-cp-pp-ep-dp`: Megatron-LM's other order of `initialize_model_parallel`.
+        EpAfterPp = "tp-cp-pp-ep-dp" "TP, CP, PP, EP, DP",
+    }
 }
 
 impl RankOrder {

@@ -5,7 +5,7 @@ mod groups;
 mod mesh;
 mod span;
 
-pub use gpu::Gpu;
+pub use gpu::{Gpu, GpuParts};
 pub use groups::{GroupKind, Members, RANK_COLUMNS};
 pub use mesh::{Axis, Mesh, Place, RankOrder};
 pub use span::{Group, Link, Span};

@@ -5,24 +5,26 @@
 
 use super::architecture::Architecture;
 use super::pattern::{LayerKind, Mixer};
+use crate::field::one_of;
 
-/// A linear of a layer, by PEFT's name for it in a Llama.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Queries; of a latent attention down and up.
-    Query,
-    /// Keys; of a latent attention the joint down-projection.
-    Key,
-    /// Values; of a latent attention the joint up-projection.
-    Value,
-    /// Output of attention.
-    Output,
-    /// Gate of an FFN.
-    Gate,
-    /// Up projection of an FFN.
-    Up,
-    /// Down projection of an FFN.
-    Down,
+one_of! {
+    /// A linear of a layer, by PEFT's name for it in a Llama.
+    Target {
+        /// Queries; of a latent attention down and up.
+        Query = "q_proj" "q",
+        /// Keys; of a latent attention the joint down-projection.
+        Key = "k_proj" "k",
+        /// Values; of a latent attention the joint up-projection.
+        Value = "v_proj" "v",
+        /// Output of attention.
+        Output = "o_proj" "o",
+        /// Gate of an FFN.
+        Gate = "gate_proj" "gate",
+        /// Up projection of an FFN.
+        Up = "up_proj" "up",
+        /// Down projection of an FFN.
+        Down = "down_proj" "down",
+    }
 }
 
 /// How tensor parallelism cuts a linear.

@@ -2,64 +2,71 @@
 
 use super::mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba, SecondHeads};
 use super::pattern::Pattern;
+use crate::field::Steps::{By, Double, Valid};
+use crate::field::{model, one_of, shape};
+use std::marker::PhantomData;
 
-/// Which normalisation stands before attention and FFN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Norm {
-    /// One weight a channel.
-    Rms,
-    /// Weight and bias a channel.
-    Layer,
+one_of! {
+    /// Normalisation before attention and FFN.
+    Norm {
+        /// One weight a channel.
+        Rms = "rmsnorm" "RMSNorm",
+        /// Weight and bias a channel.
+        Layer = "layernorm" "LayerNorm",
+    }
 }
 
-/// Which linear layers carry a bias.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Biases {
-    /// None (Llama).
-    None,
-    /// Only the query, key and value projections (Qwen 2).
-    Qkv,
-    /// Every linear (GPT).
-    All,
+one_of! {
+    /// Linear layers that carry a bias.
+    Biases {
+        /// None (Llama).
+        None = "none" "none",
+        /// Only the query, key and value projections (Qwen 2).
+        Qkv = "qkv" "QKV only",
+        /// Every linear (GPT).
+        All = "all" "all linears",
+    }
 }
 
-/// Which norm queries and keys pass before attention (latent attention has its own).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QkNorm {
-    /// None (Llama).
-    None,
-    /// One over each head, its weights shared by all (Qwen 3).
-    Head,
-    /// One over all heads (`MiniMax` M2, `OLMo` 3).
-    All,
+one_of! {
+    /// Norm of queries and keys before attention (latent attention has its own).
+    QkNorm {
+        /// None (Llama).
+        None = "none" "none",
+        /// One over each head, its weights shared by all (Qwen 3).
+        Head = "head" "by head",
+        /// One over all heads (`MiniMax` M2, `OLMo` 3).
+        All = "all" "over all heads",
+    }
 }
 
-/// Mixture of experts: the FFN of every layer but the first `dense_layers`, or of those that the pattern says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moe {
-    /// Routed experts a layer.
-    pub experts: u64,
-    /// Routed experts a token visits.
-    pub top_k: u64,
-    /// FFN width of one expert.
-    pub expert_ffn: u64,
-    /// Experts that every token visits, each of width `expert_ffn`.
-    pub shared_experts: u64,
-    /// Leading layers with a dense FFN.
-    pub dense_layers: u64,
-    /// Groups that the experts of a layer stand in; 1 where a token may go to any.
-    pub groups: u64,
-    /// Groups that the experts of one token come from at most.
-    pub top_groups: u64,
-    /// Width that tokens are projected to before they are routed; 0: the hidden size itself.
-    pub latent: u64,
+shape! {
+    /// Mixture of experts: the FFN of every layer but the first `dense_layers`, or of those that the pattern says.
+    pub struct Moe, MoeParts in "model.moe." {
+        /// routed experts per layer; 0: dense
+        experts: u64 => model("Experts").symbol("E").count(0, 1 << 16, Double).advanced(),
+        /// routed experts that a token visits
+        top_k: u64 => model("Experts per token").symbol("K").count(1, 1 << 10, By(1.0)).advanced(),
+        /// FFN width of one expert
+        expert_ffn: u64 => model("Expert FFN size").count(1, 1 << 24, By(128.0)).advanced(),
+        /// experts that every token visits
+        shared_experts: u64 = 0 => model("Shared experts").count(0, 1 << 10, By(1.0)).advanced(),
+        /// layers before the first with experts
+        dense_layers: u64 = 0 => model("Leading dense layers").count(0, 100_000, By(1.0)).advanced(),
+        /// groups that the experts stand in, one a node as a rule; 1: none
+        groups: u64 = 1 => model("Expert groups").count(1, 1 << 16, Double).advanced(),
+        /// groups that a token's experts come from at most
+        top_groups: u64 = groups => model("Groups per token").count(1, 1 << 16, By(1.0)).advanced(),
+        /// width that tokens are projected to before they are routed; 0: the hidden size
+        latent: u64 = 0 => model("Latent width").count(0, 1 << 20, By(128.0)).advanced(),
+    }
 }
 
 impl Moe {
     /// Experts in every layer, none shared, that a token may take from anywhere.
     #[must_use]
     pub const fn new(experts: u64, top_k: u64, expert_ffn: u64) -> Self {
-        Self { experts, top_k, expert_ffn, shared_experts: 0, dense_layers: 0, groups: 1, top_groups: 1, latent: 0 }
+        Self { experts, top_k, expert_ffn, ..Self::BARE }
     }
     /// Width of what enters a routed expert: the latent one, or the hidden size.
     #[must_use]
@@ -68,40 +75,42 @@ impl Moe {
     }
 }
 
-/// Multi-head latent attention (DeepSeek-V2 and V3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mla {
-    /// Rank of the query's down-projection; 0: the query is projected directly.
-    pub q_lora_rank: u64,
-    /// Rank of the joint key-value down-projection.
-    pub kv_lora_rank: u64,
-    /// Head width of query and key without rotary position.
-    pub qk_nope_head_dim: u64,
-    /// Head width of query and key with rotary position.
-    pub qk_rope_head_dim: u64,
-    /// Head width of the value.
-    pub v_head_dim: u64,
+shape! {
+    /// Multi-head latent attention (DeepSeek-V2 and V3).
+    pub struct Mla, MlaParts in "model.mla." {
+        /// rank of the query's down-projection; 0: none
+        q_lora_rank: u64 = 0 => model("Query rank").count(0, 1 << 20, By(64.0)).advanced(),
+        /// rank of the joint key-value down-projection
+        kv_lora_rank: u64 => model("Key-value rank").count(1, 1 << 20, By(64.0)).advanced(),
+        /// query and key width without rotary position
+        qk_nope_head_dim: u64 => model("Head width, no position").count(1, 1 << 16, By(32.0)).advanced(),
+        /// query and key width with rotary position
+        qk_rope_head_dim: u64 => model("Head width, rotary").count(1, 1 << 16, By(32.0)).advanced(),
+        /// value width of a head
+        v_head_dim: u64 => model("Head width, value").count(1, 1 << 16, By(32.0)).advanced(),
+    }
 }
 
-/// A vision tower in front of the language model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Vision {
-    /// Pixels across.
-    pub image_width: u64,
-    /// Pixels down.
-    pub image_height: u64,
-    /// Colour channels.
-    pub channels: u64,
-    /// Side of a square patch, pixels.
-    pub patch: u64,
-    /// Hidden size of the tower.
-    pub hidden: u64,
-    /// FFN width of the tower.
-    pub ffn: u64,
-    /// Layers of the tower.
-    pub layers: u64,
-    /// The tower is not trained; its projector is.
-    pub frozen: bool,
+shape! {
+    /// A vision tower in front of the language model.
+    pub struct Vision, VisionParts in "model.vision." {
+        /// pixels across
+        image_width: u64 = 224 => model("Image width").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
+        /// pixels down
+        image_height: u64 = 224 => model("Image height").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
+        /// 3 for colour
+        channels: u64 = 3 => model("Image channels").count(1, 1 << 10, By(1.0)).advanced(),
+        /// pixels along one side of a patch
+        patch: u64 = 14 => model("Patch side").unit("px").count(1, 1 << 10, By(1.0)).advanced(),
+        /// width of the vision tower
+        hidden: u64 => model("ViT hidden size").count(1, 1 << 20, By(128.0)).advanced(),
+        /// FFN width of the vision tower
+        ffn: u64 = 4 * hidden => model("ViT FFN size").count(1, 1 << 24, By(128.0)).advanced(),
+        /// layers of the vision tower
+        layers: u64 => model("ViT layers").count(1, 10_000, By(1.0)).advanced(),
+        /// the tower keeps its weights only; its projector is trained
+        frozen: bool = false => model("ViT frozen").advanced(),
+    }
 }
 
 impl Vision {
@@ -113,111 +122,84 @@ impl Vision {
     }
 }
 
-/// A decoder-only transformer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // independent facts of a model
-pub struct Architecture {
-    /// Transformer layers.
-    pub layers: u64,
-    /// Hidden size h.
-    pub hidden: u64,
-    /// Width of a dense FFN f.
-    pub ffn: u64,
-    /// Query heads a.
-    pub heads: u64,
-    /// Key-value heads k.
-    pub kv_heads: u64,
-    /// Width of one head; a · head width may differ from h.
-    pub head_dim: u64,
-    /// Vocabulary v, unpadded.
-    pub vocab: u64,
-    /// Gate, up and down projections (SwiGLU) rather than up and down.
-    pub gated_ffn: bool,
-    /// The language-model head shares the embedding's weights.
-    pub tied_embeddings: bool,
-    /// Normalisation.
-    pub norm: Norm,
-    /// A norm after attention and FFN as well as before them (Gemma 2 and 3).
-    pub post_norms: bool,
-    /// Norm of queries and keys.
-    pub qk_norm: QkNorm,
-    /// Which linears have a bias.
-    pub biases: Biases,
-    /// Dropout after attention and FFN (its masks are kept for the backward pass).
-    pub dropout: bool,
-    /// Rows of a learned position embedding; 0 with rotary positions.
-    pub learned_positions: u64,
-    /// Multi-token-prediction modules after the last layer.
-    pub mtp_modules: u64,
-    /// The kinds of its layers, which repeat it; without one, the model is uniform.
-    pub pattern: Pattern,
-    /// Keys that a query of a sliding-window layer meets, its own included.
-    pub window: u64,
-    /// Tokens of a chunk, which attention of a chunked layer stays in.
-    pub chunk: u64,
-    /// Width of a head's value; 0: as `head_dim`.
-    pub value_head_dim: u64,
-    /// One learned logit a head that takes part in every softmax.
-    pub sinks: bool,
-    /// The output of attention is multiplied by a gate as wide as itself.
-    pub output_gate: bool,
-    /// Heads of layers of the second shape, if any.
-    pub second: Option<SecondHeads>,
-    /// What selects the keys of sparse attention, if anything does.
-    pub indexer: Option<Indexer>,
-    /// Mamba-2 layers, if any.
-    pub mamba: Option<Mamba>,
-    /// Gated delta nets, if any.
-    pub delta_net: Option<DeltaNet>,
-    /// Kimi delta attention, if any.
-    pub kda: Option<Kda>,
-    /// Attention over compressed keys, if any.
-    pub compressed: Option<Compressed>,
-    /// Mixture of experts, if any.
-    pub moe: Option<Moe>,
-    /// Latent attention, if any.
-    pub mla: Option<Mla>,
-    /// Vision tower, if any.
-    pub vision: Option<Vision>,
+shape! {
+    /// A decoder-only transformer.
+    #[allow(clippy::struct_excessive_bools)] // independent facts of a model
+    pub struct Architecture, ArchitectureParts in "model." {
+        /// transformer layers
+        layers: u64 = 1 => model("Layers").symbol("L").count(1, 100_000, Valid),
+        /// width of the residual stream
+        hidden: u64 => model("Hidden size").symbol("h").count(1, 1 << 20, By(128.0)),
+        /// width of a dense FFN
+        ffn: u64 => model("FFN size").symbol("f").count(1, 1 << 24, By(128.0)).advanced(),
+        /// query heads
+        heads: u64 => model("Attention heads").symbol("a").count(1, 1 << 16, Valid).advanced(),
+        /// fewer than the query heads: grouped-query attention
+        kv_heads: u64 = heads => model("Key-value heads").symbol("k").count(1, 1 << 16, Valid).advanced(),
+        /// hidden size over heads, unless the model says otherwise
+        head_dim: u64 = hidden / heads => model("Head width").symbol("d").count(1, 1 << 16, Double).advanced(),
+        /// entries of the embedding, unpadded
+        vocab: u64 => model("Vocabulary").symbol("v").count(1, 1 << 26, By(128.0)).advanced(),
+        /// SwiGLU's third matrix
+        gated_ffn: bool = true => model("Gated FFN").advanced(),
+        /// the head shares the embedding's weights
+        tied_embeddings: bool = false => model("Tied embeddings").advanced(),
+        /// RMSNorm has no bias
+        norm: Norm = Norm::Rms => model("Normalisation").advanced(),
+        /// a norm after attention and FFN too (Gemma 2 and 3)
+        post_norms: bool = false => model("Norms after").advanced(),
+        /// a norm of queries and keys: by head, or over all heads
+        qk_norm: QkNorm = QkNorm::None => model("Query-key norm").advanced(),
+        /// which linears carry one
+        biases: Biases = Biases::None => model("Biases").advanced(),
+        /// its masks are kept for the backward pass
+        dropout: bool = false => model("Dropout").advanced(),
+        /// 0 with rotary positions
+        learned_positions: u64 = 0 => model("Learned positions").unit("rows").count(0, 1 << 26, Double).advanced(),
+        /// multi-token-prediction modules after the last layer
+        mtp_modules: u64 = 0 => model("MTP modules").count(0, 64, By(1.0)).advanced(),
+        /// kinds of layers, repeated to model.layers: (Wd*5,Ad)*10, MEM*E; unset: one kind behind the leading dense
+        /// layers
+        pattern: Pattern = Pattern::UNIFORM => model("Layer pattern").advanced(),
+        /// what this model is called on the page and in reports
+        name: PhantomData<String> = PhantomData => model("Model name").advanced(),
+        /// keys that a query of a sliding-window layer meets, its own included
+        window: u64 = 0 => model("Window").unit("tokens").count(0, 1 << 30, Double).advanced(),
+        /// tokens that attention of a chunked layer stays in
+        chunk: u64 = 0 => model("Attention chunk").unit("tokens").count(0, 1 << 30, Double).advanced(),
+        /// 0: as the head width
+        value_head_dim: u64 = 0 => model("Head width, value (GQA)").count(0, 1 << 16, Double).advanced(),
+        /// a learned logit per head, which takes part in every softmax
+        sinks: bool = false => model("Attention sinks").advanced(),
+        /// the output of attention is multiplied by a gate as wide as itself
+        output_gate: bool = false => model("Output gate").advanced(),
+        /// heads of layers of the second shape
+        second: Option<SecondHeads> = None,
+        /// selection of the keys of sparse attention
+        indexer: Option<Indexer> = None,
+        /// Mamba-2 layers
+        mamba: Option<Mamba> = None,
+        /// gated delta nets
+        delta_net: Option<DeltaNet> = None,
+        /// Kimi delta attention
+        kda: Option<Kda> = None,
+        /// attention over compressed keys
+        compressed: Option<Compressed> = None,
+        /// mixture of experts
+        moe: Option<Moe> = None,
+        /// latent attention
+        mla: Option<Mla> = None,
+        /// vision tower
+        vision: Option<Vision> = None,
+    }
 }
 
 impl Architecture {
     /// A dense Llama-style model (RMSNorm, SwiGLU, no biases, untied embeddings); the shapes that differ are given.
     #[must_use]
     pub const fn llama(layers: u64, hidden: u64, ffn: u64, heads: u64, kv_heads: u64, vocab: u64) -> Self {
-        Self {
-            layers,
-            hidden,
-            ffn,
-            heads,
-            kv_heads,
-            head_dim: hidden / heads,
-            vocab,
-            gated_ffn: true,
-            tied_embeddings: false,
-            norm: Norm::Rms,
-            post_norms: false,
-            qk_norm: QkNorm::None,
-            biases: Biases::None,
-            dropout: false,
-            learned_positions: 0,
-            mtp_modules: 0,
-            pattern: Pattern::UNIFORM,
-            window: 0,
-            chunk: 0,
-            value_head_dim: 0,
-            sinks: false,
-            output_gate: false,
-            second: None,
-            indexer: None,
-            mamba: None,
-            delta_net: None,
-            kda: None,
-            compressed: None,
-            moe: None,
-            mla: None,
-            vision: None,
-        }
+        let head_dim = hidden / heads;
+        Self { layers, hidden, ffn, heads, kv_heads, head_dim, vocab, ..Self::BARE }
     }
 
     /// A dense GPT-style model: LayerNorm, two-matrix FFN of 4 h, biases, tied embeddings, learned positions.

@@ -8,14 +8,16 @@ use super::architecture::{Architecture, Mla};
 use super::kinds::Kinds;
 use super::mixers::{CONVOLUTION, Compressed};
 use super::pattern::{Ffn, LayerKind, Mixer};
+use crate::field::one_of;
 
-/// How attention over a causal mask is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttentionCount {
-    /// Half the square: `s_eff` = s / 2 (current Megatron).
-    Causal,
-    /// The full square: `s_eff` = s (papers up to 2023).
-    Full,
+one_of! {
+    /// How attention over a causal mask is counted.
+    AttentionCount {
+        /// Half the square: `s_eff` = s / 2 (current Megatron).
+        Causal = "causal" "causal (half)",
+        /// The full square: `s_eff` = s (papers up to 2023).
+        Full = "full" "full square",
+    }
 }
 
 impl AttentionCount {

@@ -1,43 +1,50 @@
 //! The shapes of what mixes tokens besides one grouped-query or latent attention: second heads, indexer, state-space
 //! models and linear attentions. What they hold and cost is in `elements.rs`, `flops.rs` and `inventory.rs`.
 
+use crate::field::Steps::{By, Double};
+use crate::field::{model, shape};
+
 /// Taps of the convolution before every state-space model and linear attention here.
 pub(super) const CONVOLUTION: u64 = 4;
 
-/// Heads of full attention in a second shape; queries are as many as in the first. Source: Gemma 4's `global_head_dim`
-/// and `num_global_key_value_heads`, `MiMo`'s `swa_*` keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecondHeads {
-    /// Key-value heads.
-    pub kv_heads: u64,
-    /// Width of one head.
-    pub head_dim: u64,
-    /// Keys serve as values: one projection makes both (`attention_k_eq_v`).
-    pub shared_kv: bool,
+shape! {
+    /// Heads of full attention in a second shape; queries are as many as in the first. Source: Gemma 4's
+    /// `global_head_dim` and `num_global_key_value_heads`, `MiMo`'s `swa_*` keys.
+    pub struct SecondHeads, SecondHeadsParts in "model.second." {
+        /// of layers B of the pattern
+        kv_heads: u64 => model("Second shape, key-value heads").count(1, 1 << 16, Double).advanced(),
+        /// of layers B of the pattern
+        head_dim: u64 => model("Second shape, head width").count(1, 1 << 16, Double).advanced(),
+        /// one projection makes keys and values of layers B
+        shared_kv: bool = false => model("Second shape, keys as values").advanced(),
+    }
 }
 
-/// The lightning indexer of DeepSeek's sparse attention (V3.2, section 2.1): scores all earlier keys, keeps the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indexer {
-    /// Heads of its queries; it has one of keys.
-    pub heads: u64,
-    /// Width of one head.
-    pub head_dim: u64,
-    /// Keys a query keeps.
-    pub top_k: u64,
+shape! {
+    /// The lightning indexer of DeepSeek's sparse attention (V3.2, section 2.1): scores all earlier keys, keeps the
+    /// best.
+    pub struct Indexer, IndexerParts in "model.dsa." {
+        /// heads that select the keys of sparse attention
+        heads: u64 => model("Indexer heads").count(1, 1 << 16, Double).advanced(),
+        /// width of one head of the indexer
+        head_dim: u64 => model("Indexer head width").count(1, 1 << 16, Double).advanced(),
+        /// keys that a query of sparse attention keeps
+        top_k: u64 => model("Selected keys").count(1, 1 << 30, Double).advanced(),
+    }
 }
 
-/// Mamba-2 (state-space duality). Source: Megatron-LM `mamba_mixer.py`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mamba {
-    /// Heads n.
-    pub heads: u64,
-    /// Width p of one head.
-    pub head_dim: u64,
-    /// State N of one channel.
-    pub state: u64,
-    /// Groups g of heads that share B and C; tensor parallelism divides them.
-    pub groups: u64,
+shape! {
+    /// Mamba-2 (state-space duality). Source: Megatron-LM `mamba_mixer.py`.
+    pub struct Mamba, MambaParts in "model.mamba." {
+        /// heads of a Mamba-2 layer
+        heads: u64 => model("Mamba heads").count(1, 1 << 16, Double).advanced(),
+        /// width of one head of a Mamba-2 layer
+        head_dim: u64 => model("Mamba head width").count(1, 1 << 16, Double).advanced(),
+        /// state of one channel
+        state: u64 => model("Mamba state").count(1, 1 << 16, Double).advanced(),
+        /// groups of heads that share B and C; TP divides them
+        groups: u64 => model("Mamba groups").count(1, 1 << 16, Double).advanced(),
+    }
 }
 
 impl Mamba {
@@ -58,15 +65,16 @@ impl Mamba {
     }
 }
 
-/// Gated delta net (Qwen3-Next). Source: Megatron-LM `gated_delta_net`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeltaNet {
-    /// Heads of queries and keys.
-    pub key_heads: u64,
-    /// Heads of values; the states.
-    pub value_heads: u64,
-    /// Width of a head, of keys and values alike.
-    pub head_dim: u64,
+shape! {
+    /// Gated delta net (Qwen3-Next). Source: Megatron-LM `gated_delta_net`.
+    pub struct DeltaNet, DeltaNetParts in "model.gdn." {
+        /// heads of queries and keys of a gated delta net
+        key_heads: u64 => model("Delta net key heads").count(1, 1 << 16, Double).advanced(),
+        /// heads of values of a gated delta net
+        value_heads: u64 => model("Delta net value heads").count(1, 1 << 16, Double).advanced(),
+        /// width of one head of a gated delta net
+        head_dim: u64 => model("Delta net head width").count(1, 1 << 16, Double).advanced(),
+    }
 }
 
 impl DeltaNet {
@@ -82,15 +90,16 @@ impl DeltaNet {
     }
 }
 
-/// Kimi delta attention: a delta net whose decay is of every channel. Source: Automodel `kimi_linear/model.py`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kda {
-    /// Heads of queries, keys and values.
-    pub heads: u64,
-    /// Width of a head.
-    pub head_dim: u64,
-    /// Rank of the output gate; 0: full (Kimi K3).
-    pub gate_rank: u64,
+shape! {
+    /// Kimi delta attention: a delta net whose decay is of every channel. Source: Automodel `kimi_linear/model.py`.
+    pub struct Kda, KdaParts in "model.kda." {
+        /// heads of Kimi delta attention
+        heads: u64 => model("KDA heads").count(1, 1 << 16, Double).advanced(),
+        /// width of one head of Kimi delta attention
+        head_dim: u64 => model("KDA head width").count(1, 1 << 16, Double).advanced(),
+        /// rank of its output gate; 0: full
+        gate_rank: u64 => model("KDA gate rank").count(0, 1 << 16, Double).advanced(),
+    }
 }
 
 impl Kda {
@@ -101,19 +110,20 @@ impl Kda {
     }
 }
 
-/// DeepSeek-V4's attention: one key-value head that is key and value, a window of keys besides those that a compressor
-/// pools, an output projection of low rank in groups, hyper-connections for a residual stream of several. Source:
-/// Automodel `deepseek_v4/layers.py`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compressed {
-    /// Rank of the query's down-projection.
-    pub q_lora_rank: u64,
-    /// Rank of a group's output projection.
-    pub o_lora_rank: u64,
-    /// Groups of heads with an output projection of their own.
-    pub o_groups: u64,
-    /// Streams of the residual, which hyper-connections mix.
-    pub streams: u64,
+shape! {
+    /// DeepSeek-V4's attention: one key-value head that is key and value, a window of keys besides those that a
+    /// compressor pools, an output projection of low rank in groups, hyper-connections for a residual stream of several. Source:
+    /// Automodel `deepseek_v4/layers.py`.
+    pub struct Compressed, CompressedParts in "model.csa." {
+        /// rank of the query's down-projection of DeepSeek-V4's attention
+        q_lora_rank: u64 => model("CSA query rank").count(1, 1 << 20, By(64.0)).advanced(),
+        /// rank of one group's output projection
+        o_lora_rank: u64 => model("CSA output rank").count(1, 1 << 20, By(64.0)).advanced(),
+        /// groups of heads with an output projection of their own
+        o_groups: u64 => model("CSA output groups").count(1, 1 << 10, Double).advanced(),
+        /// streams of the residual that hyper-connections mix
+        streams: u64 => model("Residual streams").count(1, 64, Double).advanced(),
+    }
 }
 
 impl Compressed {

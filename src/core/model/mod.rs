@@ -20,7 +20,9 @@ mod symbols;
 mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};
-pub use architecture::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
+pub use architecture::{
+    Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, Vision, VisionParts,
+};
 pub use conventions::{CONVENTIONS, Convention};
 pub(crate) use conventions::{as_nanotron, visited};
 pub use elements::{LayerElements, layer_elements};
@@ -31,7 +33,10 @@ pub(crate) use inventory::layer_inventory;
 pub use kept::{Cut, Kept, Quantised, Role};
 pub(crate) use kept_mixers::widths as key_value_widths;
 pub use kinds::Kinds;
-pub use mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba, SecondHeads};
+pub use mixers::{
+    Compressed, CompressedParts, DeltaNet, DeltaNetParts, Indexer, IndexerParts, Kda, KdaParts, Mamba, MambaParts,
+    SecondHeads, SecondHeadsParts,
+};
 pub(crate) use pattern::MAX_KINDS;
 pub use pattern::{Ffn, LayerKind, Mixer, Pattern, PatternError};
 pub(crate) use stage::stage_elements;

@@ -3,6 +3,7 @@
 //! A uniform model is the sequence of one kind behind its leading dense layers; a [`Pattern`] is any other, and the
 //! layers of a model are whole repeats of it. Everything that counts over layers counts over [`Kinds`](super::Kinds).
 
+use crate::field::{Missing, Shape};
 use crate::message::Message;
 use crate::t;
 
@@ -131,6 +132,20 @@ pub struct Pattern {
 impl std::fmt::Debug for Pattern {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(out, "{self}")
+    }
+}
+
+/// Read together with the layers that it is repeated to, by the Run.
+impl Shape for Pattern {
+    type Parts = Option<String>;
+    const STAND_IN: Self = Self::UNIFORM;
+
+    fn resolve(_: &Self::Parts, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut Missing) -> Self {
+        base.unwrap_or(Self::UNIFORM)
+    }
+
+    fn spelled(self) -> Self::Parts {
+        (!self.is_uniform()).then(|| self.to_string())
     }
 }
 

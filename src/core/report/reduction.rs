@@ -93,8 +93,8 @@ mod tests {
         let on = |zero2_reduce, usable: Bytes| {
             let run = llama_70b(|run| {
                 run.zero2_reduce = zero2_reduce;
-                run.gpu.parts.memory_gib = Some(usable.gib() * 1.01);
-                run.gpu.parts.usable_gib = Some(usable.gib());
+                run.gpu.parts.memory = Some(usable.gib() * 1.01);
+                run.gpu.parts.usable = Some(usable.gib());
             });
             evaluate(&run).unwrap().report
         };

@@ -277,8 +277,8 @@ mod tests {
         for (width, printed) in [(1280, [13, 15]), (4096, [10, 18]), (8000, [0, 28])] {
             let mut run = published.unwrap().run();
             run.stage_layers = None;
-            run.model.parts.vision_hidden = Some(width);
-            run.model.parts.vision_ffn = Some(4 * width);
+            run.model.parts.vision.hidden = Some(width);
+            run.model.parts.vision.ffn = Some(4 * width);
             let found = of(&run);
             assert_eq!(found.of(Origin::Rule).unwrap().layers, printed);
             assert_eq!(found.of(Origin::Even).unwrap().layers, [14, 14]);

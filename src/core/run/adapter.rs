@@ -1,8 +1,9 @@
 //! Adapters beside a frozen base: what a person sets, and what it means.
 
-use super::choices::{Choice, OneOf, one_of};
 use super::precision::{Format, Precision};
 use super::presets::Software;
+use crate::field::Steps::Double;
+use crate::field::{OneOf, fields, one_of, training};
 use crate::model::{Architecture, LayerKind, Linear, Target, linears};
 
 one_of! {
@@ -16,16 +17,6 @@ one_of! {
         Qlora = "qlora" "QLoRA",
     }
 }
-
-one_of!(impl Target {
-    Query = "q_proj" "q",
-    Key = "k_proj" "k",
-    Value = "v_proj" "v",
-    Output = "o_proj" "o",
-    Gate = "gate_proj" "gate",
-    Up = "up_proj" "up",
-    Down = "down_proj" "down",
-});
 
 one_of! {
     /// What adapters are kept in.
@@ -90,25 +81,27 @@ impl BaseFormat {
     }
 }
 
-/// What a person sets of adapters; none: the method's own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdapterParts {
-    /// How; none: everything is trained.
-    pub method: Option<AdapterMethod>,
-    /// Rank r.
-    pub rank: Option<u64>,
-    /// The linears with an adapter; none: all.
-    pub targets: Option<Vec<Target>>,
-    /// What adapters are kept in; none: the stack's.
-    pub dtype: Option<AdapterType>,
-    /// How the base is stored; none: as the precision says, of QLoRA NF4 with double quantisation.
-    pub base: Option<BaseFormat>,
-    /// Ends of the model that are trained whole.
-    pub modules_to_save: Option<Vec<Saved>>,
-    /// Whether adapters are sharded with the base; none: they are.
-    pub sharded: Option<bool>,
-    /// Whether the residual stream is fp32 (`prepare_model_for_kbit_training`); none: it is not.
-    pub upcast: Option<bool>,
+fields! {
+    /// Adapters as a person sets them; unset: the method's own.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AdapterParts in "adapter." {
+        /// train low-rank adapters beside a frozen base; unset: everything is trained
+        method: Option<AdapterMethod> => training("Adapters"),
+        /// rank of the adapters; unset: 8
+        rank: Option<u64> => training("Adapter rank").symbol("r").count(1, 1 << 16, Double),
+        /// linears of a layer with an adapter; unset: all
+        targets: Option<Vec<Target>> => training("Adapted linears"),
+        /// what adapters are kept in: PEFT casts them to fp32
+        dtype: Option<AdapterType> => training("Adapter type").advanced(),
+        /// how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not
+        base: Option<BaseFormat> => training("Base format"),
+        /// copies of the embedding or the head that are trained beside the adapters
+        modules_to_save: Option<Vec<Saved>> => training("Trained whole").advanced(),
+        /// adapters are sharded as the base is; off: every rank has all of them
+        sharded: Option<bool> => training("Sharded adapters").advanced(),
+        /// prepare_model_for_kbit_training: layers' inputs wait in fp32
+        upcast: Option<bool> => training("fp32 residual").advanced(),
+    }
 }
 
 /// Rank where none is said. Source: PEFT `LoraConfig.r`, LLaMA-Factory `lora_rank`, torchtune.
@@ -155,21 +148,6 @@ impl AdapterParts {
             upcast: self.upcast.unwrap_or(false),
             shares_experts: software.flat_buffers,
         })
-    }
-
-    /// The parts that say something only with a method, by their keys.
-    #[must_use]
-    pub fn said(&self) -> Option<&'static str> {
-        let parts = [
-            ("adapter.rank", self.rank.is_some()),
-            ("adapter.targets", self.targets.is_some()),
-            ("adapter.dtype", self.dtype.is_some()),
-            ("adapter.base", self.base.is_some()),
-            ("adapter.modules_to_save", self.modules_to_save.is_some()),
-            ("adapter.sharded", self.sharded.is_some()),
-            ("adapter.upcast", self.upcast.is_some()),
-        ];
-        parts.into_iter().find(|(_, said)| *said).map(|(key, _)| key)
     }
 }
 

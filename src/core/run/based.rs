@@ -1,6 +1,6 @@
 //! "A preset, or a preset with changes, or all of it": the three ways to set a model, a GPU or a precision.
 
-use crate::issue::Issue;
+use crate::field::{Choice, Field, Row, Settable, Slot, Value, at};
 use crate::message::{Message, verbatim};
 use crate::t;
 
@@ -19,53 +19,40 @@ impl<Parts: Default + PartialEq> Based<Parts> {
     pub fn preset(id: &'static str) -> Self {
         Self { base: Some(id), parts: Parts::default() }
     }
-    /// Takes `base` where nothing is said at all: no link could say that.
-    pub(super) fn or_base(&mut self, base: Option<&'static str>) {
-        if self.base.is_none() && !self.is_changed() {
-            self.base = base;
-        }
+    /// The preset, if one is named, with nothing set besides.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        Self { base: self.base, parts: Parts::default() }
     }
-    /// Whether anything is set besides the preset.
+    /// Something is set besides the preset.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.parts != Parts::default()
     }
 }
 
-impl<Parts: Default> Based<Parts> {
-    /// The same base, if one is `named` at all, with nothing set besides.
-    #[must_use]
-    pub fn bare(&self, named: bool) -> Self {
-        Self { base: self.base.filter(|_| named), parts: Parts::default() }
-    }
+/// Parts of something that has presets.
+pub trait Preset: Settable + Default + PartialEq {
+    /// Ids and names of the presets.
+    fn presets() -> Vec<Choice>;
 }
 
-/// Collects the parts that neither the preset nor the person gave.
-#[derive(Default)]
-pub(crate) struct Missing(Vec<Issue>);
-
-impl Missing {
-    /// What was given, else the preset's; an issue at `key` where there is neither.
-    pub fn need<T>(&mut self, key: &str, given: Option<T>, base: Option<T>, zero: T) -> T {
-        given.or(base).unwrap_or_else(|| {
-            let whole = key.split('.').next().unwrap_or(key);
-            self.0.push(Issue::error(
-                key,
-                t!(
-                    "needed where {whole} has no base; give it, or name a preset as {whole}.base",
-                    whole = whole.to_owned()
-                ),
-            ));
-            zero
-        })
-    }
-    /// Another issue.
-    pub fn issue(&mut self, issue: Issue) {
-        self.0.push(issue);
-    }
-    /// `whole`, if nothing was missing.
-    pub fn done<T>(self, whole: T) -> Result<T, Vec<Issue>> {
-        if self.0.is_empty() { Ok(whole) } else { Err(self.0) }
+impl<Parts: Preset> Settable for Based<Parts> {
+    fn fields(key: &'static str, row: Row) -> Vec<Field<Self>> {
+        let base = Field::new(
+            key,
+            row,
+            Slot::Choice { options: Parts::presets },
+            |based: &Self| based.base.map(|id| Value::Text(id.to_owned())).unwrap_or_default(),
+            |based, value| {
+                let presets = Parts::presets();
+                let is = |id: &str| presets.iter().map(|preset| preset.id).find(|named| named.eq_ignore_ascii_case(id));
+                based.base = value.text().and_then(is);
+                based.base.is_some() == value.text().is_some()
+            },
+        );
+        let parts = at(key, Row::default(), |based: &Self| &based.parts, |based| &mut based.parts);
+        [base].into_iter().chain(parts).collect()
     }
 }
 

@@ -1,53 +1,8 @@
-//! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
+//! The settings that are one of a list: their ids in links and JSON, which never change, and their labels.
 
-use crate::cluster::RankOrder;
+use crate::field::{Choice, Field, Held, OneOf, Row, Settable, Slot, Steps, Value, one_of, training};
 use crate::message::Message;
-use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 use crate::t;
-
-/// One possible value of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The id in links and JSON.
-    pub id: &'static str,
-    /// The name on the page.
-    pub label: &'static str,
-}
-
-/// A setting that is one of a fixed list.
-pub trait OneOf: Copy + PartialEq + 'static {
-    /// All of them, in the order of the page.
-    const ALL: &'static [(Self, Choice)];
-
-    /// Its id and label.
-    fn choice(self) -> Choice {
-        Self::ALL.iter().find(|(value, _)| *value == self).map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
-    }
-    /// Its id.
-    fn id(self) -> &'static str {
-        self.choice().id
-    }
-    /// The value with this id, upper or lower case.
-    fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, choice)| choice.id.eq_ignore_ascii_case(id)).map(|(value, _)| *value)
-    }
-}
-
-macro_rules! one_of {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $id:literal $label:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$vdoc])* $variant,)* }
-        one_of!(impl $name { $($variant = $id $label,)* });
-    };
-    (impl $name:ident { $($variant:ident = $id:literal $label:literal,)* }) => {
-        impl OneOf for $name {
-            const ALL: &'static [(Self, Choice)] = &[$((Self::$variant, Choice { id: $id, label: $label }),)*];
-        }
-    };
-}
-
-pub(super) use one_of;
 
 one_of! {
     /// How context-parallel ranks exchange keys and values.
@@ -60,12 +15,6 @@ one_of! {
         Ulysses = "ulysses" "Ulysses",
     }
 }
-
-one_of!(impl RankOrder {
-    PpLast = "tp-cp-ep-dp-pp" "TP, CP, EP, DP, PP",
-    DpLast = "tp-cp-ep-pp-dp" "TP, CP, EP, PP, DP",
-    EpAfterPp = "tp-cp-pp-ep-dp" "TP, CP, PP, EP, DP",
-});
 
 one_of! {
     /// When ZeRO-2 reduces a stage's gradients to their shards.
@@ -287,28 +236,6 @@ one_of! {
     }
 }
 
-one_of!(impl AttentionCount {
-    Causal = "causal" "causal (half)",
-    Full = "full" "full square",
-});
-
-one_of!(impl Norm {
-    Rms = "rmsnorm" "RMSNorm",
-    Layer = "layernorm" "LayerNorm",
-});
-
-one_of!(impl QkNorm {
-    None = "none" "none",
-    Head = "head" "by head",
-    All = "all" "over all heads",
-});
-
-one_of!(impl Biases {
-    None = "none" "none",
-    Qkv = "qkv" "QKV only",
-    All = "all" "all linears",
-});
-
 impl Schedule {
     /// Whether a pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
     /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
@@ -348,5 +275,64 @@ impl Recompute {
             Self::Layers(n) => t!("{n} recomputed layers", n = *n),
             Self::Modules(_) => t!("recomputed modules"),
         }
+    }
+}
+
+/// Recomputation by its name, of the first n layers, or of modules: three settings of which the last one set counts.
+const WHOLE: [(Recompute, Choice); 4] = [
+    (Recompute::None, Choice { id: "none", label: "none" }),
+    (Recompute::Selective, Choice { id: "selective", label: "selective (attention)" }),
+    (Recompute::OpSelective, Choice { id: "op-selective", label: "between products (torchtitan)" }),
+    (Recompute::Full, Choice { id: "full", label: "full" }),
+];
+
+impl Settable for Recompute {
+    fn fields(_: &'static str, _: Row) -> Vec<Field<Self>> {
+        let whole = training("Recompute").hint("activations dropped and computed again in the backward pass");
+        let layers = training("Recomputed layers").hint("full recomputation of the first n layers of a stage");
+        let layers = layers.unit("a stage").advanced();
+        let modules = training("Recomputed modules").hint("only these, in every layer").advanced();
+        vec![
+            Field::new(
+                "recompute",
+                whole,
+                Slot::Choice { options: || WHOLE.iter().map(|(_, choice)| *choice).collect() },
+                |held| {
+                    let named = WHOLE.iter().find(|(recompute, _)| recompute == held);
+                    named.map(|(_, choice)| Value::Text(choice.id.to_owned())).unwrap_or_default()
+                },
+                |held, value| {
+                    let id = value.text().unwrap_or("none");
+                    let named = WHOLE.iter().find(|(_, choice)| choice.id == id);
+                    named.map(|(recompute, _)| *held = recompute.clone()).is_some()
+                },
+            ),
+            Field::new(
+                "recompute.layers",
+                layers,
+                Slot::Count { range: (0, 100_000), steps: Steps::By(1.0) },
+                |held| if let Self::Layers(layers) = held { layers.get() } else { Value::Null },
+                |held, value| held.replace(u64::of(value).map(Self::Layers), |held| matches!(held, Self::Layers(_))),
+            ),
+            Field::new(
+                "recompute.modules",
+                modules,
+                Slot::Set { options: Module::choices },
+                |held| if let Self::Modules(modules) = held { modules.get() } else { Value::Null },
+                |held, value| held.replace(Held::of(value).map(Self::Modules), |held| matches!(held, Self::Modules(_))),
+            ),
+        ]
+    }
+}
+
+impl Recompute {
+    /// Becomes `set`, or nothing where that is unset and it was of this kind.
+    fn replace(&mut self, set: Option<Self>, is_of_kind: fn(&Self) -> bool) -> bool {
+        match set {
+            Some(set) => *self = set,
+            None if is_of_kind(self) => *self = Self::None,
+            None => {}
+        }
+        true
     }
 }

@@ -1,8 +1,8 @@
 //! A Run as an object: `{"tp": 4, "model": {"base": "llama-3.1-8b", "layers": 40}}` and back, through the registry.
 
 use super::Run;
-use super::registry::{FIELDS, Field, field, plain};
-use super::value::Value;
+use super::registry::{BASED, FIELDS, Field, clear_parts, field, parts, plain};
+use crate::field::Value;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::t;
@@ -56,11 +56,19 @@ impl Run {
         if pairs.iter().any(named) {
             return;
         }
-        match whole {
-            "model" => self.model.base = None,
-            "gpu" => self.gpu.base = None,
-            "precision" => self.precision.base = None,
-            _ => {}
+        if let Some(base) = field(whole).filter(|_| whole != "stack" && BASED.contains(&whole)) {
+            base.unset(self);
+        }
+    }
+
+    /// Takes the base of `usual`, or the default, where nothing is said at all: no link could say that.
+    fn or_base(&mut self, usual: &Self) {
+        for base in BASED.iter().filter_map(|whole| field(whole)) {
+            let keeps_parts = base.key != "stack" && parts(base.key).any(|part| part.get(self) != Value::Null);
+            if base.get(self) == Value::Null && !keeps_parts {
+                // An id that was there before.
+                let _ = base.set(self, &base.get(usual));
+            }
         }
     }
 
@@ -89,21 +97,21 @@ impl Run {
 
     /// A model, GPU, precision or stack that differs is written whole: its base, then all that is set besides.
     fn changes_from(&self, from: &Self) -> Vec<(String, Value)> {
+        let differs = |field: &Field| field.get(self) != field.get(from);
+        let whole_differs = BASED.map(|whole| field(whole).is_some_and(differs) || parts(whole).any(differs));
+        let has_parts = BASED.map(|whole| parts(whole).any(|part| part.get(self) != Value::Null));
         let mut pairs = Vec::new();
-        for field in FIELDS {
+        for field in FIELDS.iter() {
             let value = field.get(self);
             let whole = field.key.split('.').next().unwrap_or_default();
-            let (differs, parts) = match whole {
-                "model" => (self.model != from.model, self.model.is_changed()),
-                "gpu" => (self.gpu != from.gpu, self.gpu.is_changed()),
-                "precision" => (self.precision != from.precision, self.precision.is_changed()),
-                "stack" => (self.stack != from.stack, self.stack.is_changed()),
-                _ => (value != field.get(from), false),
-            };
-            let is_part = is_based(whole) && whole != field.key;
-            if differs && !(is_part && value == Value::Null) {
-                let key = if parts && !is_part { format!("{whole}.base") } else { field.key.to_owned() };
-                pairs.push((key, value));
+            match BASED.iter().position(|based| *based == whole) {
+                None if differs(field) => pairs.push((field.key.to_owned(), value)),
+                Some(at) if whole_differs[at] && whole == field.key => {
+                    let key = if has_parts[at] { format!("{whole}.base") } else { whole.to_owned() };
+                    pairs.push((key, value));
+                }
+                Some(at) if whole_differs[at] && value != Value::Null => pairs.push((field.key.to_owned(), value)),
+                _ => {}
             }
         }
         pairs
@@ -125,7 +133,6 @@ impl Run {
     /// The default Run with `pairs` set one after the other, and what could not be.
     fn of<V>(pairs: &[(String, V)], set: impl Fn(&mut Self, &str, &V) -> Result<(), Issue>) -> (Self, Vec<Issue>) {
         let mut run = Self::default();
-        let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, value) in pairs {
             // Nobody reads more, and an object may have a million entries.
@@ -139,9 +146,7 @@ impl Run {
                 issues.push(issue);
             }
         }
-        run.model.or_base(usual.0);
-        run.gpu.or_base(usual.1);
-        run.precision.or_base(usual.2);
+        run.or_base(&Self::default());
         (run, issues)
     }
 
@@ -151,18 +156,16 @@ impl Run {
         let mut run = self.clone();
         let mut issues = Vec::new();
         for (key, text) in pairs {
-            let named = !text.is_empty();
-            match key.strip_suffix(".base").unwrap_or(key) {
-                "model" => run.model = run.model.bare(named),
-                "gpu" => run.gpu = run.gpu.bare(named),
-                "precision" => run.precision = run.precision.bare(named),
-                "stack" => run.stack = run.stack.bare(named),
-                _ => {}
+            if let Some(base) = based(key) {
+                clear_parts(&mut run, base.key);
+                if text.is_empty() {
+                    base.unset(&mut run);
+                }
             }
         }
         for (key, text) in pairs {
             let unset = text.is_empty();
-            if unset && is_based(key.strip_suffix(".base").unwrap_or(key)) {
+            if unset && based(key).is_some() {
                 continue;
             }
             let read =
@@ -170,11 +173,7 @@ impl Run {
             issues.extend(read.err());
         }
         // Of a base that was taken away without parts instead, no link could be written.
-        let usual = Self::default();
-        run.model.or_base(self.model.base.or(usual.model.base));
-        run.gpu.or_base(self.gpu.base.or(usual.gpu.base));
-        run.precision.or_base(self.precision.base.or(usual.precision.base));
-        run.stack.base = run.stack.base.or(self.stack.base);
+        run.or_base(self);
         (run, issues)
     }
 
@@ -208,14 +207,14 @@ impl Run {
     }
 }
 
-/// Whether `whole` is said by a base and what is changed of it.
-fn is_based(whole: &str) -> bool {
-    matches!(whole, "model" | "gpu" | "precision" | "stack")
+/// The field of this key, `.base` or not, if it names a preset.
+fn based(key: &str) -> Option<&'static Field> {
+    field(key).filter(|field| BASED.contains(&field.key))
 }
 
-/// Whether keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
+/// Keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
 fn has_parts(prefix: &str) -> bool {
-    FIELDS.iter().any(|field| field.key.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')))
+    parts(prefix).next().is_some()
 }
 
 /// "; did you mean `seq_len`?" where a known key is close.

@@ -1,19 +1,17 @@
-//! A Run: everything a person sets, raw and serialisable, and what it means once validated.
+//! A Run: everything a person sets, raw and serialisable, and its meaning once validated.
 //!
-//! [`Run`] is what a link holds. [`registry`] has one row a field; links, JSON, the form and the tests are driven by
-//! it. [`Scenario`] is the Run understood: shapes resolved, derived sizes computed, impossible settings refused.
+//! [`Run`] is what a link holds: one row a field, here and in the structs it names, in the order of a link. [`registry`]
+//! lists them; links, JSON, the form and the tests are driven by it. [`Scenario`] is the Run understood: shapes resolved,
+//! derived sizes computed, impossible settings refused.
 
 mod adapter;
 mod based;
 mod check;
 mod choices;
-mod field;
-mod fields;
 mod gpu_parts;
 mod json;
 mod kinds;
 mod layout;
-mod model_layers;
 mod model_parts;
 mod offload;
 mod phases;
@@ -24,240 +22,185 @@ pub mod recipe;
 pub mod registry;
 mod resolved;
 mod scenario;
-mod set;
 mod stack;
 mod stages;
-mod text;
-mod value;
 
 pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
 pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OffloadFramework, OffloadTo, OneOf,
-    Optimizer, Recompute, Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, CpComm, CrossEntropy, Method, Module, MoeDispatch, OffloadFramework, OffloadTo, Optimizer,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
-pub use fields::MAX_COUNT;
-pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
-pub use model_parts::ModelParts;
 pub use offload::{Offload, OffloadParts};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
-pub use precision::{Format, Precision};
+pub use precision::{Format, Precision, PrecisionParts};
 pub use presets::Software;
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::StackParts;
-pub use value::Value;
+
+pub use crate::cluster::GpuParts;
+pub use crate::field::{Choice, OneOf, Value};
+pub use crate::model::ArchitectureParts as ModelParts;
 
 use crate::cluster::RankOrder;
+use crate::field::Steps::{By, Double, Round, Valid};
+use crate::field::{cluster, fields, method, model, parallelism, shape, training};
 use crate::model::AttentionCount;
 
-#[allow(clippy::struct_excessive_bools)] // they are what a person sets
-/// A complete configuration as typed. Every field has a default; the default Run is Llama-3.1-8B on 64 H100.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// The model: a preset, or a preset with changes, or shapes.
-    pub model: Based<ModelParts>,
-    /// The GPU: a preset, or a preset with changes, or figures.
-    pub gpu: Based<GpuParts>,
-    /// GPUs in all.
-    pub gpus: u64,
-    /// GPUs on one scale-up link; none: the GPU's own.
-    pub gpus_per_node: Option<u64>,
-    /// Memory of a node's host, GiB; none: not known.
-    pub host_memory_gib: Option<f64>,
-    /// Tensor-parallel size.
-    pub tp: u64,
-    /// Pipeline-parallel size.
-    pub pp: u64,
-    /// Context-parallel size.
-    pub cp: u64,
-    /// Expert-parallel size.
-    pub ep: u64,
-    /// Tensor-parallel size inside experts.
-    pub etp: u64,
-    /// Megatron sequence parallelism.
-    pub sequence_parallel: bool,
-    /// How context-parallel ranks exchange keys and values.
-    pub cp_comm: CpComm,
-    /// The order of the mesh axes that ranks are numbered along.
-    pub rank_order: RankOrder,
-    /// ZeRO stage, 0 to 3.
-    pub zero: u64,
-    /// When ZeRO-2 reduces gradients.
-    pub zero2_reduce: Reduction,
-    /// Ranks that share one set of ZeRO shards; none: all of dp · cp.
-    pub hsdp_shard: Option<u64>,
-    /// Pipeline schedule.
-    pub schedule: Schedule,
-    /// What only some schedules use.
-    pub schedule_options: ScheduleOptions,
-    /// Model chunks a rank.
-    pub virtual_stages: u64,
-    /// Layers of each global stage; none: even.
-    pub stage_layers: Option<Vec<u64>>,
-    /// Global stage of the multi-token-prediction modules; none: the last.
-    pub mtp_stage: Option<u64>,
-    /// Tokens a sequence.
-    pub seq_len: u64,
-    /// Sequences a micro-batch.
-    pub micro_batch: u64,
-    /// Sequences a step.
-    pub global_batch: u64,
-    /// Tokens of each micro-batch of a rank; none: equal.
-    pub microbatch_lengths: Option<Vec<u64>>,
-    /// Tokens to train on, for days, GPU-hours and cost.
-    pub tokens_total: Option<f64>,
-    /// Price of one GPU for one hour.
-    pub price_per_gpu_hour: Option<f64>,
-    /// The training software: what it decides, the fields that may be unset follow.
-    pub stack: Based<StackParts>,
-    /// Bytes a parameter.
-    pub precision: Based<PrecisionParts>,
-    /// Optimizer.
-    pub optimizer: Optimizer,
-    /// Adapters beside a frozen base; no method: everything is trained.
-    pub adapter: AdapterParts,
-    /// What leaves the GPU for its host.
-    pub offload: OffloadParts,
-    /// Phases of reinforcement learning; no framework: there are none.
-    pub phases: PhasesParts,
-    /// Recomputation.
-    pub recompute: Recompute,
-    /// Attention without stored scores; none: the stack's.
-    pub flash_attention: Option<bool>,
-    /// How model FLOPs count attention.
-    pub attention_flops: AttentionCount,
-    /// Loss kernel; none: the stack's.
-    pub cross_entropy: Option<CrossEntropy>,
-    /// One kernel for the SwiGLU, which does not keep its intermediate product; none: the
-    /// stack's.
-    pub fused_swiglu: Option<bool>,
-    /// Inputs of linears and of the experts' SwiGLU wait for the backward pass in fp8.
-    pub fp8_activations: bool,
-    /// Transformer Engine's dummy weight-gradient buffers; none: the stack's.
-    pub dummy_wgrad: Option<bool>,
-    /// Tokens of the busiest expert rank over the average.
-    pub moe_imbalance: f64,
-    /// Padded expert capacity; none: dropless.
-    pub capacity_factor: Option<f64>,
-    /// How tokens travel to experts; none: the stack's.
-    pub moe_dispatch: Option<MoeDispatch>,
-    /// Tokens on their way to experts, and gradients on theirs, in fp8; none: the stack's.
-    pub fp8_dispatch: Option<bool>,
-    /// CUDA graphs; none: the stack's.
-    pub cuda_graphs: Option<bool>,
-    /// One measured step, to which the time model is scaled.
-    pub measured_step_s: Option<f64>,
-    /// What the person's own runs taught about the constants.
-    pub profile: Profile,
-    /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank; none: the stack's.
-    pub loader_ns: Option<f64>,
-    /// Share of each window that may hide communication; none: the stack's.
-    pub overlap: OverlapParts,
-    /// Memory method.
-    pub memory_method: Method,
+/// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
+pub const MAX_COUNT: u64 = 1 << 40;
+
+fields! {
+    /// A complete configuration as typed. Every field has a default; the default Run is Llama-3.1-8B on 64 H100.
+    #[allow(clippy::struct_excessive_bools)] // they are what a person sets
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Run in "" {
+        /// a published model; its shapes can be changed one by one
+        model: Based<ModelParts> = Based::preset("llama-3.1-8b") => model("Model"),
+        /// a published accelerator; its figures can be changed one by one
+        gpu: Based<GpuParts> = Based::preset("h100-sxm-80gb") => cluster("GPU"),
+        /// in all; data parallel follows from it
+        gpus: u64 = 64 => cluster("GPUs").count(1, MAX_COUNT, Round),
+        /// GPUs on one scale-up link (GB200 NVL72: 72)
+        gpus_per_node: Option<u64> => cluster("GPUs per node").count(1, 1 << 20, Double),
+        /// of a node; what is offloaded has to fit
+        host_memory_gib: Option<f64>
+            => cluster("Host memory").unit("GiB").number(1.0, 1e7, 256.0)
+                .when(|run: &Run| run.offload != OffloadParts::default()),
+        /// ranks that share every matrix
+        tp: u64 = 2 => parallelism("Tensor parallel").symbol("TP").count(1, 1 << 20, Valid),
+        /// ranks that share the layers
+        pp: u64 = 4 => parallelism("Pipeline parallel").symbol("PP").count(1, 1 << 20, Valid),
+        /// ranks that share a sequence
+        cp: u64 = 1 => parallelism("Context parallel").symbol("CP").count(1, 1 << 20, Valid),
+        /// ranks that share the experts
+        ep: u64 = 1
+            => parallelism("Expert parallel").symbol("EP").count(1, 1 << 20, Valid)
+                .when(|run: &Run| run.model.resolve().is_ok_and(|model| model.moe.is_some())),
+        /// ranks that share one expert's matrices
+        etp: u64 = 1 => parallelism("Expert tensor parallel").symbol("ETP").count(1, 1 << 20, Valid).advanced(),
+        /// norms and dropouts cut along the sequence, with TP
+        sequence_parallel: bool = true => parallelism("Sequence parallel").symbol("SP"),
+        /// how ranks of a sequence meet all keys
+        cp_comm: CpComm = CpComm::Ring => parallelism("CP exchange").advanced(),
+        /// the axes that ranks are numbered along, the fastest first
+        rank_order: RankOrder = RankOrder::PpLast => parallelism("Rank order").advanced(),
+        /// 1 shards optimizer states, 2 gradients, 3 weights
+        zero: u64 = 1 => parallelism("ZeRO stage").count(0, 3, By(1.0)),
+        /// ranks that share one set of shards; unset: all
+        hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
+        /// when gradients are reduced to their shards: later sends less and holds more
+        zero2_reduce: Reduction = Reduction::MicroBatch => parallelism("ZeRO-2 reduces").advanced(),
+        /// the order in which a rank works
+        schedule: Schedule = Schedule::OneFOneB => parallelism("Schedule").when(|run: &Run| run.pp > 1),
+        /// options that only some schedules use
+        schedule_options: ScheduleOptions,
+        /// model chunks per rank
+        virtual_stages: u64 = 1
+            => parallelism("Virtual stages").symbol("VP").count(1, 1 << 16, Valid).when(|run: &Run| run.pp > 1),
+        /// uneven pipelines: one number a stage, with commas
+        stage_layers: Option<Vec<u64>> => parallelism("Layers by stage").advanced(),
+        /// global stage that holds the MTP modules, counted from 0; unset: the last, with the loss
+        mtp_stage: Option<u64> => parallelism("Stage of MTP").count(0, 1 << 16, By(1.0)).advanced(),
+        /// tokens per sequence (8k is 8192)
+        seq_len: u64 = 8192 => training("Sequence").symbol("s").unit("tokens").count(1, MAX_COUNT, Double),
+        /// sequences that a rank works on at once
+        micro_batch: u64 = 1 => training("Micro-batch").symbol("b").unit("seq").count(1, 1 << 30, Valid),
+        /// sequences per step, over all ranks
+        global_batch: u64 = 256 => training("Global batch").unit("seq").count(1, MAX_COUNT, Round),
+        /// for unequal ones: one number each, with commas
+        microbatch_lengths: Option<Vec<u64>> => training("Micro-batch lengths").unit("tokens").advanced(),
+        /// 15T for days, GPU-hours and cost
+        tokens_total: Option<f64> => training("Token budget").unit("tokens").number(1.0, 1e18, 1e12).advanced(),
+        /// in any currency
+        price_per_gpu_hour: Option<f64> => training("Price").unit("per GPU-hour").number(0.0, 1e6, 0.5).advanced(),
+        /// what you train with; sets what software decides, and what is set besides wins
+        stack: Based<StackParts> = Based::preset("megatron-2024") => training("Software"),
+        /// bytes per parameter as weight, gradient and state
+        precision: Based<PrecisionParts> = Based::preset("bf16-fp32-grads") => training("Precision"),
+        /// by the states it keeps
+        optimizer: Optimizer = Optimizer::Adam => training("Optimizer"),
+        /// adapters beside a frozen base; no method: everything is trained
+        adapter: AdapterParts,
+        /// offloading to the host
+        offload: OffloadParts,
+        /// phases of reinforcement learning; no framework: there are none
+        phases: PhasesParts,
+        /// recomputation
+        recompute: Recompute = Recompute::None,
+        /// attention without stored scores
+        flash_attention: Option<bool> => training("FlashAttention").advanced(),
+        /// how model FLOPs and MFU count attention; never changes time
+        attention_flops: AttentionCount = AttentionCount::Causal => method("Attention FLOPs"),
+        /// bytes per logit held and at peak
+        cross_entropy: Option<CrossEntropy> => training("Loss kernel").advanced(),
+        /// keeps 6 rather than 8 bytes per token and FFN channel
+        fused_swiglu: Option<bool> => training("Fused SwiGLU").advanced(),
+        /// inputs of linears and of the experts' SwiGLU wait in fp8
+        fp8_activations: bool = false => training("fp8 activations").advanced(),
+        /// Transformer Engine's buffers, one a weight shape
+        dummy_wgrad: Option<bool> => training("Dummy weight gradients").advanced(),
+        /// tokens of the busiest expert rank over the average: about 1.5 where routing is natural, 1 in benchmarks that
+        /// force balance
+        moe_imbalance: f64 = 1.0 => training("Expert imbalance").unit("x").number(1.0, 64.0, 0.1).advanced(),
+        /// padded expert capacity; unset: dropless
+        capacity_factor: Option<f64> => training("Capacity factor").unit("x").number(0.1, 64.0, 0.25).advanced(),
+        /// a copy of a token for every expert, or one a node that is passed on inside
+        moe_dispatch: Option<MoeDispatch> => training("Expert dispatch").advanced(),
+        /// tokens go to experts, and their gradients back, in fp8
+        fp8_dispatch: Option<bool> => training("fp8 dispatch").advanced(),
+        /// removes most of the host's launch overhead
+        cuda_graphs: Option<bool> => training("CUDA graphs").advanced(),
+        /// one step you measured; the time model is scaled to it
+        measured_step_s: Option<f64> => method("Measured step").unit("s").number(1e-6, 1e7, 1.0).advanced(),
+        /// host data loader: ns times seq² a sample and rank
+        loader_ns: Option<f64> => method("Loader floor").unit("ns").number(0.0, 1e6, 0.5).advanced(),
+        /// share of each window that may hide communication; unset: the stack's
+        overlap: OverlapParts,
+        /// corrections of the constants by the person's own runs
+        profile: Profile,
+        /// whose estimate the memory panel shows
+        memory_method: Method = Method::Detailed => method("Memory method"),
+    }
 }
 
-/// Options that only some schedules use; none: the schedule's own default.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScheduleOptions {
-    /// Micro-batches of one chunk in a row (interleaved); default pp.
-    pub group: Option<u64>,
-    /// Form of Chimera.
-    pub variant: Option<Variant>,
-    /// Waves of Hanayo.
-    pub waves: Option<u64>,
-    /// Memory limit of the automatic schedules.
-    pub memory_limit: Option<u64>,
-    /// Pieces of a sequence (Seq1F1B, TeraPipe).
-    pub splits: Option<u64>,
-    /// Your own order: tokens with commas, ranks with `|`.
-    pub order: Option<String>,
+fields! {
+    /// Options that only some schedules use; unset: the schedule's own default.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ScheduleOptions in "schedule_options." {
+        /// micro-batches of one chunk in a row; unset: PP
+        group: Option<u64> => parallelism("Micro-batch group").count(1, 1 << 20, By(1.0)).advanced(),
+        /// how Chimera joins its base units
+        variant: Option<Variant> => parallelism("Chimera variant").advanced(),
+        /// times the stages snake over the ranks
+        waves: Option<u64> => parallelism("Hanayo waves").count(1, 1 << 10, By(1.0)).advanced(),
+        /// of the automatic schedules, in chunks
+        memory_limit: Option<u64> => parallelism("Activation limit").count(1, 1 << 20, By(1.0)).advanced(),
+        /// pieces of a sequence (Seq1F1B, TeraPipe)
+        splits: Option<u64> => parallelism("Sequence splits").count(1, 1 << 16, By(1.0)).advanced(),
+        /// tokens such as 0F0,0BW0; ranks apart by |
+        order: Option<String> => parallelism("Own order").advanced(),
+    }
 }
 
-/// Share of each window, 0 to 1, that may hide communication.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OverlapShares {
-    /// Gradients behind the last backward pass, ZeRO-3 parameters behind layers.
-    pub dp: f64,
-    /// Tensor-parallel collectives behind linears.
-    pub tp: f64,
-    /// Context-parallel blocks behind attention.
-    pub cp: f64,
-    /// Expert all-to-all behind other work.
-    pub ep: f64,
-}
-
-/// The same as far as a person sets them; none: the stack's.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // each is the field of `OverlapShares` of the same name
-pub struct OverlapParts {
-    pub dp: Option<f64>,
-    pub tp: Option<f64>,
-    pub cp: Option<f64>,
-    pub ep: Option<f64>,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self {
-            model: Based::preset("llama-3.1-8b"),
-            gpu: Based::preset("h100-sxm-80gb"),
-            gpus: 64,
-            gpus_per_node: None,
-            host_memory_gib: None,
-            tp: 2,
-            pp: 4,
-            cp: 1,
-            ep: 1,
-            etp: 1,
-            sequence_parallel: true,
-            cp_comm: CpComm::Ring,
-            rank_order: RankOrder::PpLast,
-            zero: 1,
-            zero2_reduce: Reduction::MicroBatch,
-            hsdp_shard: None,
-            schedule: Schedule::OneFOneB,
-            schedule_options: ScheduleOptions::default(),
-            virtual_stages: 1,
-            stage_layers: None,
-            mtp_stage: None,
-            seq_len: 8192,
-            micro_batch: 1,
-            global_batch: 256,
-            microbatch_lengths: None,
-            tokens_total: None,
-            price_per_gpu_hour: None,
-            stack: Based::preset("megatron-2024"),
-            precision: Based::preset("bf16-fp32-grads"),
-            optimizer: Optimizer::Adam,
-            adapter: AdapterParts::default(),
-            offload: OffloadParts::default(),
-            phases: PhasesParts::default(),
-            recompute: Recompute::None,
-            flash_attention: None,
-            attention_flops: AttentionCount::Causal,
-            cross_entropy: None,
-            fused_swiglu: None,
-            fp8_activations: false,
-            dummy_wgrad: None,
-            moe_imbalance: 1.0,
-            capacity_factor: None,
-            moe_dispatch: None,
-            fp8_dispatch: None,
-            cuda_graphs: None,
-            measured_step_s: None,
-            profile: Profile::default(),
-            loader_ns: None,
-            overlap: OverlapParts::default(),
-            memory_method: Method::Detailed,
-        }
+shape! {
+    /// Share of each window, 0 to 1, that may hide communication.
+    pub struct OverlapShares, OverlapParts in "overlap." {
+        /// of the last backward pass that may hide gradients
+        dp: f64 => method("DP overlap").unit("share").number(0.0, 1.0, 0.1),
+        /// of the linears that may hide tensor-parallel traffic
+        tp: f64 => method("TP overlap").unit("share").number(0.0, 1.0, 0.1),
+        /// of attention that may hide context-parallel traffic
+        cp: f64 => method("CP overlap").unit("share").number(0.0, 1.0, 0.1).advanced(),
+        /// of other work that may hide expert all-to-all
+        ep: f64 => method("EP overlap").unit("share").number(0.0, 1.0, 0.1).advanced(),
     }
 }
 

@@ -2,22 +2,25 @@
 
 use super::choices::{OffloadFramework, OffloadTo};
 use super::{Run, Software};
+use crate::field::{fields, training};
 
-/// Settings of a person.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OffloadParts {
-    /// States of the optimizer.
-    pub optimizer: Option<OffloadTo>,
-    /// Gradients.
-    pub gradients: Option<OffloadTo>,
-    /// Parameters.
-    pub parameters: Option<OffloadTo>,
-    /// Kept activations.
-    pub activations: Option<OffloadTo>,
-    /// Implementation; none: that of the stack.
-    pub framework: Option<OffloadFramework>,
-    /// Share of the states that leave; none: all.
-    pub fraction: Option<f64>,
+fields! {
+    /// Offloading as a person sets it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct OffloadParts in "offload." {
+        /// states of the optimizer leave the GPU
+        optimizer: Option<OffloadTo> => training("Offload optimizer").advanced(),
+        /// gradients leave the GPU; with DeepSpeed they follow the optimizer
+        gradients: Option<OffloadTo> => training("Offload gradients").advanced(),
+        /// parameters stay on the host and come layer by layer
+        parameters: Option<OffloadTo> => training("Offload parameters").advanced(),
+        /// what layers keep for the backward pass waits on the host
+        activations: Option<OffloadTo> => training("Offload activations").advanced(),
+        /// whose implementation; unset: the software's
+        framework: Option<OffloadFramework> => training("Offload by").advanced(),
+        /// of the optimizer's states that leave; unset: all
+        fraction: Option<f64> => training("Offloaded states").unit("share").number(0.0, 1.0, 0.25).advanced(),
+    }
 }
 
 /// Offloading understood.

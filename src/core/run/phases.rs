@@ -2,9 +2,11 @@
 //! of them stays on a GPU while another works.
 
 use super::Run;
-use super::choices::{Choice, CrossEntropy, OneOf, one_of};
+use super::choices::CrossEntropy;
 use super::presets::MODELS;
 use crate::cluster::Gpu;
+use crate::field::Steps::Double;
+use crate::field::{Choice, Held, Row, Slot, Value, fields, one_of, training};
 use crate::units::Bytes;
 
 one_of! {
@@ -53,17 +55,10 @@ impl SecondModel {
     /// The model that the policy is.
     const OWN: Choice = Choice { id: "policy", label: "as the policy" };
 
-    /// Every possible one.
-    pub fn options() -> Vec<Choice> {
+    /// The policy's shapes and the presets.
+    fn options() -> Vec<Choice> {
         let presets = MODELS.iter().map(|preset| preset.choice);
         [Self::OWN].into_iter().chain(presets).collect()
-    }
-
-    /// The one of this id.
-    pub fn from_id(id: &str) -> Option<Self> {
-        let known = Self::options().into_iter();
-        let mut ids = known.map(|choice| choice.id);
-        ids.find(|known| known.eq_ignore_ascii_case(id)).map(Self)
     }
 
     /// Its id.
@@ -72,27 +67,43 @@ impl SecondModel {
     }
 }
 
-/// What a person sets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PhasesParts {
-    /// Whose layout; none: there are no phases.
-    pub framework: Option<PhasesBy>,
-    /// Which models share GPUs; none: the framework's.
-    pub placement: Option<Placement>,
-    /// What the rollout engine reserves of a GPU, GiB; none: the framework's share.
-    pub rollout_gib: Option<f64>,
-    /// GPUs that share the weights of an engine; none: one.
-    pub rollout_tp: Option<u64>,
-    /// What the engine leaves while others work; none: the framework's.
-    pub sleep: Option<Sleep>,
-    /// Whether models leave the GPU while they do not work; none: the framework's.
-    pub offload: Option<bool>,
-    /// Whether a frozen reference is held against the policy; none: the framework's.
-    pub reference: Option<bool>,
-    /// The trained critic of PPO.
-    pub critic: Option<SecondModel>,
-    /// A reward model; none: rules.
-    pub reward: Option<SecondModel>,
+impl Held for SecondModel {
+    fn slot(_: &Row) -> Slot {
+        Slot::Choice { options: Self::options }
+    }
+    fn get(&self) -> Value {
+        Value::Text(self.0.to_owned())
+    }
+    fn of(value: &Value) -> Option<Self> {
+        let id = value.text()?;
+        let options = Self::options();
+        options.iter().find(|choice| choice.id.eq_ignore_ascii_case(id)).map(|choice| Self(choice.id))
+    }
+}
+
+fields! {
+    /// Phases as a person sets them; unset: the framework's own.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PhasesParts in "phases." {
+        /// whose layout of the phases of reinforcement learning; unset: no phases. Memory only
+        framework: Option<PhasesBy> => training("RL framework").advanced(),
+        /// which models share GPUs; unset: the framework's
+        placement: Option<Placement> => training("Placement").advanced(),
+        /// what the engine reserves of a GPU; unset: the framework's share
+        rollout_gib: Option<f64> => training("Rollout engine").unit("GiB").number(0.1, 1e6, 8.0).advanced(),
+        /// GPUs that share the weights of an engine; unset: 1
+        rollout_tp: Option<u64> => training("Rollout TP").count(1, 1 << 10, Double).advanced(),
+        /// what the engine leaves on the GPU while others work; unset: the framework's
+        sleep: Option<Sleep> => training("Engine sleeps").advanced(),
+        /// models leave the GPU while they do not work; unset: the framework's
+        offload: Option<bool> => training("Offload idle models").advanced(),
+        /// a frozen copy of the policy; adapters need none. Unset: the framework's
+        reference: Option<bool> => training("Reference").advanced(),
+        /// the trained critic of PPO; unset: none
+        critic: Option<SecondModel> => training("Critic").advanced(),
+        /// a frozen reward model; unset: rules
+        reward: Option<SecondModel> => training("Reward model").advanced(),
+    }
 }
 
 /// Phases understood.
@@ -170,23 +181,6 @@ impl PhasesParts {
             critic: self.critic,
             reward: self.reward,
         })
-    }
-
-    /// The parts that say something only with a framework, by their keys.
-    #[must_use]
-    pub(super) fn said(&self) -> Option<&'static str> {
-        let parts = [
-            ("phases.placement", self.placement.is_some()),
-            ("phases.rollout_gib", self.rollout_gib.is_some()),
-            ("phases.rollout_tp", self.rollout_tp.is_some()),
-            ("phases.sleep", self.sleep.is_some()),
-            ("phases.offload", self.offload.is_some()),
-            ("phases.reference", self.reference.is_some()),
-            ("phases.critic", self.critic.is_some()),
-            ("phases.reward", self.reward.is_some()),
-        ];
-        let said = parts.into_iter().find(|(_, said)| *said);
-        said.map(|(key, _)| key)
     }
 }
 

@@ -1,10 +1,14 @@
 //! Precision policies: how many bytes a parameter takes as weight, gradient and optimizer state.
 
-use super::choices::{Choice, Optimizer};
+use super::based::{Based, Preset};
+use super::choices::Optimizer;
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
 use crate::cluster::Gpu;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LINEARS, QUANTISED, WEIGHT};
+use crate::field::Steps::By;
+use crate::field::{Choice, Missing, shape, training};
+use crate::issue::Issue;
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
 /// What passes compute in.
@@ -30,47 +34,82 @@ impl Format {
     }
 }
 
-/// Bytes a parameter. ZeRO-1 shards master and moments, ZeRO-2 also gradients, ZeRO-3 also weights.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Precision {
-    /// What passes compute in.
-    pub computes: Format,
-    /// How the linears of the layers are quantised; none: as plain casts, whose copies are in `weights`.
-    pub recipe: Option<&'static Recipe>,
-    /// Whether the weights of the linears are kept in the recipe's copies alone.
-    pub param_gather: bool,
-    /// Layers at the start and at the end of the model whose linears compute in bf16 whatever the others do.
-    pub bf16_ends: [u64; 2],
-    /// The weights that compute.
-    pub weights: f64,
-    /// Gradients.
-    pub grads: f64,
-    /// A separate buffer in which gradients accumulate.
-    pub grad_accumulation: f64,
-    /// The optimizer's own copy of the weights.
-    pub master: f64,
-    /// First moment.
-    pub moment1: f64,
-    /// Second moment.
-    pub moment2: f64,
+shape! {
+    /// Bytes a parameter. ZeRO-1 shards master and moments, ZeRO-2 also gradients, ZeRO-3 also weights.
+    pub struct Precision {
+        /// Format of the passes.
+        computes: Format = Format::Bf16,
+        /// Quantisation of the linears of the layers; none: plain casts, whose copies are in `weights`.
+        recipe: Option<&'static Recipe> = None,
+    }, PrecisionParts in "precision." {
+        /// bytes of the weights that compute
+        weights: f64 => training("Weights").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// bytes per gradient
+        grads: f64 => training("Gradients").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// bytes of a separate accumulation buffer
+        grad_accumulation: f64 => training("Accumulation").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// the optimizer's own copy
+        master: f64 => training("Master weights").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// bytes per parameter
+        moment1: f64 => training("First moment").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// bytes per parameter
+        moment2: f64 => training("Second moment").unit("B").number(0.0, 16.0, 1.0).advanced(),
+        /// linears keep no bf16 copy (Megatron's fp8-param-gather)
+        param_gather: bool = false => training("Low-precision weights").advanced(),
+        /// layers at the start whose linears stay in bf16 under an fp8 or fp4 policy
+        bf16_first: u64 = 0 => training("First layers in bf16").count(0, 100_000, By(1.0)).advanced(),
+        /// layers at the end whose linears stay in bf16 under an fp8 or fp4 policy
+        bf16_last: u64 = 0 => training("Last layers in bf16").count(0, 100_000, By(1.0)).advanced(),
+    }
+}
+
+impl Preset for PrecisionParts {
+    fn presets() -> Vec<Choice> {
+        POLICIES.iter().map(|policy| policy.choice).collect()
+    }
+}
+
+impl Based<PrecisionParts> {
+    /// The bytes meant.
+    ///
+    /// # Errors
+    /// One issue for every entry that is not set.
+    pub fn resolve(&self) -> Result<Precision, Vec<Issue>> {
+        let mut missing = Missing::default();
+        let mut bytes = self.parts.over(self.named().map(|policy| policy.bytes), &mut missing);
+        bytes.param_gather &= bytes.recipe.is_some();
+        missing.done(bytes)
+    }
+
+    /// The policy, if one is named.
+    fn named(&self) -> Option<&'static Policy> {
+        POLICIES.iter().find(|policy| Some(policy.choice.id) == self.base)
+    }
+
+    /// Format of the passes: the policy's, bf16 where none is named.
+    #[must_use]
+    pub fn computes(&self) -> Format {
+        self.named().map_or(Format::Bf16, |policy| policy.bytes.computes)
+    }
+
+    /// The policy's quantisation of linears.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&'static Recipe> {
+        self.named().and_then(|policy| policy.bytes.recipe)
+    }
+
+    /// Id and label of the policy, if one is named.
+    #[must_use]
+    pub fn policy(&self) -> Option<Choice> {
+        self.named().map(|policy| policy.choice)
+    }
 }
 
 impl Precision {
     /// Weights, gradients, accumulation, master, moment 1, moment 2.
     pub(super) const fn new(computes: Format, bytes: [f64; 6]) -> Self {
         let [weights, grads, grad_accumulation, master, moment1, moment2] = bytes;
-        Self {
-            computes,
-            recipe: None,
-            param_gather: false,
-            bf16_ends: [0; 2],
-            weights,
-            grads,
-            grad_accumulation,
-            master,
-            moment1,
-            moment2,
-        }
+        Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
     /// Whether linears compute in eight bits or fewer.

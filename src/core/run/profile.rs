@@ -5,6 +5,8 @@
 
 use super::presets::Software;
 use crate::cluster::Gpu;
+use crate::field::Steps::By;
+use crate::field::{fields, method};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -73,27 +75,29 @@ impl Multiplier {
     }
 }
 
-/// A profile as a Run holds it; the constants are as shipped where there are no means.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    /// What its owner calls it: "our H100, `NeMo` 25.07".
-    pub name: Option<String>,
-    /// The multipliers of [`Multiplier::ALL`].
-    pub means: Option<Vec<f64>>,
-    /// How sure each is: standard deviations of their logarithms.
-    pub widths: Option<Vec<f64>>,
-    /// How the uncertainties hang together: a letter of `LETTERS` for each pair, row by row below the diagonal.
-    pub correlations: Option<String>,
-    /// How far a run lies from the model where all constants are known: a standard deviation of its logarithm.
-    pub spread: Option<f64>,
-    /// Memory: GiB that a process takes beyond the model's, and reserved over allocated.
-    pub memory: Option<Vec<f64>>,
-    /// How many runs it was fitted to.
-    pub runs: Option<u64>,
-    /// The GPU that they ran on, a preset's id.
-    pub gpu: Option<String>,
-    /// The version of the calculator that fitted it.
-    pub version: Option<String>,
+fields! {
+    /// A profile as a Run holds it; the constants are as shipped where there are no means.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Profile in "profile." {
+        /// what your own runs taught, by the name you gave it
+        name: Option<String> => method("Profile").advanced(),
+        /// times of GEMM, elementwise kernels, links in a node, network, host, loader, everything
+        means: Option<Vec<f64>> => method("Multipliers").numbers(MULTIPLIERS, 0.02, 50.0).advanced(),
+        /// how sure each multiplier is: standard deviation of its logarithm
+        widths: Option<Vec<f64>> => method("Widths").numbers(MULTIPLIERS, 0.0, 3.0).advanced(),
+        /// of those, one letter per pair
+        correlations: Option<String> => method("Correlations").advanced(),
+        /// how far a run lies from a model whose constants are all known
+        spread: Option<f64> => method("Spread").number(0.0, 1.0, 0.01).advanced(),
+        /// GiB beyond the model's overhead, and reserved over allocated
+        memory: Option<Vec<f64>> => method("Memory by your runs").numbers(2, 0.0, 64.0).advanced(),
+        /// how many it was fitted to
+        runs: Option<u64> => method("Runs in the profile").count(1, 100_000, By(1.0)).advanced(),
+        /// what they ran on
+        gpu: Option<String> => method("GPU of the profile").advanced(),
+        /// of the calculator that fitted it
+        version: Option<String> => method("Version of the profile").advanced(),
+    }
 }
 
 /// Letters of the correlations: the k-th of 64 means (k - 32)/32.

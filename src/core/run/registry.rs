@@ -1,15 +1,21 @@
-//! What can be set, as data: one [`Field`] a setting, from which the link, JSON, the form, the hints and the tests come.
+//! The settings of a [`Run`] as data, from which links, JSON, the form, the hints and the tests come.
 //!
-//! What a field is stands in `field.rs`; the rows are in `fields.rs`, what may be set in `set.rs`, texts in `text.rs`.
+//! [`crate::field`] says what a field is; its row is where its part of the Run is declared.
 
 use super::Run;
-pub use super::field::{Field, Group, Slot, Steps};
-pub use super::fields::FIELDS;
-pub use super::set::LONGEST_TEXT;
-pub use super::text::plain;
+use crate::field;
+pub use crate::field::{Group, LONGEST_TEXT, Slot, Steps, plain};
+use crate::field::{Row, Settable};
 use crate::issue::Issue;
+use std::sync::LazyLock;
 
-/// What of `run` no link could say, field by field: for Runs that were not read by the fields themselves.
+/// A setting of a Run.
+pub type Field = field::Field<Run>;
+
+/// The settings in the contract's order, which is also the order of a link.
+pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| Run::fields("", Row::default()));
+
+/// Issues at fields of `run` that no link could say: for Runs that were not read by the fields themselves.
 #[must_use]
 pub fn out_of_range(run: &Run) -> Vec<Issue> {
     let mut probe = run.clone();
@@ -25,12 +31,24 @@ pub fn out_of_range(run: &Run) -> Vec<Issue> {
 /// The field with this dotted key; `model`, `gpu`, `precision` and `stack` also answer to `.base`.
 #[must_use]
 pub fn field(key: &str) -> Option<&'static Field> {
-    let key = match key {
-        "model.base" => "model",
-        "gpu.base" => "gpu",
-        "precision.base" => "precision",
-        "stack.base" => "stack",
-        other => other,
-    };
+    let key = key.strip_suffix(".base").filter(|whole| BASED.contains(whole)).unwrap_or(key);
     FIELDS.iter().find(|field| field.key == key)
+}
+
+/// Fields that name a preset, whose parts can be set besides.
+pub(super) const BASED: [&str; 4] = ["model", "gpu", "precision", "stack"];
+
+/// The fields of the parts of `whole`.
+pub(super) fn parts(whole: &str) -> impl Iterator<Item = &'static Field> {
+    FIELDS.iter().filter(move |field| field.key.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// Unsets all parts of `whole`.
+pub fn clear_parts(run: &mut Run, whole: &str) {
+    parts(whole).for_each(|field| field.unset(run));
+}
+
+/// The first field that is set of the parts of `whole`.
+pub(super) fn first_set(run: &Run, whole: &str) -> Option<&'static str> {
+    parts(whole).find(|field| field.is_changed(run)).map(|field| field.key)
 }

@@ -1,9 +1,9 @@
 //! A Run with every optional field filled in with what it means, and the next value that a stepper would give.
 
 use super::registry::{Field, Slot, Steps};
-use super::value::Value;
 use super::{GpuParts, ModelParts, PrecisionParts};
 use super::{Run, Scenario};
+use crate::field::Value;
 
 /// How far the stepper looks for a value that works.
 const SEARCH: u64 = 4096;
@@ -23,6 +23,12 @@ impl Run {
         }
         if let Ok(precision) = self.precision.resolve() {
             run.precision.parts = PrecisionParts::from(precision);
+            if precision.recipe.is_none() {
+                run.precision.parts.param_gather = None;
+            }
+            if !precision.is_low() {
+                (run.precision.parts.bf16_first, run.precision.parts.bf16_last) = (None, None);
+            }
         }
         run.spell_stack();
         if let (None, Ok(scenario)) = (&self.stage_layers, Scenario::new(self)) {

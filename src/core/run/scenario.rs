@@ -336,9 +336,9 @@ mod tests {
         run.model.parts.layers = Some(100_000);
         run.model.parts.hidden = Some(1 << 20);
         run.model.parts.ffn = Some(1 << 24);
-        run.model.parts.experts = Some(1 << 16);
-        run.model.parts.top_k = Some(1);
-        run.model.parts.expert_ffn = Some(1 << 24);
+        run.model.parts.moe.experts = Some(1 << 16);
+        run.model.parts.moe.top_k = Some(1);
+        run.model.parts.moe.expert_ffn = Some(1 << 24);
         assert_eq!(Scenario::new(&run).unwrap_err()[0].field, "model");
     }
 }

@@ -1,26 +1,35 @@
 //! Decisions of the training software: a preset ("what do you train with?"), and every field that wins over it.
 
-use super::based::Based;
+use super::Run;
+use super::based::{Based, Preset};
 use super::choices::{AttentionKernel, TpOverlap};
 use super::presets::{STACKS, Software, Stack};
-use super::{OverlapShares, Run};
+use crate::field::{Choice, Missing, fields, training};
 use crate::units::Seconds;
 
-/// Parts of a stack that no other field sets; none: the preset's.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StackParts {
-    /// The attention kernel.
-    pub attention: Option<AttentionKernel>,
-    /// Kernels between products fused by a compiler.
-    pub compile: Option<bool>,
-    /// One kernel for dispatch and permutation of tokens.
-    pub moe_fused: Option<bool>,
-    /// Overlap of tensor-parallel messages with products.
-    pub tp_overlap: Option<TpOverlap>,
-    /// Bytes a gradient on its way between ranks.
-    pub grad_reduce_bytes: Option<f64>,
-    /// Microseconds of host time a layer and micro-batch.
-    pub host_us_per_layer: Option<f64>,
+fields! {
+    /// Parts of a stack that no other field sets; unset: the preset's.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct StackParts in "stack." {
+        /// how fast attention runs
+        attention: Option<AttentionKernel> => training("Attention kernel").advanced(),
+        /// the kernels between products are fused by torch.compile or XLA
+        compile: Option<bool> => training("Compiler").advanced(),
+        /// tokens are permuted by the kernel that sends them
+        moe_fused: Option<bool> => training("Fused MoE").advanced(),
+        /// what hides tensor-parallel messages behind the products beside them
+        tp_overlap: Option<TpOverlap> => training("TP overlap by").advanced(),
+        /// bytes per gradient between ranks; unset: as it is kept
+        grad_reduce_bytes: Option<f64> => training("Reduced gradients").unit("B").number(1.0, 4.0, 1.0).advanced(),
+        /// launches that no kernel hides, a layer and micro-batch, before CUDA graphs
+        host_us_per_layer: Option<f64> => training("Host time").unit("µs per layer").number(0.0, 1e6, 50.0).advanced(),
+    }
+}
+
+impl Preset for StackParts {
+    fn presets() -> Vec<Choice> {
+        STACKS.iter().map(|stack| stack.choice).collect()
+    }
 }
 
 impl Based<StackParts> {
@@ -33,41 +42,56 @@ impl Based<StackParts> {
     }
 }
 
+/// Settings of a Run and the columns of [`Software`] that they win over.
+macro_rules! columns {
+    ($($($set:ident).+ => $column:ident,)*) => {
+        /// Writes what is set in `run` into `software`.
+        fn win(run: &Run, software: &mut Software) {
+            $(if let Some(set) = run.$($set).+ {
+                software.$column = set;
+            })*
+        }
+
+        /// Sets all of them in `run` as `software` has them.
+        fn spell(run: &mut Run, software: &Software) {
+            $(run.$($set).+ = Some(software.$column);)*
+        }
+    };
+}
+
+columns! {
+    cross_entropy => cross_entropy,
+    fused_swiglu => fused_swiglu,
+    dummy_wgrad => dummy_wgrad,
+    cuda_graphs => cuda_graphs,
+    moe_dispatch => moe_dispatch,
+    fp8_dispatch => fp8_dispatch,
+    loader_ns => loader_ns,
+    stack.parts.attention => attention,
+    stack.parts.compile => compile,
+    stack.parts.moe_fused => moe_fused,
+    stack.parts.tp_overlap => tp_overlap,
+}
+
 impl Run {
     /// Decisions of the software: the stack's preset, its parts, and the fields of their own, which win.
     #[must_use]
     pub fn software(&self) -> Software {
-        let preset = self.stack.preset_row().software;
+        let mut software = self.stack.preset_row().software;
+        win(self, &mut software);
+        software.attention = self.attention_kernel();
+        software.overlap = self.overlap.over(Some(software.overlap), &mut Missing::default());
         let parts = &self.stack.parts;
-        Software {
-            attention: self.attention_kernel(),
-            cross_entropy: self.cross_entropy.unwrap_or(preset.cross_entropy),
-            fused_swiglu: self.fused_swiglu.unwrap_or(preset.fused_swiglu),
-            dummy_wgrad: self.dummy_wgrad.unwrap_or(preset.dummy_wgrad),
-            cuda_graphs: self.cuda_graphs.unwrap_or(preset.cuda_graphs),
-            compile: parts.compile.unwrap_or(preset.compile),
-            moe_fused: parts.moe_fused.unwrap_or(preset.moe_fused),
-            tp_overlap: parts.tp_overlap.unwrap_or(preset.tp_overlap),
-            overlap: OverlapShares {
-                dp: self.overlap.dp.unwrap_or(preset.overlap.dp),
-                tp: self.overlap.tp.unwrap_or(preset.overlap.tp),
-                cp: self.overlap.cp.unwrap_or(preset.overlap.cp),
-                ep: self.overlap.ep.unwrap_or(preset.overlap.ep),
-            },
-            grad_reduce_bytes: parts.grad_reduce_bytes.or(preset.grad_reduce_bytes),
-            moe_dispatch: self.moe_dispatch.unwrap_or(preset.moe_dispatch),
-            fp8_dispatch: self.fp8_dispatch.unwrap_or(preset.fp8_dispatch),
-            host: parts.host_us_per_layer.map_or(preset.host, |micro| Seconds(micro * 1e-6)),
-            loader_ns: self.loader_ns.unwrap_or(preset.loader_ns),
-            ..preset
-        }
+        software.grad_reduce_bytes = parts.grad_reduce_bytes.or(software.grad_reduce_bytes);
+        software.host = parts.host_us_per_layer.map_or(software.host, |micro| Seconds(micro * 1e-6));
+        software
     }
 
     /// The attention kernel: the stack's, unless `flash_attention` is set.
     #[must_use]
     pub fn attention_kernel(&self) -> AttentionKernel {
-        let said = self.stack.parts.attention;
-        let kernel = said.unwrap_or_else(|| self.stack.preset_row().software.attention);
+        let set = self.stack.parts.attention;
+        let kernel = set.unwrap_or_else(|| self.stack.preset_row().software.attention);
         match self.flash_attention {
             Some(false) => AttentionKernel::Eager,
             Some(true) if kernel == AttentionKernel::Eager => AttentionKernel::Flash2,
@@ -78,26 +102,11 @@ impl Run {
     /// Spells out the stack in every field that was left alone.
     pub(super) fn spell_stack(&mut self) {
         let software = self.software();
+        spell(self, &software);
         self.flash_attention = Some(software.attention != AttentionKernel::Eager);
-        self.cross_entropy = Some(software.cross_entropy);
-        self.fused_swiglu = Some(software.fused_swiglu);
-        self.dummy_wgrad = Some(software.dummy_wgrad);
-        self.cuda_graphs = Some(software.cuda_graphs);
-        self.overlap.dp = Some(software.overlap.dp);
-        self.overlap.tp = Some(software.overlap.tp);
-        self.overlap.cp = Some(software.overlap.cp);
-        self.overlap.ep = Some(software.overlap.ep);
-        self.moe_dispatch = Some(software.moe_dispatch);
-        self.fp8_dispatch = Some(software.fp8_dispatch);
-        self.loader_ns = Some(software.loader_ns);
-        self.stack.parts = StackParts {
-            attention: Some(software.attention),
-            compile: Some(software.compile),
-            moe_fused: Some(software.moe_fused),
-            tp_overlap: Some(software.tp_overlap),
-            grad_reduce_bytes: software.grad_reduce_bytes,
-            // 500, not 499.99999999999994.
-            host_us_per_layer: Some((software.host.0 * 1e12).round() / 1e6),
-        };
+        self.overlap = software.overlap.into();
+        self.stack.parts.grad_reduce_bytes = software.grad_reduce_bytes;
+        // 500, not 499.99999999999994.
+        self.stack.parts.host_us_per_layer = Some((software.host.0 * 1e12).round() / 1e6);
     }
 }

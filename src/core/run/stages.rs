@@ -74,7 +74,7 @@ impl Scenario {
         if !self.precision.is_low() {
             return [0; 2];
         }
-        let [first, last] = self.precision.bf16_ends;
+        let (first, last) = (self.precision.bf16_first, self.precision.bf16_last);
         let behind = self.model.layers.saturating_sub(last).max(first);
         let within = |layer: u64| layer.clamp(layers.start, layers.end);
         [within(first) - layers.start, layers.end - within(behind)]

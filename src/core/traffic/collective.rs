@@ -163,7 +163,7 @@ mod tests {
 
     fn fabric(gpu: &'static str, inter: f64) -> Fabric {
         let mut run = Run { gpu: Based::preset(gpu), ..Run::default() };
-        run.gpu.parts.inter_gb_per_s = Some(inter);
+        run.gpu.parts.inter = Some(inter);
         Fabric::of(&Scenario::new(&run).unwrap())
     }
 

@@ -52,8 +52,8 @@ impl Reader<'_> {
                 if kind.ffn != Ffn::Both {
                     return kind;
                 }
-                let routed = parts.experts.is_some()
-                    && layer >= parts.dense_layers.unwrap_or(0)
+                let routed = parts.moe.experts.is_some()
+                    && layer >= parts.moe.dense_layers.unwrap_or(0)
                     && ffns.as_ref().is_none_or(|list| list.get(at) == Some(&true));
                 let ffn = match (routed, family.beside) {
                     (true, true) => Ffn::Both,
@@ -75,32 +75,32 @@ impl Reader<'_> {
             if gate { Some(self.yes("attn_output_gate", "output gate", false)) } else { Some(family.gate) };
         parts.sinks = Some(family.sinks);
         if self.has("index_topk") {
-            parts.indexer_heads = self.need(&["index_n_heads"], "indexer heads");
-            parts.indexer_head_dim = self.need(&["index_head_dim"], "indexer head width");
-            parts.indexer_top_k = self.need(&["index_topk"], "selected keys");
+            parts.indexer.heads = self.need(&["index_n_heads"], "indexer heads");
+            parts.indexer.head_dim = self.need(&["index_head_dim"], "indexer head width");
+            parts.indexer.top_k = self.need(&["index_topk"], "selected keys");
         }
         if self.has("linear_num_value_heads") {
-            parts.delta_key_heads = self.need(&["linear_num_key_heads"], "delta net key heads");
-            parts.delta_value_heads = self.need(&["linear_num_value_heads"], "delta net value heads");
-            parts.delta_head_dim = self.need(&["linear_key_head_dim"], "delta net head width");
+            parts.delta_net.key_heads = self.need(&["linear_num_key_heads"], "delta net key heads");
+            parts.delta_net.value_heads = self.need(&["linear_num_value_heads"], "delta net value heads");
+            parts.delta_net.head_dim = self.need(&["linear_key_head_dim"], "delta net head width");
             self.count(&["linear_value_head_dim"], "delta net head width");
         }
         if self.has("mamba_num_heads") {
-            parts.mamba_heads = self.need(&["mamba_num_heads"], "Mamba heads");
-            parts.mamba_head_dim = self.need(&["mamba_head_dim"], "Mamba head width");
-            parts.mamba_state = self.need(&["ssm_state_size"], "Mamba state");
-            parts.mamba_groups = self.need(&["n_groups"], "Mamba groups");
+            parts.mamba.heads = self.need(&["mamba_num_heads"], "Mamba heads");
+            parts.mamba.head_dim = self.need(&["mamba_head_dim"], "Mamba head width");
+            parts.mamba.state = self.need(&["ssm_state_size"], "Mamba state");
+            parts.mamba.groups = self.need(&["n_groups"], "Mamba groups");
         }
         if self.has("global_head_dim") {
-            parts.second_head_dim = self.need(&["global_head_dim"], "second shape, head width");
+            parts.second.head_dim = self.need(&["global_head_dim"], "second shape, head width");
             let keys = ["num_global_key_value_heads", "num_key_value_heads"];
-            parts.second_kv_heads = self.need(&keys, "second shape, key-value heads");
-            parts.second_shared_kv = Some(self.yes("attention_k_eq_v", "keys as values", false));
+            parts.second.kv_heads = self.need(&keys, "second shape, key-value heads");
+            parts.second.shared_kv = Some(self.yes("attention_k_eq_v", "keys as values", false));
         }
         if self.has("hybrid_layer_pattern") {
             // The windows' heads are the first shape, those of full attention the second.
-            parts.second_kv_heads = parts.kv_heads;
-            parts.second_head_dim = parts.head_dim;
+            parts.second.kv_heads = parts.kv_heads;
+            parts.second.head_dim = parts.head_dim;
             let window = self.count(&["swa_num_key_value_heads"], "key-value heads of windows");
             parts.kv_heads = window.or(parts.kv_heads);
             let width = self.count(&["swa_head_dim"], "head width of windows");
@@ -108,11 +108,11 @@ impl Reader<'_> {
             parts.value_head_dim = self.count(&["v_head_dim"], "value head width");
         }
         if self.has("compress_ratios") {
-            parts.csa_q_lora_rank = self.need(&["q_lora_rank"], "query rank");
-            parts.csa_o_lora_rank = self.need(&["o_lora_rank"], "output rank");
-            parts.csa_o_groups = self.need(&["o_groups"], "output groups");
+            parts.compressed.q_lora_rank = self.need(&["q_lora_rank"], "query rank");
+            parts.compressed.o_lora_rank = self.need(&["o_lora_rank"], "output rank");
+            parts.compressed.o_groups = self.need(&["o_groups"], "output groups");
             let one = "one stream";
-            parts.csa_streams = Some(self.count_or(&["hc_mult"], "residual streams", 1, one));
+            parts.compressed.streams = Some(self.count_or(&["hc_mult"], "residual streams", 1, one));
         }
         if let Some(Value::Map(_)) = self.config.get("linear_attn_config") {
             self.kda(parts);
@@ -127,9 +127,9 @@ impl Reader<'_> {
             _ => None,
         };
         let (heads, width) = (number("num_heads"), number("head_dim"));
-        (parts.kda_heads, parts.kda_head_dim) = (heads, width);
+        (parts.kda.heads, parts.kda.head_dim) = (heads, width);
         // Kimi K3's configuration states that its gate has no rank of its own.
-        parts.kda_gate_rank = number("gate_rank").or(width);
+        parts.kda.gate_rank = number("gate_rank").or(width);
         self.take("linear_attn_config", "heads of linear attention", heads.unwrap_or(0).into());
     }
 
@@ -260,7 +260,7 @@ impl Reader<'_> {
 
     /// Whether each layer has experts, where the file has more than the number of leading dense layers.
     fn ffns(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
-        parts.experts?;
+        parts.moe.experts?;
         if let Some(list) = self.list(&["mlp_layer_types"], "experts, by layer") {
             let sparse = |item: &Value| matches!(item, Value::Text(name) if name == "sparse");
             return Some(list.iter().map(sparse).collect());
@@ -294,7 +294,7 @@ impl Reader<'_> {
 
 /// Full attention of a model: latent, with an indexer, or over heads.
 fn attention(parts: &ModelParts) -> Mixer {
-    match (parts.kv_lora_rank, parts.indexer_heads) {
+    match (parts.mla.kv_lora_rank, parts.indexer.heads) {
         (Some(_), Some(_)) => Mixer::Sparse,
         (Some(_), None) => Mixer::Latent,
         (None, _) => Mixer::Full,
@@ -305,11 +305,11 @@ fn attention(parts: &ModelParts) -> Mixer {
 fn named(name: &str, full: Mixer, parts: &ModelParts) -> Option<LayerKind> {
     let with = |mixer| LayerKind::new(mixer, Ffn::Both);
     Some(match name {
-        "full_attention" if parts.second_head_dim.is_some() => with(Mixer::Second),
+        "full_attention" if parts.second.head_dim.is_some() => with(Mixer::Second),
         "full_attention" => with(full),
         "sliding_attention" => with(Mixer::Window),
         "chunked_attention" => with(Mixer::Chunked),
-        "linear_attention" if parts.kda_heads.is_some() => with(Mixer::Kda),
+        "linear_attention" if parts.kda.heads.is_some() => with(Mixer::Kda),
         "linear_attention" => with(Mixer::DeltaNet),
         "mamba" => LayerKind::new(Mixer::Mamba, Ffn::None),
         "attention" => LayerKind::new(full, Ffn::None),

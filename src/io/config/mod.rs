@@ -263,21 +263,21 @@ impl Reader<'_> {
     }
 
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
-        parts.experts = self.need(&EXPERTS, "routed experts");
-        parts.top_k = self.need(&TOP_K, "experts per token");
+        parts.moe.experts = self.need(&EXPERTS, "routed experts");
+        parts.moe.top_k = self.need(&TOP_K, "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
         let own = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
-        parts.expert_ffn = self.count(&[own], "expert FFN size").or(parts.ffn);
-        parts.latent = self.count(&["moe_latent_size"], "latent width");
-        parts.dense_layers = Some(self.count(&["first_k_dense_replace"], "leading dense layers").unwrap_or(0));
+        parts.moe.expert_ffn = self.count(&[own], "expert FFN size").or(parts.ffn);
+        parts.moe.latent = self.count(&["moe_latent_size"], "latent width");
+        parts.moe.dense_layers = Some(self.count(&["first_k_dense_replace"], "leading dense layers").unwrap_or(0));
         let wide = self.has("moe_shared_expert_intermediate_size");
         let counted =
             if wide { None } else { self.count(&["n_shared_experts", "num_shared_experts"], "shared experts") };
         let shared = counted.unwrap_or_else(|| self.shared_width(parts));
-        parts.shared_experts = Some(shared.max(family.shared_experts));
+        parts.moe.shared_experts = Some(shared.max(family.shared_experts));
         // A group of one is no limit, and some kinds leave both out.
-        parts.groups = self.count(&["n_group"], "expert groups");
-        parts.top_groups = self.count(&["topk_group"], "groups per token");
+        parts.moe.groups = self.count(&["n_group"], "expert groups");
+        parts.moe.top_groups = self.count(&["topk_group"], "groups per token");
         if family.prediction {
             let key = "num_nextn_predict_layers";
             parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");
@@ -288,7 +288,7 @@ impl Reader<'_> {
     fn shared_width(&mut self, parts: &ModelParts) -> u64 {
         let keys = ["shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"];
         let width = self.count(&keys, "width of the shared experts").unwrap_or(0);
-        let each = parts.expert_ffn.unwrap_or(1).max(1);
+        let each = parts.moe.expert_ffn.unwrap_or(1).max(1);
         if !width.is_multiple_of(each) {
             self.assumed.push(t!(
                 "shared experts {count}: their width {width} is no multiple of the routed experts' {each}",
@@ -301,13 +301,14 @@ impl Reader<'_> {
     }
 
     fn latent(&mut self, parts: &mut ModelParts) {
-        parts.q_lora_rank = Some(self.count_or(&["q_lora_rank"], "query rank", 0, "queries are projected directly"));
-        parts.kv_lora_rank = self.need(&["kv_lora_rank"], "key-value rank");
-        parts.qk_nope_head_dim = self.need(&["qk_nope_head_dim"], "head width without position");
-        parts.qk_rope_head_dim = self.need(&["qk_rope_head_dim"], "rotary head width");
-        parts.v_head_dim = self.need(&["v_head_dim"], "value head width");
+        parts.mla.q_lora_rank =
+            Some(self.count_or(&["q_lora_rank"], "query rank", 0, "queries are projected directly"));
+        parts.mla.kv_lora_rank = self.need(&["kv_lora_rank"], "key-value rank");
+        parts.mla.qk_nope_head_dim = self.need(&["qk_nope_head_dim"], "head width without position");
+        parts.mla.qk_rope_head_dim = self.need(&["qk_rope_head_dim"], "rotary head width");
+        parts.mla.v_head_dim = self.need(&["v_head_dim"], "value head width");
         // What the calculator calls the head width of a latent attention.
-        parts.head_dim = parts.v_head_dim;
+        parts.head_dim = parts.mla.v_head_dim;
     }
 }
 

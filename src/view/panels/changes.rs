@@ -43,12 +43,8 @@ pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
 /// What was changed: of the defaults, and of the presets that the Run names.
 #[must_use]
 pub fn changed(run: &Run) -> Vec<Change> {
-    let presets = Run {
-        model: run.model.bare(true),
-        gpu: run.gpu.bare(true),
-        precision: run.precision.bare(true),
-        ..Run::default()
-    };
+    let presets =
+        Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::default() };
     // The presets themselves against the default's, then all else against the presets.
     let mut all = changes(&presets, &Run::default());
     all.extend(changes(run, &presets));

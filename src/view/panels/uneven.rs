@@ -269,8 +269,8 @@ mod tests {
         for (width, printed) in [(1280, "13/15"), (4096, "10/18"), (8000, "0/28")] {
             let mut run = qwen2_vl(&[14, 14]);
             run.stage_layers = None;
-            run.model.parts.vision_hidden = Some(width);
-            run.model.parts.vision_ffn = Some(4 * width);
+            run.model.parts.vision.hidden = Some(width);
+            run.model.parts.vision.ffn = Some(4 * width);
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
             let words = uneven(&found, &"H20".into()).to_html();

@@ -179,9 +179,9 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
             ]
             .boxed()
         }
-        Slot::Toggle { .. } => any::<bool>().prop_map(|yes| yes.to_string()).boxed(),
+        Slot::Toggle => any::<bool>().prop_map(|yes| yes.to_string()).boxed(),
         Slot::Choice { options, .. } => select(options()).prop_map(|choice| choice.id.to_owned()).boxed(),
-        Slot::Counts { .. } => {
+        Slot::Counts => {
             vec(0u64..20, 1..9).prop_map(|list| list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")).boxed()
         }
         Slot::Numbers { length, range, .. } => vec(range.0..=range.1, length - 1..=*length)
@@ -190,7 +190,7 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
         Slot::Set { options, .. } => vec(select(options()), 0..5)
             .prop_map(|ids| ids.iter().map(|choice| choice.id).collect::<Vec<_>>().join(","))
             .boxed(),
-        Slot::Text { .. } => prop_oneof![
+        Slot::Text => prop_oneof![
             select(pasted::orders()).prop_map(|order| {
                 let ranks = order.lines().filter(|line| !line.starts_with('#'));
                 ranks.collect::<Vec<_>>().join("|")

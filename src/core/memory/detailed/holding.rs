@@ -243,7 +243,7 @@ mod tests {
     fn deepseek_v3_with_4_layers_holds_4_228_b_expert_parameters_a_gpu() {
         let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
         model.parts.layers = Some(4);
-        model.parts.dense_layers = Some(1);
+        model.parts.moe.dense_layers = Some(1);
         let run = Run { model, gpus: 8, tp: 1, pp: 1, ep: 8, ..Run::default() };
         let list = holdings(&Scenario::new(&run).unwrap(), &load(vec![0]));
         assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);

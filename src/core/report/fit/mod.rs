@@ -249,7 +249,7 @@ pub fn words(set: &[(&str, String)]) -> Message {
                 .into_iter()
                 .find(|option| option.id == text)
                 .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
-            Slot::Toggle { .. } => Message::plain(if text == "true" { "on" } else { "off" }),
+            Slot::Toggle => Message::plain(if text == "true" { "on" } else { "off" }),
             _ => verbatim(text),
         };
         Some(Message::joined(" ", [name, value]))

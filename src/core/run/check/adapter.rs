@@ -3,14 +3,17 @@
 use super::Check;
 use crate::issue::Issue;
 use crate::model::{Target, linears};
-use crate::run::{BaseFormat, Format, Method, OneOf, Precision};
+use crate::run::registry::first_set;
+use crate::run::{AdapterParts, BaseFormat, Format, Method, OneOf, Precision};
 use crate::t;
 
 impl Check<'_> {
     pub fn adapter(&mut self, precision: Precision) {
         let run = self.run;
         let Some(adapter) = run.adapter.resolve(&run.software(), precision) else {
-            if let Some(field) = run.adapter.said() {
+            if run.adapter != AdapterParts::default()
+                && let Some(field) = first_set(run, "adapter")
+            {
                 let message = t!("{field} says nothing without a method of adapters", field);
                 let issue = Issue::error("adapter.method", message);
                 self.issues.push(issue.with_fix("adapter.method", "lora"));

@@ -4,7 +4,8 @@ use super::Check;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::run::{Layout, Offload, OffloadFramework, OffloadTo, OneOf, Optimizer, Recompute};
+use crate::run::registry::first_set;
+use crate::run::{Layout, Offload, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute};
 use crate::t;
 use crate::units::Bytes;
 
@@ -12,9 +13,9 @@ impl Check<'_> {
     pub fn offload(&mut self, gpu: &Gpu, layout: &Layout) {
         let (run, parts) = (self.run, &self.run.offload);
         let Some(offload) = parts.resolve(run, &run.software()) else {
-            let said =
-                [("offload.framework", parts.framework.is_some()), ("offload.fraction", parts.fraction.is_some())];
-            if let Some((field, _)) = said.into_iter().find(|(_, said)| *said) {
+            if *parts != OffloadParts::default()
+                && let Some(field) = first_set(run, "offload")
+            {
                 let message = t!("{field} says nothing where nothing is offloaded", field);
                 self.warnings.push(Issue::warning(field, message));
             }

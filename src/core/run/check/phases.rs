@@ -4,7 +4,8 @@
 use super::Check;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::run::{Method, Run};
+use crate::run::registry::first_set;
+use crate::run::{Method, PhasesParts, Run};
 use crate::t;
 use crate::units::MemoryUnit;
 
@@ -13,7 +14,9 @@ impl Check<'_> {
     pub fn phases(&mut self, gpu: &Gpu, errors: fn(&Run) -> Vec<Issue>) {
         let (run, parts) = (self.run, &self.run.phases);
         let Some(phases) = parts.resolve(gpu) else {
-            if let Some(field) = parts.said() {
+            if *parts != PhasesParts::default()
+                && let Some(field) = first_set(run, "phases")
+            {
                 let message = t!("{field} says nothing without a framework", field);
                 let issue = Issue::error("phases.framework", message);
                 self.issues.push(issue.with_fix("phases.framework", "verl"));

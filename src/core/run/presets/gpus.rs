@@ -2,7 +2,7 @@
 //! which the driver shows a little less.
 
 use crate::cluster::Gpu;
-use crate::run::choices::Choice;
+use crate::field::Choice;
 use crate::source::{DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 

@@ -4,8 +4,8 @@ use super::shapes::{
     DEEPSEEK, MIXTRAL_8X7B, QWEN_7B, QWEN_72B, gemma, gemma_4, glm_45, gpt_oss, indexed, like_deepseek, llama_4,
     nemotron_3, qwen_3, qwen_3_moe, qwen_hybrid, qwen_hybrid_moe,
 };
+use crate::field::Choice;
 use crate::model::{Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads};
-use crate::run::choices::Choice;
 use crate::source::{
     AUTOMODEL, CLUSTER_SIMULATOR, DEEPSEEK_V3, GPT_2, GPT_3, KIMI_K2, LLAMA_2, LLAMA_3, MAXTEXT, MEGATRON, MISTRAL_7B,
     MIXTRAL, PRIMUS, QWEN_25, Source, TORCHTITAN,

@@ -3,8 +3,9 @@
 //! Rows say what release notes, recipes and published runs say of the software; what they leave open is as in
 //! `megatron-2024`, the default of the format, which holds what fields meant before there were stacks.
 
+use crate::field::Choice;
 use crate::run::OverlapShares;
-use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, OffloadFramework, TpOverlap};
+use crate::run::choices::{AttentionKernel, CrossEntropy, MoeDispatch, OffloadFramework, TpOverlap};
 use crate::source::{
     DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
     Source, TORCHTITAN, TORCHTUNE,

@@ -95,18 +95,18 @@ fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
     let shared = reader.count("--moe-shared-expert-intermediate-size", "width of the shared experts");
     reader.word("--moe-token-dispatcher-type", "tokens to experts by");
     reader.flag("--moe-grouped-gemm", "grouped GEMMs");
-    parts.experts = Some(experts);
-    parts.top_k = Some(reader.count("--moe-router-topk", "experts per token").unwrap_or_else(|| {
+    parts.moe.experts = Some(experts);
+    parts.moe.top_k = Some(reader.count("--moe-router-topk", "experts per token").unwrap_or_else(|| {
         reader.assume("2 experts per token: Megatron-LM where it is silent");
         2
     }));
     let groups = reader.count("--moe-router-num-groups", "expert groups");
     let chosen = reader.count("--moe-router-group-topk", "groups per token");
-    parts.groups = groups.filter(|groups| *groups > 0);
-    parts.top_groups = chosen.filter(|chosen| *chosen > 0);
-    parts.expert_ffn = width;
-    parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
-    parts.latent = reader.count("--moe-latent-size", "latent width");
+    parts.moe.groups = groups.filter(|groups| *groups > 0);
+    parts.moe.top_groups = chosen.filter(|chosen| *chosen > 0);
+    parts.moe.expert_ffn = width;
+    parts.moe.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
+    parts.moe.latent = reader.count("--moe-latent-size", "latent width");
 }
 
 fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
@@ -115,12 +115,12 @@ fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
     }
     let mut count = |name, what, default| reader.count(name, what).unwrap_or(default);
     // The defaults of `MLATransformerConfig`.
-    parts.q_lora_rank = Some(count("--q-lora-rank", "query rank", 0));
-    parts.kv_lora_rank = Some(count("--kv-lora-rank", "key-value rank", 32));
-    parts.qk_nope_head_dim = Some(count("--qk-head-dim", "head width without position", 128));
-    parts.qk_rope_head_dim = Some(count("--qk-pos-emb-head-dim", "rotary head width", 64));
-    parts.v_head_dim = Some(count("--v-head-dim", "value head width", 128));
-    parts.head_dim = parts.v_head_dim;
+    parts.mla.q_lora_rank = Some(count("--q-lora-rank", "query rank", 0));
+    parts.mla.kv_lora_rank = Some(count("--kv-lora-rank", "key-value rank", 32));
+    parts.mla.qk_nope_head_dim = Some(count("--qk-head-dim", "head width without position", 128));
+    parts.mla.qk_rope_head_dim = Some(count("--qk-pos-emb-head-dim", "rotary head width", 64));
+    parts.mla.v_head_dim = Some(count("--v-head-dim", "value head width", 128));
+    parts.head_dim = parts.mla.v_head_dim;
 }
 
 /// Says the model.

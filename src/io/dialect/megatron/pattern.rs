@@ -62,8 +62,8 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
         return;
     }
     let experts = list(reader, "--moe-layer-freq", "layers with experts", layers, |i, n| (i - 1) % n == 0);
-    let has_experts = parts.experts.is_some();
-    let full = match (parts.kv_lora_rank, parts.indexer_heads) {
+    let has_experts = parts.moe.experts.is_some();
+    let full = match (parts.mla.kv_lora_rank, parts.indexer.heads) {
         (Some(_), Some(_)) => Mixer::Sparse,
         (Some(_), None) => Mixer::Latent,
         _ => Mixer::Full,
@@ -107,17 +107,17 @@ fn window(reader: &mut SettingsReader, parts: &mut ModelParts, layers: u64) -> O
 
 fn indexer(reader: &mut SettingsReader, parts: &mut ModelParts) {
     let mut count = |name, what| reader.count(name, what);
-    parts.indexer_heads = count("--dsa-indexer-n-heads", "indexer heads");
-    parts.indexer_head_dim = count("--dsa-indexer-head-dim", "indexer head width");
-    parts.indexer_top_k = count("--dsa-indexer-topk", "selected keys");
+    parts.indexer.heads = count("--dsa-indexer-n-heads", "indexer heads");
+    parts.indexer.head_dim = count("--dsa-indexer-head-dim", "indexer head width");
+    parts.indexer.top_k = count("--dsa-indexer-topk", "selected keys");
 }
 
 /// Two widths, of which the keys' is taken: all published models have one.
 fn delta_net(reader: &mut SettingsReader, parts: &mut ModelParts) {
     let mut count = |name, what, default| reader.count(name, what).or(Some(default));
-    parts.delta_key_heads = count("--linear-num-key-heads", "delta net key heads", 16);
-    parts.delta_value_heads = count("--linear-num-value-heads", "delta net value heads", 32);
-    parts.delta_head_dim = count("--linear-key-head-dim", "delta net head width", 128);
+    parts.delta_net.key_heads = count("--linear-num-key-heads", "delta net key heads", 16);
+    parts.delta_net.value_heads = count("--linear-num-value-heads", "delta net value heads", 32);
+    parts.delta_net.head_dim = count("--linear-key-head-dim", "delta net head width", 128);
     count("--linear-value-head-dim", "delta net head width", 128);
 }
 
@@ -126,10 +126,10 @@ fn mamba(reader: &mut SettingsReader, parts: &mut ModelParts) {
     let mut count = |name, what, default| reader.count(name, what).unwrap_or(default);
     let width = count("--mamba-head-dim", "Mamba head width", 64);
     let heads = 2 * parts.hidden.unwrap_or(0) / width.max(1);
-    parts.mamba_head_dim = Some(width);
-    parts.mamba_heads = Some(count("--mamba-num-heads", "Mamba heads", heads));
-    parts.mamba_state = Some(count("--mamba-state-dim", "Mamba state", 128));
-    parts.mamba_groups = Some(count("--mamba-num-groups", "Mamba groups", 8));
+    parts.mamba.head_dim = Some(width);
+    parts.mamba.heads = Some(count("--mamba-num-heads", "Mamba heads", heads));
+    parts.mamba.state = Some(count("--mamba-state-dim", "Mamba state", 128));
+    parts.mamba.groups = Some(count("--mamba-num-groups", "Mamba groups", 8));
 }
 
 /// What a list says of every layer: a number n by `rule(layer, n)`, layers from 1, or a Python list of 0 and 1.

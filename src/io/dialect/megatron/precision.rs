@@ -167,7 +167,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
                 writer.yes("--fp4-param-gather");
             }
         }
-        let [first, last] = bytes.bf16_ends;
+        let (first, last) = (bytes.bf16_first, bytes.bf16_last);
         if bytes.recipe.is_some() && first + last > 0 {
             writer.yes("--first-last-layers-bf16");
             writer.count("--num-layers-at-start-in-bf16", first);

@@ -1,21 +1,20 @@
 //! Fields as text: what links and inputs hold, read and written.
 
-use super::Run;
-use super::field::{Field, Slot};
+use super::row::{Field, Slot};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;
 use crate::units::{group, is_mark, parse_count, parse_number};
 
-impl Field {
+impl<T: Default + 'static> Field<T> {
     /// The value that typed or linked text means.
     ///
     /// # Errors
-    /// What is wrong with the text and what would work.
+    /// A text that means no such value, with what would.
     pub fn parse(&self, text: &str) -> Result<Value, Message> {
         let text = text.trim();
         if text.is_empty() {
-            return if self.get(&Run::default()) == Value::Null {
+            return if self.get(&T::default()) == Value::Null {
                 Ok(Value::Null)
             } else {
                 Err(t!("{field} needs a value", field = self.label))
@@ -38,12 +37,12 @@ impl Field {
                     high = group(&range.1.to_string())
                 )
             }),
-            Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
+            Slot::Toggle => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
                 "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
                 _ => Err(t!("\"{text}\" is neither true nor false", text = shorten(text))),
             },
-            Slot::Counts { .. } => text
+            Slot::Counts => text
                 .split(',')
                 .map(|item| {
                     parse_count(item)
@@ -64,13 +63,13 @@ impl Field {
             Slot::Set { .. } => {
                 Ok(Value::List(text.split(',').map(|item| Value::Text(item.trim().to_owned())).collect()))
             }
-            Slot::Choice { .. } | Slot::Text { .. } => Ok(Value::Text(text.to_owned())),
+            Slot::Choice { .. } | Slot::Text => Ok(Value::Text(text.to_owned())),
         }
     }
 
     /// The value as links and inputs write it; none where it is unset.
     #[must_use]
-    pub fn text(&self, run: &Run) -> Option<String> {
+    pub fn text(&self, run: &T) -> Option<String> {
         plain(&self.get(run))
     }
 }

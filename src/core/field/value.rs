@@ -36,6 +36,11 @@ impl Value {
             Self::Map(_) => "an object",
         }
     }
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
     /// The entry of an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
