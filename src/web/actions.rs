@@ -15,7 +15,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
 
-/// Carries out `action`. The plan and the timeline carry out their own.
+/// Carries out `action`.
 pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     match action {
         Action::Explain(figure) => {
@@ -77,22 +77,17 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             }
         }
         Action::Measured(command) => state.runs.act(state, command),
-        Action::Plan(_) | Action::Timeline(_) | Action::Rank(_) | Action::StartOrder => {}
     }
 }
 
-/// Copies or saves as `save` says; texts are beside `button`.
+/// Copies or saves as `save` says; `button` says whether a copy was made.
 fn keep(state: State, save: Save, button: Element) {
-    let text = || {
-        let beside = button.parent_element()?.query_selector("pre").ok()??;
-        beside.text_content()
-    };
     match save {
-        Save::Copy => browser::copy(&text().unwrap_or_default(), move |done| {
+        Save::Copy(text) => browser::copy(&text, move |done| {
             let word = if done { "Copied" } else { "Select and copy" };
             button.set_text_content(Some(&untrack(|| translated(word))));
         }),
-        Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
+        Save::Text { name, text } => browser::download(&name, "text/plain", &text),
         Save::Picture { name, drawn, unit, png, run } => {
             let around = button.closest("section, dialog").ok().flatten();
             let width = around.map_or(0, |around| around.client_width()) - 96;

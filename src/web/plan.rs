@@ -1,7 +1,7 @@
 //! The plan panel: commands of its buttons change a query, a job answers it.
 
 use crate::core::search::session::PlanCommand;
-use crate::view::node::markup::Action;
+use crate::view::node::markup::PanelAction;
 use crate::view::panels::plan;
 use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
@@ -35,7 +35,9 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
             .with(|query| {
                 let query = query.as_ref()?;
                 panel.result.with(|result| {
-                    let view = plan::View { query, result, own: evaluation.as_deref(), unit: state.view.unit.get() };
+                    let own = evaluation.as_deref();
+                    let view =
+                        plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
                     Some(plan::panel(&view))
                 })
             })
@@ -51,12 +53,10 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
             query.apply(if works { PlanCommand::Stop } else { PlanCommand::Search });
         });
     };
-    let handler: Handler = Arc::new(move |action| {
-        let Action::Plan(command) = action else {
-            return false;
-        };
-        panel.change(|query| query.apply(*command));
-        true
+    let handler: Handler = Arc::new(move |action| match action {
+        PanelAction::Plan(command) => panel.change(|query| query.apply(command)),
+        PanelAction::Fold(fold) => panel.toggle(fold),
+        _ => {}
     });
     view! {
         <section aria-labelledby="plan-title">

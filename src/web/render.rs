@@ -2,7 +2,7 @@
 //! survive every change; one listener an element finds what a press does in the tree itself.
 
 use crate::core::message::Catalogue;
-use crate::view::node::markup::{Action, Node};
+use crate::view::node::markup::{Action, Node, PanelAction, Press};
 use crate::view::node::patch::{Document, action_at, patch};
 use crate::web::html::view_of;
 use crate::web::i18n::{self, Language};
@@ -14,20 +14,20 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Element;
 
-/// What carries out the actions of all views; a context of the page.
+/// The function that carries out the actions of the page; a context.
 #[derive(Clone, Copy)]
 pub(crate) struct Dispatch(pub fn(State, Action, &web_sys::MouseEvent));
 
-/// Shows `view` in an element: `<div use:patched=view>`. What is pressed in it is carried out by [`Dispatch`].
+/// Shows `view` in an element: `<div use:patched=view>`. [`Dispatch`] carries out what is pressed in it.
 #[allow(clippy::needless_pass_by_value)] // leptos calls it with what it holds
 pub(crate) fn patched(element: Element, view: Signal<Node>) {
-    follow(&element, view, &|_| false);
+    follow(&element, view, &|_| ());
 }
 
-/// A handler of actions that only one panel can carry out: true where it did.
-pub(crate) type Handler = std::sync::Arc<dyn Fn(&Action) -> bool + Send + Sync>;
+/// A handler of the actions of one panel.
+pub(crate) type Handler = std::sync::Arc<dyn Fn(PanelAction) + Send + Sync>;
 
-/// The same, where `handler` comes before [`Dispatch`].
+/// The same, where `handler` carries out the actions of the panel.
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
     follow(&element, view, &move |action| handler(action));
@@ -39,7 +39,7 @@ pub fn nodes(class: &'static str, view: impl Fn() -> Node + Send + Sync + 'stati
     view! { <div class=class use:patched=view></div> }.into_any()
 }
 
-fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(&Action) -> bool + Clone + 'static)) {
+fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(PanelAction) + Clone + 'static)) {
     let (Some(state), Some(Dispatch(dispatch))) = (use_context::<State>(), use_context()) else {
         return;
     };
@@ -67,12 +67,13 @@ fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(&Action) -> boo
             return;
         };
         let path = path(&target, inner);
-        let action = mounted.try_with_value(|mounted| action_at(mounted, &path).cloned());
-        if let Some(action) = action.flatten() {
+        let press = mounted.try_with_value(|mounted| action_at(mounted, &path).cloned());
+        if let Some(press) = press.flatten() {
             // The view tree decides which folds are open: suppress the default.
             event.prevent_default();
-            if !handler(&action) {
-                dispatch(state, action, &event);
+            match press {
+                Press::Page(action) => dispatch(state, action, &event),
+                Press::Panel(action) => handler(action),
             }
         }
     });

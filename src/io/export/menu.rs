@@ -2,11 +2,10 @@
 
 use super::formats::{FORMATS, export};
 use super::stamp::Stamp;
-use crate::core::message::verbatim;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::view::node::action::{Dialog, Save};
-use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::node::markup::{Action, Node, copied, el, leaf, text};
 use crate::view::panels::issues::line;
 
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
@@ -23,27 +22,16 @@ pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
         })
         .collect();
     let body = match evaluate(run).and_then(|_| export(run, chosen.id, stamp)) {
-        Err(issues) => issues.iter().map(line).collect(),
+        Err(issues) => el("div", &[("class", "taken")], &issues.iter().map(line).collect::<Vec<_>>()),
         Ok(file) => {
-            let name = format!("shardscope.{}", chosen.end);
-            let save = |label: &'static str, save: Save| leaf("button", "main", label).on(Action::Save(save));
-            [
-                el("pre", &[("tabindex", "0"), ("class", "file")], &[text(verbatim(file))]),
-                save("Copy", Save::Copy),
-                save("Save", Save::Text(name)),
-                leaf("span", "muted", chosen.what),
-            ]
-            .into_iter()
-            .collect()
+            let save = Save::Text { name: format!("shardscope.{}", chosen.end), text: file.as_str().into() };
+            let save = leaf("button", "main", "Save").on(Action::Save(save));
+            copied("main", &file, Node::from_iter([save, leaf("span", "muted", chosen.what)]))
         }
     };
-    [
-        leaf("h2", "", "Export"),
-        el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"),
-        el("div", &[("class", "taken")], &[body]),
-    ]
-    .into_iter()
-    .collect()
+    [leaf("h2", "", "Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), body]
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]
@@ -55,7 +43,8 @@ mod tests {
         for format in FORMATS {
             let shown = menu(&Run::default(), format.id, &Stamp::default());
             let actions = shown.actions();
-            assert!(actions.contains(&&Action::Save(Save::Copy)), "{}", format.id);
+            let copies = |action: &&&Action| matches!(action, Action::Save(Save::Copy(text)) if !text.is_empty());
+            assert_eq!(actions.iter().filter(copies).count(), 1, "{}", format.id);
             assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
             assert!(shown.to_html().contains(format.what), "{}", format.id);
         }

@@ -1,16 +1,118 @@
-//! What a press does: the actions of a view, as values that the page's dispatcher executes.
+//! What a press does, as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
-use crate::core::search::session::PlanCommand;
+use crate::core::search::session::{Extra, PlanCommand};
 use crate::core::units::MemoryUnit;
 use crate::view::views::View;
 use std::sync::Arc;
 
-/// What a press on an element does.
+/// What a press on an element does, by who carries it out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Press {
+    /// The page.
+    Page(Action),
+    /// The panel that shows the element.
+    Panel(PanelAction),
+}
+
+impl From<Action> for Press {
+    fn from(action: Action) -> Self {
+        Self::Page(action)
+    }
+}
+
+impl From<PanelAction> for Press {
+    fn from(action: PanelAction) -> Self {
+        Self::Panel(action)
+    }
+}
+
+impl Press {
+    /// Its name for style sheets and tests: `apply tp=4`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Page(action) => action.name(),
+            Self::Panel(action) => action.name(),
+        }
+    }
+}
+
+/// An action that one panel carries out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelAction {
+    /// A command for the planner.
+    Plan(PlanCommand),
+    /// Opens a closed fold of the plan, closes an open one.
+    Fold(Fold),
+    /// Zooms or saves the timeline.
+    Timeline(TimelineAction),
+    /// Draws the in-flight activations of this rank.
+    Rank(usize),
+    /// Starts an order of one's own from the one that is drawn.
+    StartOrder,
+}
+
+impl PanelAction {
+    fn name(self) -> String {
+        match self {
+            Self::Plan(command) => format!("plan {}", command.name()),
+            Self::Fold(fold) => format!("plan toggle:{}", fold.name()),
+            Self::Timeline(action) => format!("timeline {}", action.id()),
+            Self::Rank(rank) => format!("rank {rank}"),
+            Self::StartOrder => "start-order".to_owned(),
+        }
+    }
+}
+
+/// A part of the plan that opens and closes; it is computed only while open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// The filters that are rarely used.
+    Filters,
+    /// The rows after the first.
+    Rows,
+    /// Memory against throughput.
+    Pareto,
+    /// The map.
+    Map,
+    /// The sweep as a table.
+    SweepTable,
+    /// The playbook's recipe.
+    Recipe,
+}
+
+impl Fold {
+    /// Folds that are open at first.
+    pub const OPEN: [Self; 2] = [Self::Pareto, Self::Map];
+
+    /// The result of the search that is computed for it alone.
+    #[must_use]
+    pub const fn extra(self) -> Option<Extra> {
+        match self {
+            Self::Pareto => Some(Extra::Front),
+            Self::Map => Some(Extra::Map),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Filters => "filters",
+            Self::Rows => "rows",
+            Self::Pareto => "pareto",
+            Self::Map => "map",
+            Self::SweepTable => "sweep-table",
+            Self::Recipe => "recipe",
+        }
+    }
+}
+
+/// An action of the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Opens a view.
@@ -23,13 +125,11 @@ pub enum Action {
     Undo,
     /// Goes a step forth.
     Redo,
-    /// Starts an order of one's own from the one that is drawn.
-    StartOrder,
     /// Makes a Run the page's own.
     Load(Arc<Run>),
     /// Opens a page of the dialog.
     Open(Dialog),
-    /// Copies or saves what stands beside the button.
+    /// Copies or saves a text or a picture.
     Save(Save),
     /// Explains a figure in the drawer.
     Explain(Figure),
@@ -43,12 +143,6 @@ pub enum Action {
     Sort(&'static str),
     /// Changes what the gallery of schedules shows.
     Gallery(GalleryAction),
-    /// A command for the planner.
-    Plan(PlanCommand),
-    /// Zooms or saves the timeline.
-    Timeline(TimelineAction),
-    /// Draws the in-flight activations of this rank.
-    Rank(usize),
     /// Does something with the runs that were measured.
     Measured(Measured),
 }
@@ -141,10 +235,15 @@ pub enum TimelineAction {
 /// What is saved, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Save {
-    /// The text beside the button goes to the clipboard.
-    Copy,
-    /// The text beside the button, as a file of this name.
-    Text(String),
+    /// A text goes to the clipboard.
+    Copy(Arc<str>),
+    /// A text becomes a file.
+    Text {
+        /// Name of the file.
+        name: String,
+        /// Its content.
+        text: Arc<str>,
+    },
     /// A picture.
     Picture {
         /// Name of the file, without its end.
@@ -178,10 +277,6 @@ impl Action {
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
             Self::Gallery(action) => action.name(),
-            Self::Plan(command) => format!("plan {}", command.name()),
-            Self::Timeline(action) => format!("timeline {}", action.id()),
-            Self::Rank(rank) => format!("rank {rank}"),
-            Self::StartOrder => "start-order".to_owned(),
             Self::Save(save) => save.name(),
             Self::Measured(command) => command.name(),
         }
@@ -263,8 +358,8 @@ impl Measured {
 impl Save {
     fn name(&self) -> String {
         match self {
-            Self::Copy => "copy".to_owned(),
-            Self::Text(name) => format!("save {name}"),
+            Self::Copy(_) => "copy".to_owned(),
+            Self::Text { name, .. } => format!("save {name}"),
             Self::Picture { name, png, .. } => {
                 format!("save {name}.{}", if *png { "png" } else { "svg" })
             }

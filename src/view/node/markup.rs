@@ -1,6 +1,6 @@
 //! The builders of view trees: elements, text, and the parts that panels share.
 
-pub use super::action::Action;
+pub use super::action::{Action, PanelAction, Press};
 pub use crate::view::node::Node;
 
 use crate::core::message::{Message, verbatim};
@@ -8,6 +8,7 @@ use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::source::Source;
 use crate::view::node::Element;
+use crate::view::node::action::Save;
 use std::sync::Arc;
 
 /// Text for people.
@@ -92,16 +93,15 @@ pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
 #[must_use]
 pub fn choices(
     [words, label]: [&'static str; 2],
-    options: impl IntoIterator<Item = (Action, Message, bool)>,
+    options: impl IntoIterator<Item = (impl Into<Press>, Message, bool)>,
     beside: Node,
 ) -> Node {
-    let button = |(action, label, chosen): (Action, Message, bool)| {
-        let attributes = [("class", "toggle-link"), ("aria-pressed", if chosen { "true" } else { "false" })];
-        el("button", &attributes, &[text(label)]).on(action)
-    };
     let group = [("class", "tools"), ("role", "group")];
-    let buttons: Node = options.into_iter().map(button).collect();
-    let head = [leaf("small", "", words), el("span", &group, &[buttons]).label(label), beside];
+    let buttons = options.into_iter().map(|(press, label, chosen)| {
+        let attributes = [("class", "toggle-link"), ("aria-pressed", if chosen { "true" } else { "false" })];
+        el("button", &attributes, &[text(label)]).on(press)
+    });
+    let head = [leaf("small", "", words), el("span", &group, &[buttons.collect()]).label(label), beside];
     el("div", &[("class", "panel-head")], &head)
 }
 
@@ -116,7 +116,12 @@ pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
 
 /// A fold that `toggle` opens and closes; its content is computed only while it is `open`.
 #[must_use]
-pub(crate) fn toggled_fold(open: bool, toggle: Action, summary: &'static str, content: impl FnOnce() -> Node) -> Node {
+pub(crate) fn toggled_fold(
+    open: bool,
+    toggle: impl Into<Press>,
+    summary: &'static str,
+    content: impl FnOnce() -> Node,
+) -> Node {
     let content = if open { content() } else { Node::none() };
     let parts = [leaf("summary", "", summary).on(toggle), content];
     let state = if open { "open" } else { "" };
@@ -144,6 +149,19 @@ pub(crate) fn apply(
 #[must_use]
 pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
     el("button", &[("class", class)], content).title(title).on(Action::Load(Arc::new(run.clone())))
+}
+
+/// A text to take along, in a frame of its own with a button that copies it; `beside` stands behind the button.
+#[must_use]
+pub(crate) fn copied(class: &str, content: &str, beside: Node) -> Node {
+    let copy = leaf("button", class, "Copy").on(Action::Save(Save::Copy(content.into())));
+    el("div", &[("class", "taken")], &[file(content), copy, beside])
+}
+
+/// The text of a file as it stands.
+#[must_use]
+pub(crate) fn file(content: &str) -> Node {
+    el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))])
 }
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.

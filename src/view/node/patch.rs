@@ -4,7 +4,7 @@
 //! A child is reused by tag and key, else by its place among its like. When children change places, those stay that
 //! together weigh most; what holds the focus weighs more than everything else, for moving it would lose the focus.
 
-use super::action::Action;
+use super::action::Press;
 use super::glossary;
 use crate::core::message::{Catalogue, Message};
 use crate::view::node::{Element, Node};
@@ -54,7 +54,7 @@ pub fn patch<D: Document>(
 }
 
 /// The action of the innermost element of `shown` that has one, on the way inwards along `path`.
-pub fn action_at<'a, N: PartialEq>(shown: &'a [Mounted<N>], path: &[N]) -> Option<&'a Action> {
+pub fn action_at<'a, N: PartialEq>(shown: &'a [Mounted<N>], path: &[N]) -> Option<&'a Press> {
     let (first, rest) = path.split_first()?;
     let mounted = shown.iter().find(|mounted| mounted.node == *first)?;
     let inner = action_at(&mounted.children, rest);
@@ -422,7 +422,7 @@ mod tests {
         let button = &paragraph.children[0];
         let word = &button.children[0];
         let path = [paragraph.node, button.node, word.node];
-        assert_eq!(action_at(&shown, &path), Some(&Action::Undo));
+        assert_eq!(action_at(&shown, &path), Some(&Action::Undo.into()));
         assert_eq!(action_at(&shown, &[paragraph.node]), None);
         let beside = [paragraph.node, paragraph.children[1].node];
         assert_eq!(action_at(&shown, &beside), None);

@@ -1,6 +1,6 @@
 //! A piece of a view and its element.
 
-use super::action::Action;
+use super::action::{Action, Press};
 use crate::core::message::{Message, verbatim};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Element {
     /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
     pub attributes: Vec<(&'static str, Message)>,
     /// What a press on it does.
-    pub action: Option<Action>,
+    pub action: Option<Press>,
     /// What tells it from its siblings of the same tag, where they may come, go or move.
     pub key: String,
     /// What stands in it; no lists.
@@ -50,10 +50,11 @@ impl Node {
     /// An element that does `action` when it is pressed; anything else stays as it is. Its attribute `data-action` is
     /// for style sheets and tests: the page never reads it.
     #[must_use]
-    pub fn on(self, action: Action) -> Self {
+    pub fn on(self, press: impl Into<Press>) -> Self {
+        let press = press.into();
         self.with(|element| {
-            element.attributes.push(("data-action", verbatim(action.name())));
-            element.action = Some(action);
+            element.attributes.push(("data-action", verbatim(press.name())));
+            element.action = Some(press);
         })
     }
 
@@ -121,15 +122,25 @@ impl Node {
         }
     }
 
-    /// Every action of the tree, in the order of the document.
+    /// Every press of the tree, in the order of the document.
     #[must_use]
-    pub fn actions(&self) -> Vec<&Action> {
+    pub fn presses(&self) -> Vec<&Press> {
         let mut found = Vec::new();
-        self.collect_actions(&mut found);
+        self.collect_presses(&mut found);
         found
     }
 
-    fn collect_actions<'a>(&'a self, found: &mut Vec<&'a Action>) {
+    /// Every action of the page in the tree, in the order of the document.
+    #[must_use]
+    pub fn actions(&self) -> Vec<&Action> {
+        let page = |press| match press {
+            &Press::Page(ref action) => Some(action),
+            Press::Panel(_) => None,
+        };
+        self.presses().into_iter().filter_map(page).collect()
+    }
+
+    fn collect_presses<'a>(&'a self, found: &mut Vec<&'a Press>) {
         let children = match self {
             Self::Element(element) => {
                 found.extend(&element.action);
@@ -139,7 +150,7 @@ impl Node {
             Self::Text(_) | Self::Prose(_) | Self::Picture(_) => return,
         };
         for child in children {
-            child.collect_actions(found);
+            child.collect_presses(found);
         }
     }
 }

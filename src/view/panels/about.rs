@@ -4,8 +4,7 @@ use crate::core::explain::Term;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::action::Save;
-use crate::view::node::markup::{Action, Node, cited_at, el, fold, leaf, percent, prose, text};
+use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text};
 
 /// A term with everything below it, memory in `unit`.
 #[must_use]
@@ -25,11 +24,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
 
 /// A fold with a text to copy.
 fn form(label: &'static str, content: &str) -> Node {
-    let inside = [
-        el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))]),
-        el("button", &[], &[text("Copy")]).on(Action::Save(Save::Copy)),
-    ];
-    fold(label, el("div", &[], &inside))
+    fold(label, copied("", content, Node::none()))
 }
 
 fn body(term: &Term, unit: MemoryUnit) -> Node {

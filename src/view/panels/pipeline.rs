@@ -9,7 +9,7 @@ use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
-use crate::view::node::markup::{Action, Node, ask, el, leaf, table, text};
+use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, table, text};
 
 /// What "in span" means, wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
@@ -159,7 +159,7 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
         if shape.shares_axis() {
             return el("span", &attributes[..1], &[name]);
         }
-        el("button", &attributes, &[name]).title("Show this rank's memory").on(Action::Rank(rank))
+        el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank))
     });
     let names: Node = names.collect();
     let curve = memory_curve(evaluation, chosen.min(evaluation.loads.len().saturating_sub(1)));
@@ -222,6 +222,7 @@ mod tests {
     use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
     use crate::core::report::{evaluate, explain};
     use crate::core::run::{Run, Schedule};
+    use crate::view::node::markup::Action;
 
     #[test]
     fn an_op_says_what_it_waits_for() {

@@ -4,7 +4,7 @@ use crate::io::export::{Picture, stacked};
 use crate::view::gallery::MOST;
 use crate::view::gallery::stack::{axis, below, beside, title};
 use crate::view::node::action::TimelineAction;
-use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::node::markup::{Node, PanelAction, el, text};
 use crate::view::views::View;
 use crate::web::actions::offer_picture;
 use crate::web::browser;
@@ -47,13 +47,12 @@ pub fn compared(state: State) -> AnyView {
     // The instant under the cursor is that of all views.
     let look = Look { clock: expect_context::<Look>().clock, ..Look::over(&lanes) };
     let handler: Handler = Arc::new(move |action| {
-        let Action::Timeline(action) = action else {
-            return false;
+        let PanelAction::Timeline(action) = action else {
+            return;
         };
-        if !look.zoomed(*action) {
-            save(state, look, &lanes, *action == TimelineAction::Png);
+        if !look.zoomed(action) {
+            save(state, look, &lanes, action == TimelineAction::Png);
         }
-        true
     });
     let tools = view_of(tools);
     let each = move |at: usize| {
@@ -102,8 +101,9 @@ pub fn compared(state: State) -> AnyView {
 
 /// Zoom, and the menu that saves.
 fn tools() -> Node {
-    let file =
-        |action: TimelineAction, label: &'static str| el("button", &[], &[text(label)]).on(Action::Timeline(action));
+    let file = |action: TimelineAction, label: &'static str| {
+        el("button", &[], &[text(label)]).on(PanelAction::Timeline(action))
+    };
     let files = [file(TimelineAction::Svg, "SVG"), file(TimelineAction::Png, "PNG")];
     let menu = [el("summary", &[], &[text("Save picture")]), el("div", &[], &files)];
     let menu = el("details", &[("class", "menu")], &menu);

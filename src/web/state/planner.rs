@@ -2,7 +2,8 @@
 
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
-use crate::core::search::session::{PlanQuery, PlanResult};
+use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
+use crate::view::node::action::Fold;
 use crate::view::panels::runs::bare;
 use crate::view::panels::suggest::Searched;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -15,6 +16,8 @@ const FIRST: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct Planner {
     pub(in crate::web) query: RwSignal<Option<PlanQuery>>,
+    /// Open folds of the panel.
+    pub(in crate::web) folds: RwSignal<Vec<Fold>>,
     pub(in crate::web) result: RwSignal<PlanResult, LocalStorage>,
     pub(in crate::web) request: StoredValue<Option<Request>>,
 }
@@ -24,6 +27,7 @@ impl Planner {
     pub fn new() -> Self {
         Self {
             query: RwSignal::new(None),
+            folds: RwSignal::new(Fold::OPEN.to_vec()),
             result: RwSignal::new_local(PlanResult::default()),
             request: StoredValue::new(None),
         }
@@ -56,6 +60,18 @@ impl Planner {
             self.query.set(Some(query));
         } else {
             self.change(|query| query.set_run(run));
+        }
+    }
+
+    /// Opens a closed fold, closes an open one; a result that only it shows is searched while it is open.
+    pub(in crate::web) fn toggle(self, fold: Fold) {
+        let is_open = self.folds.with_untracked(|folds| folds.contains(&fold));
+        self.folds.update(|folds| {
+            folds.retain(|one| *one != fold);
+            folds.extend((!is_open).then_some(fold));
+        });
+        if let Some(extra) = fold.extra() {
+            self.change(|query| query.apply(PlanCommand::Want(extra, !is_open)));
         }
     }
 

@@ -5,7 +5,7 @@ use crate::core::pipeline::torch_csv::to_tokens;
 use crate::core::run::Schedule;
 use crate::core::run::registry::{LONGEST_TEXT, field};
 use crate::core::t;
-use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::node::markup::{Node, PanelAction, el, leaf, text};
 use crate::view::panels::issues::line;
 use crate::web::field::commit;
 use crate::web::html::flag;
@@ -50,18 +50,17 @@ pub fn custom(state: State) -> AnyView {
         let errors = state.shown.with(|shown| shown.errors.clone());
         notes.extend(errors.iter().map(line));
         let start = leaf("button", "", "Start from the order that is drawn");
-        notes.push(start.on(Action::StartOrder));
+        notes.push(start.on(PanelAction::StartOrder));
         Node::from_iter(notes)
     };
     let start: Handler = Arc::new(move |action| {
-        if *action != Action::StartOrder {
-            return false;
+        if action != PanelAction::StartOrder {
+            return;
         }
         if let Some(evaluation) = untrack(|| state.evaluation()) {
             draft.set(String::new());
             set(evaluation.order.print().trim());
         }
-        true
     });
     let notes = Signal::derive(notes);
     let label = t!(

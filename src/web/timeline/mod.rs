@@ -14,7 +14,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::charts::shape::Shape;
 use crate::view::node::action::TimelineAction;
-use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::node::markup::{Action, Node, PanelAction, el, text};
 use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
@@ -43,13 +43,12 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     let look = expect_context::<Look>();
     let embedded = state.view.embed.is_some();
     let handler: Handler = Arc::new(move |action| {
-        let Action::Timeline(action) = action else {
-            return false;
+        let PanelAction::Timeline(action) = action else {
+            return;
         };
-        if !look.zoomed(*action) {
-            export::export(state, look, *action);
+        if !look.zoomed(action) {
+            export::export(state, look, action);
         }
-        true
     });
     let tools = view_of(buttons);
     let compare = move |event| {
@@ -140,7 +139,7 @@ fn buttons() -> Node {
 }
 
 fn button(action: TimelineAction, label: &'static str, title: &'static str) -> Node {
-    el("button", &[], &[text(label)]).title(title).label(title).on(Action::Timeline(action))
+    el("button", &[], &[text(label)]).title(title).label(title).on(PanelAction::Timeline(action))
 }
 
 /// Closer, farther, all of it.

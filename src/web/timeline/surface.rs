@@ -5,7 +5,7 @@ use super::look::{Lane, Look};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::Place;
 use crate::view::charts::timeline::hit;
-use crate::view::node::markup::{Action, Node};
+use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
@@ -72,11 +72,9 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     };
     // A pressed rank name draws that rank's in-flight activations.
     let choose: Handler = Arc::new(move |action| {
-        let Action::Rank(rank) = action else {
-            return false;
-        };
-        state.select_rank(*rank);
-        true
+        if let PanelAction::Rank(rank) = action {
+            state.select_rank(rank);
+        }
     });
     let names = Signal::derive(move || {
         let Some(prepared) = lane.prepared.get() else {

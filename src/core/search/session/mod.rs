@@ -4,7 +4,7 @@
 
 mod query;
 
-pub use query::{Asked, Fold, Order, PlanCommand, PlanQuery};
+pub use query::{Asked, Extra, Order, PlanCommand, PlanQuery};
 
 use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
 use super::engine::{Progress, Search};
@@ -206,7 +206,7 @@ impl PlanSession {
                 return false;
             }
         }
-        if self.query.is_open(Fold::Map)
+        if self.query.wants(Extra::Map)
             && let Some(request) = &mut self.request
         {
             let search = &mut request.search;
@@ -244,7 +244,7 @@ impl PlanSession {
     /// Works on the Pareto front where it is shown; true when it is found.
     fn front(&mut self, budget: u64) -> bool {
         let (query, request) = (&self.query, self.request.as_mut());
-        let shown = query.is_open(Fold::Pareto) || query.order == Order::Leanest;
+        let shown = query.wants(Extra::Front) || query.order == Order::Leanest;
         let Some(request) = request.filter(|_| shown) else {
             return true;
         };
@@ -288,7 +288,7 @@ impl PlanSession {
             let pinned = self.query.pinned.iter();
             pinned.filter_map(|place| search.found(*place)).collect()
         };
-        let map = self.map.as_ref().filter(|_| self.query.is_open(Fold::Map));
+        let map = self.map.as_ref().filter(|_| self.query.wants(Extra::Map));
         PlanResult {
             progress: search.map(Search::progress),
             share: self.share(),
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn nothing_is_searched_before_the_command_and_stop_pauses() {
         let mut query = query();
-        query.apply(PlanCommand::Toggle(Fold::Map));
+        query.apply(PlanCommand::Want(Extra::Map, false));
         let mut session = PlanSession::new(query.clone()).unwrap();
         assert!(session.step(1000) && session.request.is_none());
         query.apply(PlanCommand::Search);

@@ -35,8 +35,8 @@ pub struct PlanQuery {
     pub sweep: Option<Grown>,
     /// What is asked.
     pub asked: Option<Asked>,
-    /// The open folds.
-    pub open: Vec<Fold>,
+    /// Results that are computed besides the rows.
+    pub extras: Vec<Extra>,
 }
 
 /// The order of the rows.
@@ -84,8 +84,8 @@ pub enum PlanCommand {
     Also,
     /// Pauses all work.
     Stop,
-    /// Opens a closed fold, closes an open one.
-    Toggle(Fold),
+    /// Computes a result besides the rows, or no longer.
+    Want(Extra, bool),
     /// Hides layouts that may not fit, or shows them again.
     FilterFits,
     /// Shows only the layouts with this value of the axis, or all again.
@@ -108,36 +108,13 @@ pub enum PlanCommand {
     Ask(Asked),
 }
 
-/// A part of the panel that opens and closes; it is computed only while open.
+/// A result that takes work of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fold {
-    /// The filters that are rarely used.
-    Filters,
-    /// The rows after the first.
-    Rows,
-    /// Memory against throughput.
-    Pareto,
-    /// The map.
+pub enum Extra {
+    /// The layouts that no other beats in both memory and step time.
+    Front,
+    /// The best layout of each cell of the map.
     Map,
-    /// The sweep as a table.
-    SweepTable,
-    /// The playbook's recipe.
-    Recipe,
-}
-
-impl Fold {
-    /// Its name, unique in the panel.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Filters => "filters",
-            Self::Rows => "rows",
-            Self::Pareto => "pareto",
-            Self::Map => "map",
-            Self::SweepTable => "sweep-table",
-            Self::Recipe => "recipe",
-        }
-    }
 }
 
 impl PlanCommand {
@@ -147,7 +124,7 @@ impl PlanCommand {
         match self {
             Self::Search => "search".to_owned(),
             Self::Stop => "stop".to_owned(),
-            Self::Toggle(fold) => format!("toggle:{}", fold.name()),
+            Self::Want(extra, wanted) => format!("want:{extra:?}={wanted}"),
             Self::FilterFits => "filter:fits".to_owned(),
             Self::Filter(axis, value) => format!("filter:{}={value}", axis.name()),
             Self::Order(order) => format!("order:{order:?}"),
@@ -186,7 +163,7 @@ impl PlanQuery {
             picture: Picture::default(),
             sweep: None,
             asked: None,
-            open: vec![Fold::Pareto, Fold::Map],
+            extras: vec![Extra::Front, Extra::Map],
         }
     }
 
@@ -202,10 +179,10 @@ impl PlanQuery {
         !self.searches && self.sweep.is_none() && self.asked.is_none()
     }
 
-    /// Whether a fold is open.
+    /// True where `extra` is to be computed.
     #[must_use]
-    pub fn is_open(&self, fold: Fold) -> bool {
-        self.open.contains(&fold)
+    pub fn wants(&self, extra: Extra) -> bool {
+        self.extras.contains(&extra)
     }
 
     /// Takes another run: what was asked about the old one is dropped, unless they differ in their layout only.
@@ -235,7 +212,10 @@ impl PlanQuery {
                 self.also = !self.also;
                 self.pinned.clear();
             }
-            PlanCommand::Toggle(fold) => toggle(&mut self.open, fold),
+            PlanCommand::Want(extra, wanted) => {
+                self.extras.retain(|one| *one != extra);
+                self.extras.extend(wanted.then_some(extra));
+            }
             PlanCommand::FilterFits => self.filter.fits = !self.filter.fits,
             PlanCommand::Filter(axis, value) => self.filter.toggle(axis, value),
             PlanCommand::Order(order) => self.order = order,

@@ -2,9 +2,10 @@
 
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
-use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
+use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Action, Node, el, leaf, text, toggled_fold};
+use crate::view::node::action::Fold;
+use crate::view::node::markup::{Node, PanelAction, el, leaf, text, toggled_fold};
 
 /// What the panel's parts are made from.
 pub struct View<'a> {
@@ -14,6 +15,8 @@ pub struct View<'a> {
     pub result: &'a PlanResult,
     /// The page's run.
     pub own: Option<&'a Evaluation>,
+    /// Open folds.
+    pub folds: &'a [Fold],
     /// GiB or GB.
     pub unit: MemoryUnit,
 }
@@ -26,7 +29,7 @@ pub(super) fn button(class: &str, command: PlanCommand, pressed: Option<bool>, l
         None => "",
     };
     let attributes = [("class", class), ("aria-pressed", pressed)];
-    el("button", &attributes, &[text(label)]).on(Action::Plan(command))
+    el("button", &attributes, &[text(label)]).on(PanelAction::Plan(command))
 }
 
 /// Buttons with their commands and labels.
@@ -42,8 +45,7 @@ pub(super) fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanComm
     el("p", &[("class", "chips")], &[inside])
 }
 
-/// A fold whose state the query keeps, so that it survives a redraw of the panel.
+/// A fold whose state the page keeps, so that it survives a redraw of the panel.
 pub(super) fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
-    let toggle = Action::Plan(PlanCommand::Toggle(fold));
-    toggled_fold(view.query.is_open(fold), toggle, summary, inside)
+    toggled_fold(view.folds.contains(&fold), PanelAction::Fold(fold), summary, inside)
 }

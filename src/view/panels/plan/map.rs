@@ -7,10 +7,11 @@ use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Cells, Picture};
-use crate::core::search::session::{Fold, PlanCommand};
+use crate::core::search::session::PlanCommand;
 use crate::core::search::{Axes, Found};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
+use crate::view::node::action::Fold;
 use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.

@@ -12,9 +12,9 @@ pub(crate) mod rows;
 pub use controls::View;
 
 use crate::core::message::Message;
-use crate::core::search::session::Fold;
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
+use crate::view::node::action::Fold;
 use crate::view::node::markup::{Node, el, leaf, percent, text};
 use controls::fold;
 
@@ -112,22 +112,22 @@ mod tests {
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
-    use crate::core::search::session::{Asked, Order, PlanSession};
+    use crate::core::search::session::{Asked, Extra, Order, PlanSession};
     use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
     use crate::core::search::sweep::Grown;
     use crate::core::units::MemoryUnit;
-    use crate::view::node::markup::Action;
+    use crate::view::node::markup::{Action, PanelAction, Press};
 
-    /// Both parts as HTML, and the Runs that their buttons load.
-    fn shown(query: &PlanQuery, result: &PlanResult) -> (String, usize) {
-        let panel = Node::from_iter(panel(&view(query, result)));
+    /// Both parts as HTML with these folds open, and the Runs that their buttons load.
+    fn shown(query: &PlanQuery, result: &PlanResult, folds: &[Fold]) -> (String, usize) {
+        let panel = Node::from_iter(panel(&View { folds, ..view(query, result) }));
         let actions = panel.actions().into_iter();
         let loads = actions.filter(|action| matches!(action, Action::Load(_)));
         (panel.to_html(), loads.count())
     }
 
     fn view<'a>(query: &'a PlanQuery, result: &'a PlanResult) -> View<'a> {
-        View { query, result, own: None, unit: MemoryUnit::Gib }
+        View { query, result, own: None, folds: &Fold::OPEN, unit: MemoryUnit::Gib }
     }
 
     fn finished(commands: &[PlanCommand]) -> (PlanQuery, PlanResult) {
@@ -144,9 +144,8 @@ mod tests {
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (query, mut result) =
-            finished(&[PlanCommand::Search, PlanCommand::Toggle(Fold::Map), PlanCommand::Toggle(Fold::Rows)]);
-        let (html, loads) = shown(&query, &result);
+        let (query, mut result) = finished(&[PlanCommand::Search, PlanCommand::Want(Extra::Map, false)]);
+        let (html, loads) = shown(&query, &result, &[Fold::Pareto, Fold::Rows]);
         assert_eq!(loads, result.rows.len());
         assert!(html.contains("simplest") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
@@ -159,13 +158,12 @@ mod tests {
     fn every_fold_shows_its_content() {
         let (query, result) = finished(&[
             PlanCommand::Search,
-            PlanCommand::Toggle(Fold::Recipe),
             PlanCommand::Sweep(Grown::GlobalBatch),
-            PlanCommand::Toggle(Fold::SweepTable),
             PlanCommand::Ask(Asked::Sweep(Question::FewestGpus)),
             PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
-        let (html, _) = shown(&query, &result);
+        let folds = [&Fold::OPEN[..], &[Fold::Recipe, Fold::SweepTable]].concat();
+        let (html, _) = shown(&query, &result, &folds);
         for part in ["usable memory", "Map of layouts", "Step time, s", "Fit in memory", "train this"] {
             assert!(html.contains(part), "{part}");
         }
@@ -175,9 +173,8 @@ mod tests {
     /// Every order shows rows with the run above them, and orders by what it says.
     #[test]
     fn rows_stand_in_the_order_that_was_chosen() {
-        let (query, result) =
-            finished(&[PlanCommand::Search, PlanCommand::Order(Order::Cheapest), PlanCommand::Toggle(Fold::Rows)]);
-        let (html, _) = shown(&query, &result);
+        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(Order::Cheapest)]);
+        let (html, _) = shown(&query, &result, &[Fold::Pareto, Fold::Map, Fold::Rows]);
         // Eight billion parameters fit on some of 1, 2, 4 and 8 GPUs, and on one with 80 GB do not.
         let rows = result.cheapest.as_ref().unwrap().cheapest();
         let rates = rows.iter().map(|one| -one.figures.tokens_per_s_per_gpu);
@@ -188,7 +185,7 @@ mod tests {
         let peaks: Vec<f64> = result.layouts.front.iter().map(|one| one.figures.peak.bytes.0).collect();
         assert!(peaks.len() > 3 && peaks.is_sorted());
         let first = MemoryUnit::Gib.number(result.layouts.front[0].figures.peak.bytes);
-        let (html, _) = shown(&query, &result);
+        let (html, _) = shown(&query, &result, &Fold::OPEN);
         let row = html.split("<tr").nth(2).unwrap();
         assert!(row.contains(&first), "{first}: {row}");
     }
@@ -201,7 +198,7 @@ mod tests {
         }
         let mut session = PlanSession::new(query.clone()).unwrap();
         while !session.step(100_000) {}
-        let (html, _) = shown(&query, &session.result(true));
+        let (html, _) = shown(&query, &session.result(true), &Fold::OPEN);
         let table = html.split("<table class=\"pinned\">").nth(1).unwrap();
         let (head, rows) = table.split_once("</thead>").unwrap();
         assert!(head.contains("Pinned") && head.contains(">use A<") && head.contains(">use B<"));
@@ -217,7 +214,7 @@ mod tests {
         let (query, result) = finished(&[]);
         let [head, body] = panel(&view(&query, &result));
         assert_eq!(head, Node::none());
-        let asks = |action: &&&Action| matches!(action, Action::Plan(PlanCommand::Ask(_)));
-        assert_eq!(body.actions().iter().filter(asks).count(), 3);
+        let asks = |press: &&&Press| matches!(press, Press::Panel(PanelAction::Plan(PlanCommand::Ask(_))));
+        assert_eq!(body.presses().iter().filter(asks).count(), 3);
     }
 }

@@ -6,14 +6,14 @@ use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
-use crate::core::search::session::{Fold, Order, PlanCommand};
+use crate::core::search::session::{Order, PlanCommand};
 use crate::core::search::sweep::Points;
 use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
 use crate::core::t;
 use crate::core::units::{Bytes, group, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
-use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, choices, el, leaf, percent, scrolled, text};
+use crate::view::node::action::{Compare, Fold};
+use crate::view::node::markup::{Action, Node, PanelAction, choices, el, leaf, percent, scrolled, text};
 use crate::view::panels::strip::without_unit;
 use crate::view::panels::words;
 use std::borrow::Cow;
@@ -83,7 +83,7 @@ pub fn schedule(run: &Run) -> String {
 pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let (order, filter) = (view.query.order, &view.query.filter);
     let orders = Order::ALL.map(|one| {
-        let command = Action::Plan(PlanCommand::Order(one));
+        let command = PanelAction::Plan(PlanCommand::Order(one));
         (command, one.label().into(), one == order)
     });
     let parts =
@@ -165,7 +165,7 @@ pub fn rows(view: &View, done: bool) -> Node {
         Order::Fastest => (ties(found), recommended(found)),
         _ => (0, None),
     };
-    let all = view.query.is_open(Fold::Rows);
+    let all = view.folds.contains(&Fold::Rows);
     let shown = if all { found.len() } else { FIRST };
     let ranked = found.iter().enumerate().take(shown).map(|(index, one)| {
         let mark = if simplest == Some(index) {
@@ -194,7 +194,7 @@ pub fn rows(view: &View, done: bool) -> Node {
         } else {
             t!("Show {count} more", count = found.len() - FIRST)
         };
-        button("link", PlanCommand::Toggle(Fold::Rows), None, words)
+        leaf("button", "link", words).on(PanelAction::Fold(Fold::Rows))
     });
     std::iter::once(rows).chain(more).chain(notes).collect()
 }

@@ -8,8 +8,7 @@ use crate::core::report::{FOUR_OF_FIVE, report};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds, significant};
-use crate::view::node::action::Save;
-use crate::view::node::markup::{Action, Node, el, leaf, load, table, text};
+use crate::view::node::markup::{Node, copied, el, leaf, load, table, text};
 use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
 
@@ -155,10 +154,8 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     ];
     if let Some(command) = command(&first.run) {
         let heading = if command.starts_with("#!") { "Launch command of the first" } else { "Settings of the first" };
-        let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
-        let script = el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(command))]);
         parts.push(leaf("h4", "", heading));
-        parts.push(el("div", &[("class", "taken")], &[script, copy]));
+        parts.push(copied("", &command, Node::none()));
     }
     Node::from_iter(parts)
 }

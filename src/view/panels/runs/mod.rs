@@ -10,8 +10,8 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::{Multiplier, Profile, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
-use crate::view::node::action::{Compare, Measured, Save};
-use crate::view::node::markup::{Action, Node, el, fold, leaf, load, table, text};
+use crate::view::node::action::{Compare, Measured};
+use crate::view::node::markup::{Action, Node, copied, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::line;
 use std::sync::Arc;
 
@@ -115,9 +115,7 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
     parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
     if let Some(profile) = own {
         let alone = Run { profile: profile.clone(), ..Run::default() };
-        let script = el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(link(&alone)))]);
-        let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
-        let inside = el("div", &[("class", "taken")], &[script, copy]);
+        let inside = copied("", &link(&alone), Node::none());
         parts.push(fold("As text, for a wiki: paste it here to use it", inside));
     }
     Node::from_iter(parts)
