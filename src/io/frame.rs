@@ -1,4 +1,4 @@
-//! What the page around a frame may ask of the calculator in it, as JSON:
+//! Messages of the page around a frame to the calculator in it, as JSON:
 //!
 //! | message | reply |
 //! | --- | --- |
@@ -17,14 +17,14 @@ use crate::view::steps::StepId;
 use crate::view::views::Embed;
 use serde::Serialize;
 
-/// What becomes of a message.
+/// Effects of a message.
 #[derive(Default, Serialize)]
 pub struct Answer {
-    /// What the page around the frame is told; none where the message is not one of the protocol.
+    /// Reply to the page around the frame; none where the message is not one of the protocol.
     reply: Option<Reply>,
     /// Where the address of the frame goes, without `#`.
     fragment: Option<String>,
-    /// Whether the frame has to be loaded again: another panel is another page.
+    /// True if the frame has to be loaded again: another panel is another page.
     reloads: bool,
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     text.map_or_else(|_| String::new(), |text| text + "\n")
 }
 
-/// What is said of a value within more than [`MAX_DEPTH`] others, or within itself.
+/// The issue of a value within more than [`MAX_DEPTH`] others, or within itself.
 #[must_use]
 pub(crate) fn too_deep(field: &str) -> Issue {
     let message = t!("nested deeper than {depth} levels, or within itself", depth = MAX_DEPTH);
@@ -28,7 +28,7 @@ pub(crate) fn too_deep(field: &str) -> Issue {
 /// The value that `text` is.
 ///
 /// # Errors
-/// That it is no JSON, too long, or nested too deep.
+/// A text that is no JSON, too long, or nested too deep.
 pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
     if text.len() > MAX_BYTES as usize {
         let message = t!("longer than {bytes} bytes: not read", bytes = MAX_BYTES.to_string());
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
         .map_err(|error| vec![Issue::error("", t!("not JSON: {error}", error = error.to_string()))])
 }
 
-/// How many brackets are open at most, outside of strings.
+/// Most brackets that are open at once, outside of strings.
 #[must_use]
 pub fn depth(text: &str) -> usize {
     let (mut open, mut deepest) = (0usize, 0);

@@ -22,9 +22,9 @@ const MAX_PAIRS: usize = 512;
 pub struct Decoded {
     /// The Run.
     pub run: Run,
-    /// What to show of it.
+    /// The view of it.
     pub view: ViewState,
-    /// What was not understood, by field.
+    /// Keys and values that were not understood, by field.
     pub notices: Vec<Issue>,
 }
 
@@ -62,7 +62,8 @@ pub fn encode_with(run: &Run, view: &ViewState) -> String {
     link
 }
 
-/// What the page opens with at `text`: without an address the software that most people train with now, which its link
+/// The Run that the page opens with at `text`: without an address that of the software that most people train with now,
+/// which its link
 /// then says. A link that says no software means the default of the format, for ever.
 #[must_use]
 pub fn opened(text: &str) -> Decoded {
@@ -122,7 +123,7 @@ fn version_notice(version: &str) -> Option<Issue> {
     }
 }
 
-/// What stands behind `#`, or behind `?`; text without either is taken whole.
+/// The part behind `#`, or behind `?`; text without either is taken whole.
 pub(crate) fn fragment(text: &str) -> &str {
     let text = text.trim();
     match text.split_once('#') {

@@ -12,7 +12,7 @@ use crate::core::search::{self, Plan};
 use crate::core::t;
 use serde::Serialize;
 
-/// What can be asked of the calculator.
+/// Requests to the calculator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
@@ -51,7 +51,7 @@ impl Verb {
     }
 }
 
-/// What is answered, each as its own object.
+/// Answers, each as its own object.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Answer {
@@ -71,12 +71,12 @@ pub enum Answer {
     Calibrated(Box<Calibration>),
 }
 
-/// What was measured of a run, as plain data.
+/// Measurements of a run, as plain data.
 #[derive(Serialize)]
 pub struct Measured {
     errors: Vec<Issue>,
     program: Message,
-    /// What `calibrate` takes; none where nothing was measured.
+    /// The observation that `calibrate` takes; none where nothing was measured.
     observation: Option<Value>,
     used: Vec<(Message, Message)>,
     assumed: Vec<Message>,
@@ -136,7 +136,7 @@ impl From<String> for Exported {
 /// Answers one line.
 ///
 /// # Errors
-/// What is wrong with the request, by field.
+/// Every fault of the request, by field.
 pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     let line = line.trim();
     if verb == Verb::Report && !line.starts_with('{') {

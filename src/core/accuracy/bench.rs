@@ -37,7 +37,7 @@ impl Fact {
 pub struct Prediction {
     /// Seconds or GiB.
     pub value: f64,
-    /// Whether it fits.
+    /// True if it fits.
     pub verdict: Verdict,
 }
 
@@ -65,14 +65,14 @@ pub struct SourceError {
     pub worst: f64,
 }
 
-/// What became of the runs of one verdict.
+/// Outcomes of the runs of one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandCount {
     /// The verdict.
     pub verdict: Verdict,
     /// Runs that it was given.
     pub runs: usize,
-    /// Those that ran out of memory.
+    /// Runs that ran out of memory.
     pub ran_out: usize,
 }
 
@@ -83,7 +83,7 @@ pub struct Bench {
     pub rows: Vec<Evidence>,
     /// Lines of the tables, rows or not.
     pub lines: usize,
-    /// What was measured as a figure, against the prediction.
+    /// Each measured figure with its prediction.
     pub facts: Vec<Fact>,
     /// Verdicts on runs that fitted or ran out of memory.
     pub verdicts: Vec<(Verdict, bool)>,
@@ -151,8 +151,8 @@ impl Bench {
         };
         SOURCES.iter().enumerate().filter_map(of).collect()
     }
-    /// How much slower than the fastest measured the layout predicted fastest was, in each group of tables 3 and 4 with
-    /// the same number of GPUs: mean, worst, groups.
+    /// Slowdown of the layout predicted fastest over the fastest measured, in each group of tables 3 and 4 with the
+    /// same number of GPUs: mean, worst, groups.
     #[must_use]
     pub fn choice_loss(&self) -> Option<(f64, f64, usize)> {
         let mut groups: BTreeMap<(usize, u64), Vec<Fact>> = BTreeMap::new();
@@ -211,7 +211,7 @@ fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
     }
 }
 
-/// What the caching allocator holds: all but what the process holds beside it.
+/// Bytes that the caching allocator holds: all but what the process holds beside it.
 fn reserved(rank: &StageMemory) -> f64 {
     let outside: f64 =
         rank.items.iter().filter(|item| item.nature == Nature::Process).map(|item| item.bytes.gib()).sum();

@@ -1,4 +1,4 @@
-//! How each constant of the time and memory models was obtained.
+//! Origin of each constant of the time and memory models.
 
 use crate::memory::detailed::LOSS_KERNELS;
 use crate::memory::verdict::{FRAGMENTATION, HALF_BAND, PROCESS};
@@ -27,7 +27,7 @@ pub struct Constant {
     pub source: &'static Source,
     /// Place within it, or how it was fitted.
     pub how: Message,
-    /// Whether it was fitted to training runs rather than measured elsewhere.
+    /// True if it was fitted to training runs rather than measured elsewhere.
     pub fitted: bool,
 }
 

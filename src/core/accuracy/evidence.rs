@@ -5,7 +5,7 @@ use super::table::{Line, Table};
 use super::template::{fill, run};
 use crate::run::{Run, Scenario};
 
-/// What was measured.
+/// A measurement: a figure, or an outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measured {
     /// Seconds a step.
@@ -21,11 +21,11 @@ pub enum Measured {
 pub struct Evidence {
     /// Where it stands, as an index into [`SOURCES`].
     pub source: usize,
-    /// What it is called there.
+    /// Its name in the source.
     pub label: String,
-    /// What was run.
+    /// The measured run.
     pub run: Run,
-    /// What came out.
+    /// The measurement.
     pub measured: Measured,
     /// Further columns of the row.
     pub note: String,

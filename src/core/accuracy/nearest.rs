@@ -4,7 +4,7 @@
 use super::bench::{Bench, Fact};
 use crate::run::Run;
 
-/// What makes two runs unlike each other; a doubling of a size counts less than another GPU.
+/// Weights of the distance between two runs; a doubling of a size counts less than another GPU.
 const KIND: f64 = 4.0;
 const GPU: f64 = 2.0;
 const STACK: f64 = 1.0;
@@ -12,7 +12,7 @@ const PRECISION: f64 = 1.0;
 const PARAMETERS: f64 = 0.5;
 const SIZE: f64 = 0.25;
 
-/// What of a run makes it like another.
+/// Features of a run that the distance compares.
 #[derive(Clone, Debug, PartialEq)]
 struct Traits {
     experts: bool,

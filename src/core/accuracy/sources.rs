@@ -11,7 +11,7 @@ pub const FILES: &[&str] = &[
     "finetune_measured.csv",
 ];
 
-/// What was measured, and in which column.
+/// The measured quantity, and its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// TFLOP/s a GPU as tables 3 and 4 of Fujii 2024 count, or OOM: a step time, and a verdict.
@@ -26,13 +26,13 @@ pub enum Quantity {
     AllocatedLast,
     /// GiB that PyTorch's allocator held.
     Reserved,
-    /// Whether it ran or ran out of memory.
+    /// Ran, or ran out of memory.
     Outcome,
     /// GiB that PyTorch had allocated between steps.
     Steady,
 }
 
-/// How a source was used.
+/// Use that was made of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Constants were fitted to it, or chosen with it in view.
@@ -58,9 +58,9 @@ impl Kind {
 /// Rows of one table that say the same things.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// How the page names it.
+    /// Name on the page.
     pub name: &'static str,
-    /// How it was used.
+    /// Use that was made of it.
     pub kind: Kind,
     /// The table.
     pub file: &'static str,
@@ -68,11 +68,11 @@ pub struct Source {
     pub only: &'static [(&'static str, &'static str)],
     /// Columns and what they must not contain.
     pub without: &'static [(&'static str, &'static str)],
-    /// What was measured.
+    /// The measured quantity.
     pub quantity: Quantity,
     /// The Run, see `template.rs`.
     pub run: &'static str,
-    /// What a row is called.
+    /// Template of a row's label.
     pub label: &'static str,
 }
 
@@ -118,7 +118,7 @@ const LAYOUT: &str = "{model} on {gpus} {gpu_type}, s {seq}, b {mbs|?}, tp {tp|1
 /// Labels of rows of NVIDIA's performance summaries.
 const PRECISE: &str = "{model} {precision} on {gpus} {gpu_type}, tp {tp} pp {pp|1} cp {cp|1} ep {ep|1}";
 
-/// What the held rows share: shapes and sizes.
+/// Shapes and sizes that the held rows share.
 macro_rules! gpt {
     ($more:literal) => {
         concat!(
@@ -131,7 +131,7 @@ macro_rules! gpt {
     };
 }
 
-/// What the rows outside the fit share: everything but model and GPU.
+/// Settings that the rows outside the fit share: everything but model and GPU.
 macro_rules! outside {
     ($more:literal) => {
         concat!(

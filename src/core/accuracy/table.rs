@@ -14,12 +14,12 @@ impl Table {
         let mut lines = csv.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(cells);
         Self { columns: lines.next().unwrap_or_default(), lines: lines.collect() }
     }
-    /// How many lines.
+    /// Number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
-    /// Whether there is none.
+    /// True if it has no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()

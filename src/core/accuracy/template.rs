@@ -163,8 +163,8 @@ fn titan(line: Line) -> &'static str {
     }
 }
 
-/// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
-/// overlap of the dispatch and recomputed modules, by model, GPU and release.
+/// Settings of Megatron-Bridge's recipes (`scripts/performance/configs`) besides the parallel sizes: CUDA graphs,
+/// dispatcher, overlap of the dispatch and recomputed modules, by model, GPU and release.
 fn recipe(line: Line) -> String {
     let (model, gpu, source) = (line.text("model"), line.text("gpu_type"), line.text("source"));
     let is = |name| model.contains(name);

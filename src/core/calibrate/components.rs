@@ -12,7 +12,7 @@ use crate::run::{MULTIPLIERS, Multiplier, Profile, Run, Vector};
 use crate::time::{COUPLING, loader_floor};
 use crate::units::Bytes;
 
-/// How much larger a multiplier is made.
+/// Factor by which a multiplier is nudged to take a derivative.
 const NUDGE: f64 = 1.02;
 /// Kinds of work inside the busy time.
 const BUSY: [Multiplier; 5] =
@@ -45,10 +45,10 @@ fn with_logarithms(run: &Run, at: &Vector) -> Run {
 }
 
 impl Components {
-    /// Those of `run` at the logarithms `at`, by six evaluations.
+    /// Computes the components of `run` at the logarithms `at`, by six evaluations.
     ///
     /// # Errors
-    /// What cannot work in `run`.
+    /// Every setting of `run` that cannot work.
     pub fn of(run: &Run, at: &Vector) -> Result<Self, Vec<Issue>> {
         let (busy, floor, _) = exact(run, at)?;
         let base = with_logarithms(run, at);
@@ -83,7 +83,7 @@ impl Components {
     /// The exact model's logarithm of the step of `run` at the logarithms `at`.
     ///
     /// # Errors
-    /// What cannot work in `run`.
+    /// Every setting of `run` that cannot work.
     pub(crate) fn exact_log(run: &Run, at: &Vector) -> Result<f64, Vec<Issue>> {
         Ok(exact(run, at)?.2.ln())
     }
@@ -130,7 +130,7 @@ pub(super) fn fullest(run: &Run) -> Result<StageMemory, Vec<Issue>> {
     Ok(memory.per_stage.into_iter().nth(memory.peak_stage).unwrap_or_default())
 }
 
-/// What PyTorch allocates at most in `run`.
+/// Most bytes that PyTorch allocates in `run`.
 pub(super) fn allocated(run: &Run) -> Result<Bytes, Vec<Issue>> {
     Ok(fullest(run)?.allocated())
 }

@@ -18,18 +18,18 @@ const ROUNDS: usize = 4;
 /// As many runs as these weigh as much as the spread of the published ones.
 const SPREAD_RUNS: f64 = 5.0;
 
-/// What observations taught.
+/// Multipliers of time and memory fitted to observations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// The multipliers.
     pub posterior: Posterior,
-    /// How each observation stands to the fit, in their order; those of memory alone have none.
+    /// Agreement of each observation with the fit, in their order; none for those of memory alone.
     pub standings: Vec<Standing>,
-    /// What became of each multiplier.
+    /// Result for each multiplier.
     pub lessons: Vec<Lesson>,
     /// Standard deviation of the logarithm of a step besides the multipliers'.
     pub spread: f64,
-    /// What was learned of memory.
+    /// The fit of memory.
     pub memory: MemoryFit,
     /// Steps that were fitted.
     pub steps: usize,
@@ -40,7 +40,7 @@ pub struct Fit {
 /// Fits `observations`.
 ///
 /// # Errors
-/// What cannot work in one of the runs, at `runs.N`.
+/// Every setting that cannot work in one of the runs, at `runs.N`.
 pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
     let mut at = [0.0; MULTIPLIERS];
     let mut measured = take(observations, &at)?;
@@ -70,7 +70,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
 /// The profile of one measured step of `run`: what a plan takes of it.
 ///
 /// # Errors
-/// What cannot work in the run.
+/// Every setting of the run that cannot work.
 pub fn fit_step(run: &Run, step_s: f64) -> Result<Profile, Vec<Issue>> {
     let observation = Observation::step("", run.clone(), step_s);
     Ok(fit(&[observation])?.profile(None, run.gpu.base))
@@ -126,7 +126,7 @@ fn mixture_of(measured: &[Measured]) -> Posterior {
     mixture(&data, &[0.0; MULTIPLIERS])
 }
 
-/// Whether the exact model gives at `mean` what the components give.
+/// True if the exact model gives at `mean` what the components give.
 fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) -> bool {
     measured.iter().filter(|one| one.is_step).all(|one| {
         let run = &observations[one.observation].run;
@@ -147,8 +147,8 @@ pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
         .collect()
 }
 
-/// How far runs lie from the model besides what the multipliers leave open: [`NOISE`], what published ones do, and from
-/// five runs on also what each of them does when it is left out; `apart` are the fits without each.
+/// Spread of the runs around the model that the multipliers leave: [`NOISE`], that of published runs, and from five
+/// runs on the errors of each when it is left out; `apart` are the fits without each.
 #[must_use]
 pub fn spread(data: &[Datum], apart: &[Posterior]) -> f64 {
     let count = data.len() as f64;

@@ -1,4 +1,4 @@
-//! What became of each multiplier and of each run: learned, not informed, standing out.
+//! Result for each multiplier and each run: learned, not informed, standing out.
 
 use super::NOISE;
 use super::components::Components;
@@ -19,7 +19,7 @@ const FAR: f64 = 2.0;
 /// any other: the logarithm of a ratio, e² ≈ 7.
 const ODD_ONE: f64 = 2.0;
 
-/// What the runs taught of a multiplier.
+/// Result of the fit for one multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
     /// Which.
@@ -32,11 +32,11 @@ pub struct Lesson {
     pub before: f64,
     /// The largest share of a step that it had in the runs.
     pub share: f64,
-    /// Whether the runs say something of it.
+    /// True if the runs inform it.
     pub informed: bool,
 }
 
-/// Whether a run agrees with the others and the model.
+/// Agreement of a run with the others and the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Agreement {
     /// It does.
@@ -47,7 +47,7 @@ pub enum Agreement {
     Unclear,
 }
 
-/// How a run stands to the fit.
+/// A run held against the fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// Which observation.
@@ -62,27 +62,27 @@ pub struct Standing {
     pub expected_s: f64,
     /// Distance from what the other runs predict, in standard deviations; over 0: slower.
     pub off: f64,
-    /// Whether it agrees with the others.
+    /// Its agreement with the others.
     pub agreement: Agreement,
-    /// What a single change of its settings would explain, where it does not.
+    /// Single changes of its settings that would explain it, where it does not agree.
     pub suspects: Vec<Suspect>,
 }
 
 impl Standing {
-    /// Whether it is the one that does not agree.
+    /// True if it is the one that does not agree.
     #[must_use]
     pub fn stands_out(&self) -> bool {
         self.agreement == Agreement::StandsOut
     }
 
-    /// Whether it disagrees with another run, and which of them is wrong cannot be told.
+    /// True if it disagrees with another run and nothing tells which of them is wrong.
     #[must_use]
     pub fn is_unclear(&self) -> bool {
         self.agreement == Agreement::Unclear
     }
 }
 
-/// What `measured` taught of every multiplier.
+/// Result for every multiplier.
 pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
     let lesson = |multiplier: Multiplier| {
         let at = multiplier as usize;
@@ -109,7 +109,7 @@ fn distance(one: &Measured, without: &Posterior) -> f64 {
     (one.log_seconds - log) / prediction_sd(without, &one.components, NOISE)
 }
 
-/// Whether each of `measured` agrees; `apart` are the fits without each. Of several that do not, the odd one is that
+/// Agreement of each of `measured`; `apart` are the fits without each. Of several that disagree, the odd one is that
 /// without which the others are the most probable; then the rest is judged without it.
 fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let mut all = vec![Agreement::Agrees; measured.len()];
@@ -143,7 +143,7 @@ fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     all
 }
 
-/// How each of `measured` stands; `apart` are the fits without each.
+/// Holds each of `measured` against the fit; `apart` are the fits without each.
 pub(super) fn standings(
     observations: &[Observation],
     measured: &[Measured],

@@ -1,4 +1,4 @@
-//! What runs teach of memory: an overhead in GiB and reserved over allocated, nothing else.
+//! Memory fitted to runs: an overhead in GiB and reserved over allocated, nothing else.
 //!
 //! Allocated memory is met to one or two per cent; an allocated peak that is off by more means another layout than the
 //! one stated, and is never fitted away. Prior: 0 ± 1.5 GiB, and the shipped ratio with 5 %.
@@ -29,19 +29,19 @@ pub struct Allocated {
     pub measured: f64,
     /// GiB by the model.
     pub predicted: f64,
-    /// What single change of the settings would explain it, where it is off.
+    /// Single changes of the settings that would explain it, where it is off.
     pub suspects: Vec<Suspect>,
 }
 
 impl Allocated {
-    /// Whether it is so far off that the layout cannot be the one stated.
+    /// True if it is so far off that the layout cannot be the one stated.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         (self.measured / self.predicted - 1.0).abs() > WRONG
     }
 }
 
-/// What was learned.
+/// Overhead and ratio of reserved to allocated memory, fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFit {
     /// GiB that a process takes beyond the model's.
@@ -74,7 +74,7 @@ impl MemoryFit {
     /// Fits the peaks of `observations`.
     ///
     /// # Errors
-    /// What cannot work in one of the runs.
+    /// Every setting that cannot work in one of the runs.
     pub fn of(observations: &[Observation]) -> Result<Self, Vec<Issue>> {
         let mut overhead = Mean::prior(0.0, OVERHEAD_SD.0);
         let mut ratio = Mean::prior(FRAGMENTATION.value.ln(), RATIO_SD.0);

@@ -1,4 +1,4 @@
-//! What a person's own runs teach: seven multipliers of the time model and two of memory, fitted with priors.
+//! Calibration by a person's own runs: seven multipliers of the time model and two of memory, fitted with priors.
 //!
 //! `T(δ)` of a run is the exact model with each kind of work stretched by `e^δ`. Observations are logarithms of measured
 //! steps; the prior is a mixture of "like the clusters that were published" and "another stack"; weights are Student's, so

@@ -23,7 +23,7 @@ pub struct Next {
     pub run: Run,
     /// Mean standard deviation of the targets' logarithms now, and after it.
     pub sd: (f64, f64),
-    /// What it teaches most.
+    /// The multiplier that it informs most.
     pub teaches: Multiplier,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn next_runs(
     all
 }
 
-/// What informs a multiplier that no run has informed yet.
+/// Describes the run that would inform a multiplier that no run has informed yet.
 #[must_use]
 pub fn informed_by(multiplier: Multiplier) -> Message {
     match multiplier {

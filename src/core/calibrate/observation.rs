@@ -1,4 +1,4 @@
-//! What a person measured of one run.
+//! Measurements of one run.
 
 use super::NOISE;
 use crate::issue::Issue;
@@ -13,7 +13,7 @@ pub enum MemoryKind {
     Allocated,
     /// The peak of what PyTorch's allocator held.
     Reserved,
-    /// What the driver shows: context and libraries included.
+    /// As the driver shows it: context and libraries included.
     Device,
 }
 
@@ -28,16 +28,16 @@ impl MemoryKind {
 pub struct Peak {
     /// Which figure.
     pub kind: MemoryKind,
-    /// How much, GiB.
+    /// Amount, GiB.
     pub gib: f64,
 }
 
 /// One run with what was measured of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// What its owner calls it.
+    /// Name given by its owner.
     pub name: String,
-    /// What was run.
+    /// The measured run.
     pub run: Run,
     /// Seconds of a step, the median of the steady ones.
     pub step_s: Option<f64>,
@@ -82,7 +82,7 @@ impl Observation {
     /// Reads such an object.
     ///
     /// # Errors
-    /// What is unknown, of the wrong type or out of range, and what cannot work in the run.
+    /// Every key that is unknown, of the wrong type or out of range, and every setting of the run that cannot work.
     pub fn from_value(object: &Value) -> Result<Self, Vec<Issue>> {
         let Value::Map(entries) = object else {
             let kind = object.kind();
@@ -134,7 +134,7 @@ impl Observation {
 }
 
 impl Observation {
-    /// Whether it measured nothing.
+    /// True if it holds no measurement.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.step_s.is_none() && self.peaks.is_empty() && self.ratios.is_empty()

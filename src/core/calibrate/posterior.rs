@@ -1,5 +1,5 @@
-//! What observations say of the multipliers: the most probable logarithms, their covariance, and how probable the
-//! observations were.
+//! Posterior of the multipliers: the most probable logarithms, their covariance, and the probability of the
+//! observations.
 //!
 //! `V = (diag τ⁻² + Σ w JᵀJ/σ²)⁻¹`, Student-t weights `w = 5/(4 + (r/σ)²)` by iteration; the mixture of two priors is
 //! weighted by the marginal likelihood of the observations. Source: reference of the issue;
@@ -151,7 +151,7 @@ pub(super) struct Measured {
     pub log_seconds: f64,
     /// Its standard deviation.
     pub sigma: f64,
-    /// Whether it is a step rather than a kind of work by itself.
+    /// True if it is a step rather than a kind of work by itself.
     pub is_step: bool,
 }
 

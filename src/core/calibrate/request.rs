@@ -17,11 +17,11 @@ const NEXT: usize = 3;
 /// A request, understood.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// What was measured.
+    /// The measured runs.
     pub observations: Vec<Observation>,
-    /// What the profile is to be called.
+    /// Name of the profile.
     pub name: String,
-    /// What predictions are wanted of; the first run where nothing is said.
+    /// The run to predict; the first run where none is given.
     pub question: Option<Run>,
     /// GPUs that the next run may take; those of the largest run where nothing is said.
     pub gpus: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Calibration {
 /// A multiplier after the fit.
 #[derive(Serialize)]
 pub struct Constant {
-    /// What it stretches.
+    /// The kind of work that it stretches.
     pub name: &'static str,
     /// Its value; 1 before the runs.
     pub factor: f64,
@@ -64,9 +64,9 @@ pub struct Constant {
     pub width: f64,
     /// The largest share of a step that it had in a run.
     pub share: f64,
-    /// Whether the runs say something of it.
+    /// True if the runs inform it.
     pub informed: bool,
-    /// What would inform it, where they do not.
+    /// The run that would inform it, where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub informed_by: Option<Message>,
 }
@@ -86,7 +86,7 @@ pub struct Standing {
     pub expected_s: f64,
     /// Distance from that, in standard deviations.
     pub off: f64,
-    /// What usually explains it, where it stands out.
+    /// The usual explanation, where it stands out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Message>,
 }
@@ -100,7 +100,7 @@ pub struct Layout {
     pub measured_gib: f64,
     /// GiB by the model.
     pub predicted_gib: f64,
-    /// What would explain it.
+    /// Settings that would explain it.
     pub warning: Message,
 }
 
@@ -113,7 +113,7 @@ pub struct Next {
     pub sd_before: f64,
     /// The same after the run.
     pub sd_after: f64,
-    /// What it teaches most.
+    /// Name of the multiplier that it informs most.
     pub teaches: &'static str,
 }
 
@@ -181,7 +181,7 @@ impl Request {
     /// The fit, and what follows from it.
     ///
     /// # Errors
-    /// What cannot work in one of the runs.
+    /// Every setting that cannot work in one of the runs.
     pub fn answer(&self) -> Result<Calibrated, Vec<Issue>> {
         let fit = fit(&self.observations)?;
         let first = self.observations.first().map(|one| &one.run);
@@ -268,7 +268,7 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
 /// Answers one request.
 ///
 /// # Errors
-/// What is wrong with the request or with one of its runs.
+/// Every fault of the request or of one of its runs.
 pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
     let request = Request::from_value(request)?;
     let Calibrated { fit, profile, next } = request.answer()?;

@@ -72,7 +72,7 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
     found
 }
 
-/// What would explain a step of `measured` seconds under what the other runs taught.
+/// Finds settings that would explain a step of `measured` seconds, given the multipliers that the other runs teach.
 pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> Vec<Suspect> {
     let learned = Profile { means: Some(others.mean.iter().map(|log| log.exp()).collect()), ..Profile::default() };
     nearest(run, measured, |run| {
@@ -82,7 +82,7 @@ pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> 
     })
 }
 
-/// What would explain `gib` of allocated memory.
+/// Finds settings that would explain `gib` of allocated memory.
 pub(super) fn suspects_of_memory(run: &Run, gib: f64) -> Vec<Suspect> {
     nearest(run, gib, |run| Some(super::components::allocated(run).ok()?.gib()))
 }

@@ -46,7 +46,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// How many there are.
+    /// Number of ranks.
     #[must_use]
     pub fn size(self) -> u64 {
         self.span.size()
@@ -62,12 +62,12 @@ impl Members {
         let count = self.size().div_ceil(step);
         (0..count).map(move |at| self.rank(at * step))
     }
-    /// How they lie on nodes of `per_node` GPUs.
+    /// Places of its ranks on nodes of `per_node` GPUs.
     #[must_use]
     pub fn group(self, per_node: u64) -> Group {
         self.span.group(per_node)
     }
-    /// Whether all of them share a node of `per_node` GPUs.
+    /// True if all of them share a node of `per_node` GPUs.
     #[must_use]
     pub fn share_node(self, per_node: u64) -> bool {
         let last = self.rank(self.size().saturating_sub(1));
@@ -108,7 +108,7 @@ impl Mesh {
         };
         Members { first: rank - span.offset(index), span }
     }
-    /// Whether a group of `kind` leaves its node; of many ranks the first are looked at.
+    /// True if a group of `kind` leaves its node; of many ranks the first are looked at.
     #[must_use]
     pub fn leaves_node(self, kind: GroupKind) -> bool {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);

@@ -127,8 +127,8 @@ impl Mesh {
         let inner = self.order.axes().into_iter().take_while(|a| *a != axis);
         (size(axis), inner.map(&size).product())
     }
-    /// Whether dense parts and routed experts have the same pipeline groups. Megatron-LM asserts it; it can fail only where
-    /// the pipeline is not the last axis.
+    /// True if dense parts and routed experts have the same pipeline groups. Megatron-LM asserts it; it can fail only
+    /// where the pipeline is not the last axis.
     #[must_use]
     pub fn pipelines_agree(self) -> bool {
         self.pp == 1 || self.dense(Axis::Pp) == self.experts(Axis::Pp)
@@ -149,7 +149,7 @@ impl Mesh {
     pub(super) fn expert_copies(self) -> Span {
         Span::new(self.experts(Axis::Dp), (1, 1))
     }
-    /// How the groups along `axis` lie on the nodes.
+    /// Places of the groups along `axis` on the nodes.
     #[must_use]
     pub fn group(self, axis: Axis) -> Group {
         self.span(axis).group(self.per_node)

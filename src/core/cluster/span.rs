@@ -64,7 +64,7 @@ impl Span {
     pub fn offset(self, member: u64) -> u64 {
         member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
     }
-    /// How it lies on nodes of `per_node` GPUs.
+    /// Its places on nodes of `per_node` GPUs.
     #[must_use]
     pub fn group(self, per_node: u64) -> Group {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));

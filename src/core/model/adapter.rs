@@ -27,7 +27,7 @@ one_of! {
     }
 }
 
-/// How tensor parallelism cuts a linear.
+/// Dimension along which tensor parallelism cuts a linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Along its output: queries, keys, values, gate, up.
@@ -39,13 +39,13 @@ pub enum Side {
 /// A linear `in -> out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear {
-    /// What it is.
+    /// The linear that it adapts.
     pub target: Target,
     /// Width of its input.
     pub input: u64,
     /// Width of its output.
     pub output: u64,
-    /// How it is cut.
+    /// The cut of that linear.
     pub side: Side,
     /// Routed experts that have one each; none: it stands once in a layer.
     pub experts: Option<u64>,

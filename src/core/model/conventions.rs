@@ -13,9 +13,9 @@ use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
 pub struct Convention {
     /// Its id in a report.
     pub id: &'static str,
-    /// What the page calls it.
+    /// Name on the page.
     pub name: &'static str,
-    /// What tells it from the others.
+    /// Difference from the others.
     pub remark: &'static str,
     /// The program or paper.
     pub source: &'static Source,

@@ -1,4 +1,4 @@
-//! How many parameters a layer has, by what mixes its tokens and by its FFN.
+//! Parameters of a layer, by its mixer and its FFN.
 
 use super::architecture::{Architecture, Biases, Mla, Norm, QkNorm};
 use super::heads::Heads;
@@ -232,7 +232,7 @@ impl LayerElements {
     pub fn active(self) -> u64 {
         self.dense() + self.experts_active
     }
-    /// Those outside the routed experts.
+    /// Elements outside the routed experts.
     fn dense(self) -> u64 {
         self.sharded + self.key_value.iter().sum::<u64>() + self.replicated
     }

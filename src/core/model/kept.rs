@@ -81,9 +81,9 @@ pub enum Role {
     RoutedUp,
     /// Input of the experts' down projection.
     RoutedDown,
-    /// What a state-space model or a linear attention keeps between its projections.
+    /// Tensors of a state-space model or a linear attention between its projections.
     State,
-    /// What norms of queries and keys, and norms after attention and FFN, read.
+    /// Inputs of the norms of queries and keys, and of the norms after attention and FFN.
     NormInput,
     /// Dropout masks.
     Mask,

@@ -47,7 +47,7 @@ impl Deref for Kinds {
 }
 
 impl Architecture {
-    /// What a layer of a uniform model is behind its leading dense ones.
+    /// Kind of the layers behind the leading dense ones, of a uniform model.
     fn uniform_kind(&self) -> LayerKind {
         let mixer = match (self.mla, self.indexer) {
             (Some(_), Some(_)) => Mixer::Sparse,

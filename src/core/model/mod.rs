@@ -1,4 +1,4 @@
-//! What a model is made of: its shapes, its parameters, its FLOPs and what its layers keep, whole and by pipeline stage.
+//! Models: shapes, parameters, FLOPs and the tensors that layers keep, whole and by pipeline stage.
 
 mod adapter;
 mod architecture;

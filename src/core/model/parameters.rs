@@ -1,4 +1,4 @@
-//! How many parameters a model has, layer by layer, split by how parallelism divides them.
+//! Parameters of a model, layer by layer, split by how parallelism divides them.
 //!
 //! Source: the shapes of the models themselves; the division over tensor- and expert-parallel ranks as Megatron Core
 //! does it (attention and FFN matrices cut, norms and router whole on every rank, experts over EP and expert-TP).
@@ -71,8 +71,8 @@ impl Architecture {
         })
     }
 
-    /// What one token visits by the three conventions in use: without embedding and head, with the head (a tied one
-    /// counts), with the input embedding too (a tied one counts once).
+    /// Parameters that one token visits by the three conventions in use: without embedding and head, with the head (a
+    /// tied one counts), with the input embedding too (a tied one counts once).
     #[must_use]
     pub fn active_by_convention(&self) -> [u64; 3] {
         let all = self.elements().active() - self.vision_tower().total();

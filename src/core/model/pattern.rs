@@ -7,8 +7,8 @@ use crate::field::{Missing, Shape};
 use crate::message::Message;
 use crate::t;
 
-/// What mixes the tokens of a layer. Source of the letters: `reference/architectures.md`, section 1.3; Megatron-LM's
-/// hybrid patterns.
+/// The operator that mixes the tokens of a layer. Source of the letters: `reference/architectures.md`, section 1.3;
+/// Megatron-LM's hybrid patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixer {
     /// No mixer: the layer is an FFN alone.
@@ -49,22 +49,22 @@ pub enum Ffn {
 }
 
 impl Ffn {
-    /// Whether tokens are routed to experts.
+    /// True if tokens are routed to experts.
     #[must_use]
     pub fn is_routed(self) -> bool {
         matches!(self, Self::Experts | Self::Both)
     }
-    /// Whether one FFN of the dense width takes all tokens.
+    /// True if one FFN of the dense width takes all tokens.
     #[must_use]
     pub(crate) fn is_dense(self) -> bool {
         matches!(self, Self::Dense | Self::Both)
     }
 }
 
-/// What a layer is made of.
+/// Mixer and FFN of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerKind {
-    /// What mixes its tokens.
+    /// Its mixer of tokens.
     pub mixer: Mixer,
     /// Its FFN.
     pub ffn: Ffn,
@@ -116,7 +116,7 @@ pub(super) const MAX_REPEATS: u32 = 100_000;
 /// Without runs: a uniform model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
-    /// What its layers and its module are, each kind once.
+    /// Kinds of its layers and its module, each kind once.
     pub(super) kinds: [LayerKind; MAX_KINDS],
     pub(super) kind_count: usize,
     /// Places in `kinds`, and how many such layers follow each other.
@@ -182,7 +182,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// Whether a model with it is uniform.
+    /// True if a model with it is uniform.
     #[must_use]
     pub const fn is_uniform(&self) -> bool {
         self.run_count == 0

@@ -32,7 +32,7 @@ impl Pattern {
     /// The pattern that `text` writes.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The first fault, and its place.
     pub const fn parse(text: &str) -> Result<Self, PatternError> {
         let mut reader = Reader { text: text.as_bytes(), at: 0 };
         let mut pattern = Self::UNIFORM;

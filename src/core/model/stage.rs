@@ -1,4 +1,4 @@
-//! What one pipeline stage of a model holds, given how the layers are split over the stages.
+//! Parameters and layers of one pipeline stage, given the split of the layers over the stages.
 
 use super::architecture::Architecture;
 use super::elements::LayerElements;

@@ -1,16 +1,16 @@
-//! How many layers each stage gets so that no stage works longer than it must: uneven pipelines.
+//! Layers for each stage so that no stage works longer than it must: uneven pipelines.
 //!
 //! Two answers: the rule of the uneven-PP note, which gives every rank but the first the same number of layers, and the
 //! exact optimum over all splits. Numbers in, numbers out.
 
-/// What the stages have to work on.
+/// Work of the stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work<'a> {
     /// Seconds of each layer, in the model's order.
     pub layers: &'a [f64],
-    /// What the first stage does beside its layers: embedding, vision tower.
+    /// Work of the first stage beside its layers: embedding, vision tower.
     pub first: f64,
-    /// What the last stage does beside its layers: head and loss.
+    /// Work of the last stage beside its layers: head and loss.
     pub last: f64,
     /// Most layers that each stage has memory for; none: no limit.
     pub most: Option<&'a [u64]>,

@@ -1,4 +1,4 @@
-//! How long ops take: per global stage and micro-batch, a pair, and the latency between ranks.
+//! Durations of ops: per global stage and micro-batch, a pair, and the latency between ranks.
 
 use super::fault::Fault;
 use super::op::{Item, Kind, Op};
@@ -138,7 +138,7 @@ impl Durations {
             Item::Pair(first, second) => self.share(first) + self.share(second),
         }
     }
-    /// What `op` adds to a pair.
+    /// Share of `op` in the time of a pair.
     fn share(&self, op: Op) -> f64 {
         let alone = self.of(op);
         let Some(pair) = &self.pair else { return alone };

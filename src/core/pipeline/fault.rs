@@ -5,7 +5,7 @@ use crate::issue::Issue;
 use crate::message::Message;
 use crate::t;
 
-/// What is wrong with an order or with the durations given for it.
+/// Fault of an order, or of the durations given for it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// An op stands twice.
@@ -62,7 +62,7 @@ pub struct Stuck {
 }
 
 impl Fault {
-    /// What is wrong, and where.
+    /// The fault and its place, for people.
     #[must_use]
     pub fn message(&self) -> Message {
         match self {

@@ -9,11 +9,11 @@ use crate::source::{self, Source};
 pub struct Idea {
     /// The schedule's id.
     pub id: &'static str,
-    /// What it does.
+    /// Principle.
     pub idea: &'static str,
-    /// What that costs.
+    /// Price of it.
     pub cost: &'static str,
-    /// What it requires.
+    /// Requirements.
     pub needs: &'static str,
     /// Where it is described.
     pub source: &'static Source,

@@ -80,8 +80,8 @@ fn limit(phase: &Phase, turn: usize) -> impl Fn(usize) -> Place {
     move |rank| Place { part: phase[rank], turn: turn as u32, step: 0 }
 }
 
-/// What repeats: from which turn on, how many turns, and by how much each rank is later a period later, and each result
-/// that waits to be read.
+/// The part of an order that repeats: the turn from which on, the number of turns, and the delay of each rank, and of
+/// each result that waits to be read, from one period to the next.
 struct Period {
     turn: usize,
     turns: usize,
@@ -203,8 +203,8 @@ fn equal((one, other): (f64, f64)) -> bool {
     (one - other).abs() <= ROUNDING * one.abs().max(other.abs())
 }
 
-/// Whether a rank is where it was c turns before, and as much later as the first, or, where `earlier` is given, twice by
-/// its own pace.
+/// True if a rank is where it was c turns before, and as much later as the first, or, where `earlier` is given, twice
+/// by its own pace.
 fn repeats(now: &[Mark], before: &[Mark], earlier: Option<&[Mark]>, rank: usize) -> bool {
     let (this, that) = (now[rank], before[rank]);
     let expected = match earlier {

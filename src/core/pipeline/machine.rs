@@ -77,7 +77,7 @@ struct Step {
     results: [isize; 2],
 }
 
-/// Those of a step.
+/// Cells of a step.
 fn cells(of: &[isize]) -> impl Iterator<Item = isize> {
     of.iter().copied().take_while(|cell| *cell != NONE)
 }
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
         };
         (unit as usize * self.width + column).cast_signed()
     }
-    /// Whether a result has been made.
+    /// True if a result has been made.
     pub fn made(&self, need: Need) -> bool {
         self.board.made(self.cell(need)).is_some()
     }
@@ -281,7 +281,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What others may wait for.
+/// The result that others may wait for.
 fn result(op: Op) -> Option<Need> {
     if op.kind == Kind::F {
         Some(Need::Forward(op.stage, op.microbatch))

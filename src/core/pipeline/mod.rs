@@ -1,5 +1,5 @@
-//! What order the pipeline runs in, how long that order takes and what it holds meanwhile: for the report, the
-//! pictures and the headless `schedule` command.
+//! Orders of the pipeline, their times and their activations: for the report, the pictures and the headless `schedule`
+//! command.
 //!
 //! A [`Spec`] (schedule id and options) becomes an [`Order`] (for each rank the list of what it runs) by one of the
 //! generators in [`families`]; the one simulator, [`simulate()`], times any order under any [`Durations`]; [`Stats`]

@@ -1,4 +1,4 @@
-//! What an op waits for: the dependency rules of a pipeline, once, for the simulator and for explanations.
+//! Dependency rules of a pipeline, once, for the simulator and for explanations.
 //!
 //! * F(s, i) after F(s−1, i);
 //! * B(s, i), whole or input only, after F(s, i) and after the gradient of stage s+1;
@@ -9,7 +9,7 @@
 use super::op::{Kind, Op};
 use super::order::Order;
 
-/// What must be finished: a forward or a gradient of the input.
+/// A result that must exist: a forward or a gradient of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// F of stage and unit.
@@ -18,7 +18,7 @@ pub enum Need {
     Gradient(u32, u32),
 }
 
-/// What `op` waits for in `order`.
+/// Results that `op` waits for in `order`.
 pub fn needs(op: Op, order: &Order) -> impl Iterator<Item = Need> {
     rules(op, order.stages, if order.causal { order.splits } else { 1 })
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is done.
+/// The work of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// Forward.
@@ -48,7 +48,7 @@ impl Kind {
 /// One op of one global stage on one micro-batch (on one split of it, where a schedule cuts sequences).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Op {
-    /// What is done.
+    /// The work.
     pub kind: Kind,
     /// Global stage, from the embedding on.
     pub stage: u32,
@@ -157,7 +157,7 @@ pub struct BadToken(
 );
 
 impl BadToken {
-    /// What would be an op.
+    /// The token, with examples of ops.
     #[must_use]
     pub fn message(&self) -> Message {
         t!(
@@ -205,7 +205,7 @@ impl FromStr for Item {
     }
 }
 
-/// Whether an op runs alone.
+/// An op alone, or half of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// Alone.

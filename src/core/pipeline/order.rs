@@ -33,7 +33,7 @@ impl Placement {
             Self::Bidirectional => p - 1 - rank,
         }
     }
-    /// Whether `stage` and the one before it lie on different ranks; not known of [`Placement::Given`].
+    /// True if `stage` and the one before it lie on different ranks; not known of [`Placement::Given`].
     #[must_use]
     pub const fn crosses(self, stage: u32, p: u32) -> bool {
         match self {
@@ -44,7 +44,7 @@ impl Placement {
     }
 }
 
-/// What every rank runs, in which order.
+/// The ops of every rank, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// One row a rank.

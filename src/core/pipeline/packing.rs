@@ -108,7 +108,7 @@ pub(crate) fn rise_and_fall(times: &[f64]) -> Vec<usize> {
     order
 }
 
-/// How sample lengths are spread.
+/// Distribution of sample lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// Evenly between an eighth of the longest and the longest.

@@ -9,7 +9,7 @@ use super::row::Row;
 use crate::issue::Issue;
 use crate::run::Variant;
 
-/// How many global stages a schedule cuts the model into.
+/// Number of global stages that a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
     /// p.
@@ -184,6 +184,6 @@ impl Spec {
 pub struct Built {
     /// The order.
     pub order: Order,
-    /// What implementations refuse and options of no effect.
+    /// Sizes that implementations refuse, and options of no effect.
     pub warnings: Vec<Issue>,
 }

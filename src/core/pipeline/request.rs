@@ -35,7 +35,7 @@ fn or_none(number: f64) -> f64 {
 pub struct Reply {
     /// Empty where there is an answer.
     pub errors: Vec<Issue>,
-    /// What some implementation refuses.
+    /// Sizes that some implementation refuses.
     pub warnings: Vec<Issue>,
     /// First start to last end.
     pub makespan_s: f64,

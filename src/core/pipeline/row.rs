@@ -13,7 +13,7 @@ struct Repeat {
     step: i32,
 }
 
-/// What a rank runs, in order.
+/// Ops of a rank, in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Row {
     items: Vec<Item>,
@@ -25,7 +25,7 @@ pub struct Row {
 pub(crate) struct Loop<'a> {
     /// Its items, as they run first.
     pub body: &'a [Item],
-    /// How often it runs.
+    /// Number of times it runs.
     pub times: u32,
     /// Op indices that it moves on by each time.
     pub step: i32,
@@ -81,7 +81,7 @@ impl Row {
     pub fn written(&self) -> &[Item] {
         &self.items
     }
-    /// How many items it has.
+    /// Number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.loops().map(|part| part.body.len() * part.times as usize).sum()
@@ -166,7 +166,7 @@ impl Row {
     }
 }
 
-/// What [`Row::ends`] comes by.
+/// A stop of [`Row::ends`].
 pub enum Visit<'a> {
     /// An item that runs.
     Item(Item),

@@ -25,7 +25,7 @@ impl Timeline {
         let ends = self.ranks.iter().filter_map(|ops| ops.last());
         ends.map(|op| op.end).fold(0.0, f64::max)
     }
-    /// What each rank's ops span. A pair's two entries are one piece of work: the second is left out.
+    /// Span of each rank's ops. A pair's two entries are one piece of work: the second is left out.
     #[must_use]
     pub fn spans(&self) -> Spans {
         let each = |of: fn(&[TimedOp]) -> f64| self.ranks.iter().map(|ops| of(ops)).collect();

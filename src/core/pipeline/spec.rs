@@ -19,7 +19,7 @@ pub const MAX_OPS: u64 = 1_600_000;
 /// The order of `spec`. `durations` matter to the automatic schedules only (`zb-auto`, `zb-v-auto`).
 ///
 /// # Errors
-/// What dead-locks, has no order or is too large, with the field to change and a value that works.
+/// A dead-lock, a missing order or a size that is too large, with the field to change and a value that works.
 pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     check(spec)?;
     let order = match spec.schedule.make {
@@ -35,7 +35,7 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     Ok(Built { order, warnings: warnings(spec) })
 }
 
-/// What [`build`] warns of: all of it is known before the order is.
+/// Warnings of [`build`]: all of them are known before the order is.
 #[must_use]
 pub fn warnings(spec: &Spec) -> Vec<Issue> {
     if matches!(spec.schedule.make, Make::Given(_)) {
@@ -46,7 +46,7 @@ pub fn warnings(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// Whether [`build`] is known to build an order without doing it.
+/// True if [`build`] is known to build an order, without doing it.
 ///
 /// # Errors
 /// That the order would be too large.
@@ -59,7 +59,7 @@ pub(crate) fn has_order(spec: &Spec) -> Result<bool, Issue> {
     })
 }
 
-/// What [`build`] would warn of, where it is known that it builds an order. None where only the order tells.
+/// Warnings of [`build`], where it is known that it builds an order. None where only the order tells.
 ///
 /// # Errors
 /// That the order would be too large.
@@ -170,7 +170,7 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// Whether an order of these rows runs to its end, whatever the durations.
+/// True if an order of these rows runs to its end, whatever the durations.
 pub(crate) fn runs(order: &Order) -> bool {
     time(order, &Durations::unit(order.stages)).is_ok()
 }

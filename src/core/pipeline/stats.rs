@@ -158,7 +158,7 @@ fn count(item: Item, which: impl Fn(Kind) -> bool) -> i64 {
 /// Activations that a rank holds of each of its stages.
 #[derive(Clone, Debug)]
 pub struct Alive<'a> {
-    /// How many, stage by stage.
+    /// Activations stage by stage.
     pub counts: Vec<u32>,
     stages: &'a [usize],
 }
@@ -173,7 +173,7 @@ impl<'a> Alive<'a> {
         let at = self.stages.iter().position(|held| *held == stage as usize)?;
         self.counts.get_mut(at)
     }
-    /// Those that `items` make, run so many times.
+    /// Adds the activations of `items`, run so many times.
     pub fn add(&mut self, items: &[Item], times: u32) {
         for item in items {
             for op in item.ops().filter(|op| op.kind == Kind::F) {
@@ -195,7 +195,7 @@ impl<'a> Alive<'a> {
     }
 }
 
-/// How many activations a rank holds over time: each change with its time, ascending.
+/// Activations that a rank holds over time: each change with its time, ascending.
 #[must_use]
 pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     let mut changes: Vec<(f64, bool)> = Vec::with_capacity(ops.len());

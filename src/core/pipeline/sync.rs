@@ -49,7 +49,7 @@ pub struct Bucket {
     pub after: f64,
 }
 
-/// What a rank's gradients cost it.
+/// Cost of a rank's gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RankSync {
     /// On the wire.
@@ -58,13 +58,13 @@ pub struct RankSync {
     pub behind: f64,
     /// In bubbles.
     pub bubble: f64,
-    /// What the ops beside it are slowed by.
+    /// Seconds by which the ops beside it are slowed.
     pub slowed: f64,
-    /// What it makes the step longer by, as far as this rank goes.
+    /// Seconds by which it makes the step longer, as far as this rank goes.
     pub exposed: f64,
 }
 
-/// How traffic and ops get along.
+/// Rules of overlap between traffic and ops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// Share of a stage's last backward op that its own traffic may hide behind, 0 to 1.
@@ -157,8 +157,8 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
     buckets
 }
 
-/// What each rank pays for its `buckets`. Ops beside traffic are slowed: the rank ends later by `tax` times what they
-/// hide, and its wire after it; whichever is last ends the rank.
+/// Cost of `buckets` to each rank. Ops beside traffic are slowed: the rank ends later by `tax` times what they hide,
+/// and its wire after it; whichever is last ends the rank.
 #[must_use]
 pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync> {
     let makespan = timeline.makespan();

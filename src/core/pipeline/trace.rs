@@ -91,7 +91,7 @@ impl<'a> Trace<'a> {
     pub fn with(order: &'a Order, timeline: &'a Timeline, p2p: f64, places: &'a Places) -> Self {
         Self { order, timeline, p2p, places: Cow::Borrowed(places) }
     }
-    /// What the results that `op` needs are made by.
+    /// Places of the ops that make the results `op` needs.
     pub fn made_by(&self, op: Op) -> impl Iterator<Item = Place> + '_ {
         needs(op, self.order).filter_map(|need| self.places.find(need))
     }
@@ -110,7 +110,7 @@ impl<'a> Trace<'a> {
         });
         found.max_by(|a, b| a.1.total_cmp(&b.1))
     }
-    /// What the op at `place` waited for.
+    /// The reason why the op at `place` started when it did.
     #[must_use]
     pub fn cause(&self, place: Place) -> Cause {
         let Some(timed) = self.get(place) else {

@@ -23,7 +23,7 @@ pub enum Question {
     LongestSequence,
 }
 
-/// What is known of the answer to a question.
+/// State of the answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// The points of the sweep that answers it.

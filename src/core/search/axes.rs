@@ -19,7 +19,7 @@ const SCHEDULES: [Schedule; 4] = [Schedule::OneFOneB, Schedule::Interleaved, Sch
 /// More pipeline ranks than this are tried only on request.
 const MAX_RANKS: u64 = 128;
 
-/// How layers lie on stages.
+/// Split of layers over stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Split {
     /// As evenly as it goes.
@@ -88,7 +88,7 @@ fn divisors(whole: u64, most: u64) -> Vec<u64> {
 }
 
 impl Axes {
-    /// What is tried unasked for `run`.
+    /// Values that are tried for `run` where the request names none.
     ///
     /// # Errors
     /// A model or GPU that is not complete.

@@ -1,4 +1,4 @@
-//! What a layout takes at least: true bounds, from the same stage times and wires as the report.
+//! Lower bounds of a layout: true bounds, from the same stage times and wires as the report.
 //!
 //! Memory: the bytes of the fullest rank of each sort at an instant that the order really has. Time: the longest of the
 //! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
@@ -142,7 +142,7 @@ impl Microbatches {
     }
 }
 
-/// Whether the weights and states of ranks that hold `owned` alone need more memory than there is.
+/// True if the weights and states of ranks that hold `owned` alone need more memory than there is.
 #[must_use]
 pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
@@ -171,7 +171,7 @@ pub struct Layout<'a> {
     pub sorts: &'a Sorts,
     /// Its schedule.
     pub profile: &'a Profile,
-    /// What each sort of its ranks holds.
+    /// Parameters of each sort of its ranks.
     pub owned: &'a [Owned],
 }
 
@@ -194,7 +194,7 @@ impl Layout<'_> {
         with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)
     }
 
-    /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
+    /// Exposed time of a rank's parameters, and its optimizer, as the report counts them.
     fn parameters(&self, path: &Path, rates: &Rates, sort: &Sort, held: Held) -> (f64, f64) {
         let (scenario, zero) = (self.scenario, self.scenario.zero);
         let (mut forward, mut backward) = (0.0, 0.0);

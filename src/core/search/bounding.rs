@@ -1,4 +1,4 @@
-//! What every layout of a space takes at least. First its memory, and the time that the mean rank computes and waits: block
+//! Lower bounds of every layout of a space. First its memory, and the time that the mean rank computes and waits: block
 //! by block. A bound by its schedule and its parameters costs much more, and is asked of the few that may win.
 
 use super::bound::{Layout, Path, even_time, states_run_out};
@@ -12,7 +12,7 @@ use crate::run::{Recompute, Scenario};
 /// Units of work of a block whose layouts are timed.
 const TIMED: u64 = 20;
 
-/// What the layouts of one way to train share.
+/// Values that the layouts of one way to train share.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     orders: Orders,
@@ -60,7 +60,7 @@ pub(crate) struct Bounding {
     next_timed: usize,
     /// Layouts looked at.
     pub evaluated: u64,
-    /// Those that memory does not rule out, in the order of the space.
+    /// Layouts that memory does not rule out, in the order of the space.
     pub promises: Vec<Promise>,
 }
 
@@ -71,7 +71,7 @@ impl Bounding {
         self.next as f64 / space.blocks.len().max(1) as f64
     }
 
-    /// Whether every block of `space` is done.
+    /// True if every block of `space` is done.
     #[must_use]
     pub(crate) fn is_over(&self, space: &Space) -> bool {
         self.next >= space.blocks.len()
@@ -204,7 +204,7 @@ impl Bounding {
     }
 }
 
-/// What `block` shares.
+/// Shared values of `block`.
 fn shared<'a>(all: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
     if all.len() <= block.variant {
         all.resize_with(block.variant + 1, Shared::default);

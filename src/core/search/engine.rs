@@ -10,10 +10,11 @@ use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// How often the most promising layout so far is reported before every layout is bounded: first rows to look at.
+/// Number of times that the most promising layout so far is reported before every layout is bounded: first rows to look
+/// at.
 const PREVIEWS: f64 = 16.0;
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// It is over.
@@ -80,7 +81,7 @@ impl Search {
         while !self.step(u64::MAX).done {}
     }
 
-    /// How far it is.
+    /// Its progress.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (ranking, bounding) = (&self.ranking, &self.bounding);
@@ -105,7 +106,7 @@ impl Search {
         self.known.found(place)
     }
 
-    /// Whether the layout at `place` was reported.
+    /// True if the layout at `place` was reported.
     #[must_use]
     pub(crate) fn is_reported(&self, place: Place) -> bool {
         self.known.has(place)
@@ -117,19 +118,19 @@ impl Search {
         (self.known.found(place), work)
     }
 
-    /// What is searched.
+    /// The space of layouts.
     #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// Whether every layout is bounded.
+    /// True if every layout is bounded.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.bounding.is_over(&self.space)
     }
 
-    /// What every layout takes at least that memory does not rule out, in the order of the space: the best bounds after
+    /// Lower bounds of every layout that memory does not rule out, in the order of the space: the best bounds after
     /// [`Search::time_all`].
     #[must_use]
     pub(crate) fn promises(&self) -> &[Promise] {

@@ -1,5 +1,5 @@
-//! What a bound needs of an order: which rank holds which stages, how much of it is alive at once, what a rank does first
-//! and last.
+//! Facts of an order that a bound needs: the stages of each rank, the activations alive at once, the first and last ops
+//! of a rank.
 
 use crate::pipeline::stats::Alive;
 use crate::pipeline::{Item, Kind, Order, Spec};
@@ -18,8 +18,8 @@ pub struct RankFacts {
     pub versions: u64,
     /// The stage of its first forward.
     pub first: usize,
-    /// What its last op still has behind it: the stage, and whether the stages before add their weight gradients to the
-    /// way back; none where nothing waits for it.
+    /// Way from its last op to the end: the stage, and true if the stages before add their weight gradients to the way
+    /// back; none where nothing waits for it.
     pub last: Option<(usize, bool)>,
 }
 
@@ -53,7 +53,7 @@ impl Facts {
         Some(longer)
     }
 
-    /// Those of `order`; of one that is `timed` by durations only what no duration changes.
+    /// Facts of `order`; of one that is `timed` by durations only those that no duration changes.
     #[must_use]
     pub fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
         let mut hops = vec![0.0];

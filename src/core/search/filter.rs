@@ -32,7 +32,7 @@ impl Axis {
     pub const ALL: [Self; 8] =
         [Self::Tp, Self::Pp, Self::Cp, Self::Ep, Self::Zero, Self::MicroBatch, Self::Schedule, Self::Recompute];
 
-    /// What it is called.
+    /// Name of the field.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl Axis {
     }
 }
 
-/// What rows are shown: of some fields one value, of TP at most one, or only what is called "fits".
+/// Rows to show: of some fields one value, of TP at most one, or only what is called "fits".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// Tight ones are left out.
@@ -119,13 +119,13 @@ impl Filter {
     /// The fields that can be filtered by value.
     pub const AXES: [Axis; 3] = [Axis::Schedule, Axis::Zero, Axis::Recompute];
 
-    /// Whether everything is shown.
+    /// True if everything is shown.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether `value` of `axis` is the one that is shown.
+    /// True if `value` of `axis` is the one that is shown.
     #[must_use]
     pub fn has(&self, axis: Axis, value: u64) -> bool {
         self.chosen.contains(&(axis, value))
@@ -145,7 +145,7 @@ impl Filter {
         }
     }
 
-    /// Whether a layout is shown.
+    /// True if a layout is shown.
     #[must_use]
     pub fn keeps(&self, space: &Space, block: &Block, member: Member) -> bool {
         let same = |(axis, value): &(Axis, u64)| axis.of(space, block, member) == *value;

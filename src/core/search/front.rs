@@ -116,7 +116,7 @@ impl Front {
         self.queue.is_empty()
     }
 
-    /// Whether a layout of the front needs no more memory and no more time.
+    /// True if a layout of the front needs no more memory and no more time.
     fn beats(&self, point: (f64, f64)) -> bool {
         self.best.iter().any(|one| is_beaten(point, place(one)))
     }
@@ -132,7 +132,7 @@ impl Front {
         self.best.insert(before, found);
     }
 
-    /// What was found.
+    /// Layouts on the front.
     #[allow(clippy::cast_possible_truncation)] // seven digits are enough for a picture
     pub fn layouts(&self) -> Layouts {
         let others = self.cells.iter().flatten();

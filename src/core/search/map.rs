@@ -22,7 +22,7 @@ const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Layouts of the paper's picture.
 const LAYOUTS: usize = 12;
 
-/// What a map is drawn over.
+/// The two axes of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Picture {
     /// Two fields of the search.
@@ -123,7 +123,7 @@ fn models() -> impl Iterator<Item = Choice> {
 /// The map as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
-    /// What it is drawn over.
+    /// Its axes.
     pub picture: Picture,
     /// Heads of the columns.
     pub across: Vec<Head>,
@@ -153,7 +153,7 @@ impl Cells {
 /// A map under way.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// What is known of it.
+    /// Answers of its cells, as far as known.
     pub found: Cells,
     rankings: Vec<(usize, Ranking)>,
     jobs: Vec<Job>,
@@ -181,7 +181,7 @@ impl Map {
         map
     }
 
-    /// Whether every cell is known.
+    /// True if every cell is known.
     #[must_use]
     pub(crate) fn is_over(&self) -> bool {
         self.rankings.is_empty() && self.jobs.is_empty()

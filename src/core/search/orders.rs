@@ -57,7 +57,8 @@ impl Sorts {
 pub struct Profile {
     /// Its order.
     pub facts: Rc<Facts>,
-    /// What is alive at once on a rank of each sort, in micro-batches of each stage, where no other instant exceeds it.
+    /// Most activations alive at once on a rank of each sort, in micro-batches of each stage, where no other instant
+    /// exceeds it.
     pub alive: Vec<Vec<Vec<f64>>>,
 }
 
@@ -93,7 +94,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Whether a schedule has an order.
+    /// True if a schedule has an order.
     #[must_use]
     pub fn has(&self, chunks: Chunks) -> bool {
         self.of(chunks).is_some()
@@ -208,7 +209,7 @@ fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
     })
 }
 
-/// What is asked of a schedule.
+/// The request for a schedule's order.
 fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
     let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();

@@ -34,7 +34,7 @@ impl Place {
 pub struct Promise {
     /// The least step time, seconds.
     pub bound: f64,
-    /// Whether that is the best bound there is.
+    /// True if that is the best bound there is.
     pub timed: bool,
     /// Memory of the fullest GPU at least, bytes.
     pub peak: f64,

@@ -1,4 +1,4 @@
-//! What a search answers: its layouts strictly by step time, which of them are as good as the first, which is simplest.
+//! Answer of a search: its layouts strictly by step time, those as good as the first, and the simplest of them.
 
 use super::engine::Progress;
 use super::ranking::Found;
@@ -35,7 +35,7 @@ pub struct Row {
 pub struct Plan {
     /// Empty where there is an answer.
     pub errors: Vec<Issue>,
-    /// What of the request was not followed.
+    /// Parts of the request that were not followed.
     pub warnings: Vec<Issue>,
     /// Layouts looked at: all of the space that divide and have an order.
     pub evaluated: u64,
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// How many of `found`, fastest first, tie with the first.
+/// Number of `found`, fastest first, that tie with the first.
 #[must_use]
 pub fn ties(found: &[Rc<Found>]) -> usize {
     let time = |one: &Rc<Found>| one.figures.time_s.0;

@@ -20,7 +20,7 @@ const REPORT: u64 = 100;
 /// Ops of a report that make a unit.
 const OPS: u64 = 20;
 
-/// What a search compares and shows of a layout's report.
+/// Figures of a layout's report that a search compares and shows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Data-parallel size.
@@ -37,11 +37,11 @@ pub struct Figures {
     pub compute_s: Seconds,
     /// Waiting in the pipeline.
     pub bubble_s: Seconds,
-    /// What communication makes the step longer by.
+    /// Seconds by which communication makes the step longer.
     pub exposed_comm_s: Seconds,
     /// The optimizer.
     pub optimizer_s: Seconds,
-    /// What the data loader adds.
+    /// Seconds that the data loader adds.
     pub host_s: Seconds,
     /// Model FLOP/s over the peak.
     pub mfu: f64,
@@ -111,7 +111,7 @@ impl Known {
         }
     }
 
-    /// Whether the report of the layout at `place` was asked.
+    /// True if the report of the layout at `place` was asked for.
     #[must_use]
     pub fn has(&self, place: Place) -> bool {
         self.0.contains_key(&place)
@@ -142,7 +142,7 @@ impl Known {
     }
 }
 
-/// Whether a layout counts as feasible: the estimate itself, fragmentation and processes included, is no more than what
+/// True if a layout counts as feasible: the estimate itself, fragmentation and processes included, is no more than what
 /// the driver shows. That is the middle of the band that is called tight.
 ///
 /// The stricter rule, to count only what is called "fits", never met a run that ran out, but calls 11 of the 12 runs
@@ -191,7 +191,7 @@ impl Ranking {
         &self.best
     }
 
-    /// Whether nothing left can be among the fastest.
+    /// True if nothing left can be among the fastest.
     #[must_use]
     pub(crate) fn is_over(&self) -> bool {
         let Some(next) = self.queue.peek() else {

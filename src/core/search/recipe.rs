@@ -23,9 +23,9 @@ const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
 /// One step of the walk.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// What it is for.
+    /// Its purpose.
     pub title: &'static str,
-    /// What it did, with this run's numbers.
+    /// Its effect, with this run's numbers.
     pub text: Message,
     /// The layout that it left.
     #[serde(skip)]
@@ -62,7 +62,7 @@ pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
     Walk { end: ending(&end, best), steps }
 }
 
-/// What a rule of the first step sets.
+/// A rule of the first step, and the field it sets.
 struct Rule {
     name: &'static str,
     tensor: bool,
@@ -234,7 +234,7 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
     now
 }
 
-/// Whether the walk met the search, and what it lacks otherwise.
+/// Compares the end of the walk with the best layout of the search.
 fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
     let Some(best) = best else {
         return t!("The search found nothing that fits.");

@@ -25,7 +25,7 @@ const MAX_ROWS: u64 = 1_000_000;
 pub struct Request {
     /// The search it asks for.
     pub search: Search,
-    /// What of it was not followed.
+    /// Parts of it that were not followed.
     pub warnings: Vec<Issue>,
 }
 
@@ -199,8 +199,8 @@ pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
     (progress.done && best.is_empty()).then(|| Issue::warning("gpus", message))
 }
 
-/// What is said of a measured step: it belongs to one layout, which the search takes as one observation of the
-/// constants, unless the run has a profile.
+/// Notes that a measured step belongs to one layout: the search takes it as one observation of the constants, unless
+/// the run has a profile.
 fn measured(run: &Run) -> Option<Issue> {
     run.measured_step_s?;
     let report = report(run).ok();

@@ -33,12 +33,12 @@ pub struct Block {
     pub recompute: usize,
     /// Chunks a rank.
     pub chunks: u64,
-    /// How layers lie on stages.
+    /// Split of layers over stages.
     pub split: Split,
 }
 
 impl Block {
-    /// What the times of single layers depend on.
+    /// Sizes that the times of single layers depend on.
     #[must_use]
     pub fn kernels(&self) -> [u64; 7] {
         [self.variant as u64, self.tp, self.cp, u64::from(self.sequence_parallel), self.micro_batch, self.ep, self.etp]
@@ -54,15 +54,15 @@ pub struct Member {
     pub zero: u64,
 }
 
-/// What decides the members of a block: its run, pipeline, chunks and recomputation, and whether ranks share parameters.
+/// Key of the members of a block: its run, pipeline, chunks and recomputation, and sharing of parameters between ranks.
 type MembersKey = (usize, u64, u64, usize, bool);
 
 /// Everything that is tried.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// What all layouts share.
+    /// The run that all layouts vary.
     pub base: Run,
-    /// What they differ in.
+    /// The settings in which they differ.
     pub axes: Axes,
     /// The layouts.
     pub blocks: Vec<Block>,

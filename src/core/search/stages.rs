@@ -1,4 +1,4 @@
-//! How long the stages of a block take: stages that hold the same are timed once.
+//! Times of the stages of a block: stages that hold the same are timed once.
 
 use super::axes::Split;
 use super::orders::{Sort, Sorts};
@@ -34,12 +34,12 @@ impl StageTime {
     }
 }
 
-/// What a stage's time depends on besides its kernels, without what ZeRO moves: recomputation and whether it is that of
-/// FSDP, the wire to the next stage, the kind.
+/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation and whether it is that of FSDP,
+/// the wire to the next stage, the kind.
 type PlainKey = (usize, bool, Option<bool>, Alike);
-/// What the rest of it depends on: the stage of ZeRO with its ranks and reductions.
+/// Key of the rest of it: the stage of ZeRO with its ranks and reductions.
 type TimeKey = (PlainKey, [u64; 3]);
-/// What a chunk's bytes depend on besides its kernels: recomputation, ZeRO-3, whether there are neighbours, the kind.
+/// Key of a chunk's bytes besides its kernels: recomputation, ZeRO-3, neighbours, the kind.
 type BytesKey = (usize, bool, bool, Alike);
 
 /// Stages timed and weighed so far, over blocks that share their kernels.
@@ -69,7 +69,7 @@ impl Stages {
         }
     }
 
-    /// Whether `block` has the same kernels.
+    /// True if `block` has the same kernels.
     #[must_use]
     pub fn serve(&self, block: &Block) -> bool {
         self.kernels == block.kernels() && self.pp.is_none_or(|pp| pp == block.pp)
@@ -126,7 +126,7 @@ impl Stages {
     }
 }
 
-/// What the ranks of a sort hold whatever the micro-batches.
+/// Bytes that the ranks of a sort hold whatever the micro-batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Owned {
     /// Elements that are trained.
@@ -135,7 +135,7 @@ pub struct Owned {
     pub bytes: f64,
 }
 
-/// What decides it: tp, pp, ep, etp, chunks, ZeRO, micro-batches up to the ranks; split; schedule.
+/// Its key: tp, pp, ep, etp, chunks, ZeRO, micro-batches up to the ranks; split; schedule.
 type OwnedKey = ([u64; 7], Split, u8);
 
 /// Weights and states by pipeline, shared by all that differ in context, micro-batch or recomputation.
@@ -145,7 +145,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// What each of the sorts holds that `sorts` gives, where it is not known.
+    /// Bytes of each sort of `sorts`; computed where they are not known.
     pub fn of<'a>(
         &mut self,
         block: &Block,

@@ -1,4 +1,4 @@
-//! How the cost grows: the best layout at each of several GPU counts, sequence lengths or batches.
+//! Growth of the cost: the best layout at each of several GPU counts, sequence lengths or batches.
 
 use super::engine::Search;
 use super::ranking::Found;
@@ -8,7 +8,7 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// What grows.
+/// The quantity that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grown {
     /// The number of GPUs.
@@ -53,10 +53,10 @@ pub struct Point {
     pub best: Option<Rc<Found>>,
 }
 
-/// What a sweep found so far.
+/// Points of a sweep found so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Points {
-    /// What grows.
+    /// The quantity that grows.
     pub grown: Grown,
     /// In the order of the values.
     pub points: Vec<Point>,
@@ -86,7 +86,7 @@ impl Points {
 /// A sweep under way.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// What it found.
+    /// Its points.
     pub found: Points,
     run: Run,
     until: Until,

@@ -20,7 +20,7 @@ fn parts(found: &Found) -> [Part; 5] {
     ]
 }
 
-/// What `one` sets that `other` does not, in the field's own terms.
+/// Settings of `one` that `other` does not have, in the field's own terms.
 #[must_use]
 pub fn differences(one: &Run, other: &Run) -> Message {
     let mut list: Vec<Message> = [

@@ -1,6 +1,6 @@
-//! How typed text is read: `8k`, `80GiB`, `4*8`, `15T`.
+//! Parsing of typed text: `8k`, `80GiB`, `4*8`, `15T`.
 
-/// What was typed where a whole number belongs: `64`, `8k` (8192), `1 024`, `1e6`, `4*8`.
+/// Parses a whole number as typed: `64`, `8k` (8192), `1 024`, `1e6`, `4*8`.
 ///
 /// `k` and `m` are binary here, as in "8k tokens". `None` for anything else.
 #[must_use]
@@ -31,8 +31,8 @@ pub fn whole(value: f64) -> Option<u64> {
     ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }
 
-/// What was typed where a number belongs: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`; a trailing unit is decimal
-/// (`k M B G T`) or dropped (`GiB`, `GB/s`, `ns`). `None` for anything that is not finite and non-negative.
+/// Parses a number as typed: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`; a trailing unit is decimal (`k M B G T`) or dropped
+/// (`GiB`, `GB/s`, `ns`). `None` for anything that is not finite and non-negative.
 #[must_use]
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
@@ -61,7 +61,7 @@ pub fn parse_number(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
-/// What is copied along with text and not seen: marks of direction, joiners, the mark of a byte order.
+/// Invisible characters that are copied along with text: marks of direction, joiners, the mark of a byte order.
 #[must_use]
 pub(crate) const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

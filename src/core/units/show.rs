@@ -1,4 +1,4 @@
-//! How quantities are printed: a fitting unit, three significant digits, narrow no-break spaces between thousands.
+//! Printing of quantities: a fitting unit, three significant digits, narrow no-break spaces between thousands.
 
 use super::{Bytes, GIB, Seconds};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ pub fn show_percent(share: f64) -> String {
     format!("{} %", group(&format!("{:.1}", share * 100.0)))
 }
 
-/// What is off by a share, with its sign and `decimals`: `+3.1 %`, `−38 %`.
+/// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`.
 #[must_use]
 pub fn show_off(share: f64, decimals: usize) -> String {
     format!("{:+.decimals$} %", share * 100.0).replace('-', "−")

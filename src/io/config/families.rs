@@ -1,10 +1,10 @@
-//! What transformers' code defines for each kind of model where the file leaves it out.
+//! Defaults of transformers' code for each kind of model, where the file leaves them out.
 //!
 //! Source: huggingface/transformers, `models/<kind>/configuration_<kind>.py` and `modeling_<kind>.py`.
 
 use crate::core::model::{Biases, Norm, QkNorm};
 
-/// What mixes the tokens of layers, where the file does not list it.
+/// Mixers of the layers, where the file does not list them.
 pub(crate) enum Mixers {
     /// Full attention, or what the entries of linear attention and state-space models say.
     Alike,
@@ -29,9 +29,9 @@ pub(crate) struct Family {
     pub post_norms: bool,
     /// Biases, unless the file sets them.
     pub biases: Biases,
-    /// Whether `attention_bias` decides.
+    /// True if `attention_bias` decides.
     pub attention_bias_key: bool,
-    /// Whether embeddings are tied where the file is silent.
+    /// Tied embeddings, where the file is silent.
     pub tied: bool,
     /// Positions are learned.
     pub learned_positions: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Family {
     pub latent: bool,
     /// Multi-token prediction.
     pub prediction: bool,
-    /// What mixes tokens.
+    /// Its mixers of tokens.
     pub mixers: Mixers,
     /// A gate on the output of attention.
     pub gate: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Family {
     pub sparse_step: u64,
     /// Shapes that the library takes where the file is silent, by entry.
     pub defaults: &'static [(&'static str, u64)],
-    /// What the calculator does not count.
+    /// Parts that the calculator does not count.
     pub notes: &'static [&'static str],
 }
 
@@ -222,7 +222,7 @@ pub(crate) fn family(kind: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.kinds.contains(&kind))
 }
 
-/// What a kind that is not known is read as: dense, with experts, with latent attention, with both.
+/// Families for a kind that is not known: dense, with experts, with latent attention, with both.
 static STRANGERS: [Family; 4] = [
     Family { notes: &[UNKNOWN], ..LLAMA },
     Family { notes: &[UNKNOWN], ..EXPERTS },

@@ -12,7 +12,7 @@ use crate::core::t;
 const MAX_LAYERS: u64 = 100_000;
 
 impl Reader<'_> {
-    /// Whether the file has `key`.
+    /// True if the file has `key`.
     pub(super) fn has(&self, key: &str) -> bool {
         !matches!(self.config.get(key), None | Some(Value::Null))
     }
@@ -160,7 +160,7 @@ impl Reader<'_> {
         Some(whole)
     }
 
-    /// What mixes the tokens of each layer, where the file states it; the FFN of `Both` is not in the file.
+    /// Reads the mixer of each layer, where the file states it; the FFN of `Both` is not in the file.
     fn mixers(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<LayerKind>> {
         let full = attention(parts);
         let of = |mixer| LayerKind::new(mixer, Ffn::Both);
@@ -258,7 +258,7 @@ impl Reader<'_> {
         Some(kinds.collect())
     }
 
-    /// Whether each layer has experts, where the file has more than the number of leading dense layers.
+    /// Reads which layers have experts, where the file has more than the number of leading dense layers.
     fn ffns(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
         parts.moe.experts?;
         if let Some(list) = self.list(&["mlp_layer_types"], "experts, by layer") {

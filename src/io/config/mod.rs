@@ -14,7 +14,7 @@ use crate::core::run::{Based, ModelParts, Run, Value};
 use crate::core::t;
 use families::{Family, family, unknown};
 
-/// What was read.
+/// A model's configuration as read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The file's own name for its kind: "llama".
@@ -23,11 +23,11 @@ pub struct Config {
     pub parts: ModelParts,
     /// The entry and its meaning for the model.
     pub used: Vec<(String, Message)>,
-    /// What the file does not say, and what is taken instead.
+    /// Values that the file leaves out, with those taken instead.
     pub assumed: Vec<Message>,
     /// Entries that say nothing of shapes.
     pub ignored: Vec<String>,
-    /// What this kind has that the calculator does not count.
+    /// Parts of this kind that the calculator does not count.
     pub notes: Vec<&'static str>,
 }
 
@@ -109,7 +109,7 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
 /// Walks over a file and keeps book of what it takes.
 struct Reader<'a> {
     config: &'a Value,
-    /// What the library takes where the file is silent.
+    /// Values that the library takes where the file is silent.
     defaults: &'static [(&'static str, u64)],
     used: Vec<(String, Message)>,
     assumed: Vec<Message>,
@@ -187,7 +187,7 @@ impl Reader<'_> {
         default
     }
 
-    /// Whether any of `keys` is a positive dropout probability.
+    /// True if any of `keys` is a positive dropout probability.
     fn dropout(&mut self, keys: &[&str]) -> bool {
         let mut any = false;
         for key in keys {

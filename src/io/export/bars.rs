@@ -1,4 +1,4 @@
-//! What the page shows as bars of HTML, as pictures of their own: memory by stage, the overlap rows, the step.
+//! The page's bars of HTML as pictures of their own: memory by stage, the overlap rows, the step.
 
 use crate::core::memory::Component;
 use crate::core::report::Evaluation;

@@ -21,9 +21,9 @@ pub struct Format {
     pub id: &'static str,
     /// On its button.
     pub label: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub what: &'static str,
-    /// What its file is called.
+    /// End of its file's name.
     pub end: &'static str,
 }
 
@@ -101,8 +101,9 @@ pub fn launcher(run: &Run) -> &'static str {
     }
 }
 
-/// What some steps on mock data need beside a layout, and that every step is logged, by dialect. Source: `arguments.py` of
-/// Megatron-LM, its examples with mock data; `job_config.py` of torchtitan, its debug model; `DeepSpeed`'s configuration JSON.
+/// Settings for some steps on mock data, every step logged, besides the layout, by dialect. Source: `arguments.py` of
+/// Megatron-LM, its examples with mock data; `job_config.py` of torchtitan, its debug model; `DeepSpeed`'s
+/// configuration JSON.
 const TRIALS: [(&str, &[(&str, &str)]); 3] = [
     (
         "megatron",
@@ -143,7 +144,7 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     Ok(if layout.gpus > layout.per_node { text.replacen("\ntorchrun ", MEETING, 1) } else { text })
 }
 
-/// How the nodes of a launch find each other: torchrun takes its arguments from variables as well.
+/// Rendezvous of the nodes of a launch: torchrun takes its arguments from variables as well.
 const MEETING: &str = "\n# the same on every node; HEAD_NODE is the name of the first\nexport PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"\ntorchrun ";
 
 /// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.

@@ -20,7 +20,7 @@ use plotters::prelude::{DrawingBackend, SVGBackend};
 /// Room behind the axis for half of its last number.
 const RIGHT: f64 = 24.0;
 
-/// What is seen of which timeline.
+/// The visible part of a timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
     /// The Run.

@@ -24,7 +24,8 @@ const MAX_LENGTH: usize = 400_000;
 /// Texts that nest deeper are not read: readers recurse at each level.
 const MAX_DEPTH: usize = 64;
 
-/// How deep brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still expands.
+/// Depth to which brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still
+/// expands.
 fn depth(text: &str) -> usize {
     if text.trim_start().starts_with('{') {
         return json::depth(text);
@@ -41,16 +42,16 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// What a text means.
+/// Meaning of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
-    /// What it was recognised as: "Megatron-LM's arguments".
+    /// Name of the recognised format: "Megatron-LM's arguments".
     pub format: Message,
     /// The Run; what the text says nothing of is as it was.
     pub run: Run,
     /// Entry and what it says.
     pub used: Vec<(String, Message)>,
-    /// What the text leaves out, and what is taken instead.
+    /// Values that the text leaves out, with those taken instead.
     pub assumed: Vec<Message>,
     /// Entries that say nothing of a Run.
     pub ignored: Vec<Message>,
@@ -76,7 +77,7 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     if beyond.is_empty() { Ok(read) } else { Err(beyond) }
 }
 
-/// What differs from the defaults, by key.
+/// Differences from the defaults, by key.
 fn said(run: &Run) -> Vec<(String, Message)> {
     let texts = run.changed_texts().into_iter();
     texts.map(|(key, text)| (key, text.into())).collect()
@@ -162,7 +163,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
 /// Reads the settings of a program that are at hand as entries, over `present`; `stack` as in [`finish`].
 ///
 /// # Errors
-/// What cannot be read, by entry.
+/// Every entry that cannot be read.
 pub(crate) fn read_entries(
     dialect: &Dialect,
     entries: Entries,

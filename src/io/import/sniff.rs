@@ -1,4 +1,4 @@
-//! What a text is, by its content.
+//! Recognition of a text by its content.
 
 use crate::core::issue::Issue;
 use crate::core::message::Message;
@@ -11,7 +11,7 @@ use crate::io::dialect::{
     torchtune, trl,
 };
 
-/// What was recognised.
+/// A recognised format.
 pub enum Kind {
     /// A link, wherever it stands.
     Link(String),
@@ -25,7 +25,7 @@ pub enum Kind {
     Dialect(&'static Dialect),
 }
 
-/// What is read, for a message.
+/// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!(
         "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, an adapter_config.json, YAML of axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron"
@@ -35,7 +35,7 @@ fn readable() -> Message {
 /// Recognises `text`.
 ///
 /// # Errors
-/// What is wrong with it, or what would be read.
+/// The fault of the text, or the formats that can be read.
 pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     let text = text.trim();
     if text.starts_with('{') {

@@ -1,4 +1,4 @@
-//! What an import shows before it is applied: what it was recognised as, what it changes, what it used, assumed, ignored.
+//! Preview of an import before it is applied: its format, its changes, and the entries used, assumed, ignored.
 
 use super::{Meaning, read};
 use crate::core::issue::{Fix, Issue};
@@ -68,7 +68,7 @@ fn size(run: &Run) -> Node {
     leaf("p", "", t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }
 
-/// What the calculator says of it, before it is taken.
+/// The report of the Run, in a line, before it is taken.
 fn outcome(run: &Run) -> Node {
     match evaluate(run) {
         Ok(evaluation) => {
@@ -90,7 +90,7 @@ fn outcome(run: &Run) -> Node {
     }
 }
 
-/// What is wrong with the Run that was read, with a button for each way to mend it, which takes the mended Run.
+/// An issue of the Run that was read, with a button for each way to mend it, which takes the mended Run.
 fn mended(issue: &Issue, run: &Run) -> Node {
     let button = |fix: &Fix| Some(load("fix", &run.with_texts(&fix.set)?, "", &[text(&fix.label)]));
     let words = Issue::error(&*issue.field, issue.message.clone());
@@ -159,7 +159,7 @@ mod tests {
         runs
     }
 
-    /// What does not work as it is read offers what would: the button takes the Run that was read, mended.
+    /// An issue of an import offers its fix: the button takes the Run that was read, mended.
     #[test]
     fn a_fix_of_an_import_mends_what_was_read() {
         // Llama-3.1-8B has 32 heads; 8 layers are no whole repeats of a pattern of 3.

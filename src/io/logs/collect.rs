@@ -8,7 +8,7 @@ use super::steps::Series;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a log has said so far.
+/// The content of a log so far.
 #[derive(Default)]
 pub struct Log {
     lines: Lines,
@@ -30,7 +30,7 @@ pub(crate) struct Heard {
     pub nccl: Nccl,
     /// Results of MAMF-finder.
     pub mamf: Mamf,
-    /// What an out-of-memory message needed, GiB: at least.
+    /// Least memory that an out-of-memory message asked for, GiB.
     pub ran_out: Option<f64>,
     /// The progress bar that takes longest: its steps, and the seconds of all.
     pub(super) bar: (u64, f64),
@@ -74,7 +74,7 @@ impl Heard {
         (!series.is_empty()).then_some((*program, series))
     }
 
-    /// What wrote it: of the programs that tell of steps, if any does, the one of most lines.
+    /// The program that wrote it: of those that tell of steps, if any does, the one of most lines.
     #[must_use]
     pub(crate) fn program(&self) -> Option<Program> {
         let steps = |of: Program| {
@@ -125,7 +125,7 @@ impl Heard {
         }
     }
 
-    /// What follows is of another run: what was heard is put aside, settings stay until they are said again.
+    /// Starts another run: the steps so far are put aside, settings stay until the log gives them again.
     fn begin_again(&mut self) {
         let next = Self {
             begun: self.begun + 1,
@@ -140,7 +140,7 @@ impl Heard {
         self.earlier = if before.has_steps() { Some(Box::new(before)) } else { earlier };
     }
 
-    /// Whether it tells how long a step takes.
+    /// True if it tells how long a step takes.
     pub(super) fn has_steps(&self) -> bool {
         let mut steps = self.series.iter().filter(|(_, what, _)| what.is_step());
         steps.any(|(.., series)| !series.is_empty())

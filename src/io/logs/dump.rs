@@ -40,7 +40,7 @@ const OF_A_RUN: [&str; 22] = [
 #[derive(Clone, Default)]
 pub(crate) struct Dump(Vec<(String, String)>);
 
-/// Whether a line is an argument.
+/// Result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// It is none.
@@ -94,7 +94,7 @@ impl Dump {
     /// The Run that they state, over `present`; none where they are of no known program.
     ///
     /// # Errors
-    /// What of them cannot be read.
+    /// Every argument that cannot be read.
     pub fn run(&self, present: &Run) -> Option<Result<Meaning, Vec<Issue>>> {
         let (dialect, mut entries): (&Dialect, Entries) = if self.get("tensor_model_parallel_size").is_some() {
             (&megatron::DIALECT, self.megatron())
@@ -178,7 +178,7 @@ impl Dump {
     }
 }
 
-/// What a command line has for a Python object: `AttnBackend.flash`, `torch.bfloat16`.
+/// The argument of a command line for a Python object: `AttnBackend.flash`, `torch.bfloat16`.
 fn argument(value: &str) -> &str {
     match value.split_once('.') {
         Some(("torch", "float32")) => "fp32",

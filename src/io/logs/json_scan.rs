@@ -5,7 +5,7 @@ const MAX_TEXT: usize = 256;
 /// Values nested deeper than this are not reported.
 const MAX_DEPTH: usize = 64;
 
-/// What comes.
+/// A token of JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Event<'a> {
     /// An object or a list begins; with its key, where it stands in an object.
@@ -21,7 +21,7 @@ pub(crate) enum Event<'a> {
 /// Takes bytes, tells events with the key that they stand under.
 #[derive(Default)]
 pub(crate) struct Scanner {
-    /// Whether each open bracket is an object, and its key.
+    /// Open brackets: true for an object, and its key.
     open: Vec<(bool, String)>,
     key: String,
     token: Vec<u8>,
@@ -45,7 +45,7 @@ impl Scanner {
         at.map_or("", |at| self.open[at].1.as_str())
     }
 
-    /// How many brackets are open.
+    /// Number of open brackets.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.open.len()

@@ -15,7 +15,7 @@ const SAME_DEVICE: f64 = 0.12;
 /// A batch that is computed from rates is this near to a whole number.
 const WHOLE: f64 = 0.01;
 
-/// What three digits of each of two figures leave open.
+/// Relative error that three digits of each of two figures leave.
 const DIGITS: f64 = 0.01;
 
 impl Reading {

@@ -117,7 +117,7 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
     }
 }
 
-/// Whether `rest`, behind a comma, is groups of three digits.
+/// True if `rest`, behind a comma, is groups of three digits.
 fn grouped(rest: &str) -> bool {
     rest.split(',').all(|group| group.len() == 3)
 }

@@ -32,10 +32,10 @@ use trace::Trace;
 const MAX_TEXT: u64 = 200_000_000;
 /// Larger traces and snapshots are refused.
 const MAX_JSON: u64 = 2_000_000_000;
-/// How much of the beginning tells what a file is.
+/// Bytes at the beginning that tell the kind of a file.
 const HEAD: usize = 4096;
 
-/// What a file is, by its first bytes.
+/// Kind of a file, by its first bytes.
 enum Kind {
     /// Not enough bytes yet.
     Unknown(Vec<u8>),
@@ -89,7 +89,7 @@ impl LogReader {
         self.taken
     }
 
-    /// What was understood; what the file does not say of its run is as in `present`.
+    /// The reading; settings that the file leaves out are those of `present`.
     ///
     /// # Errors
     /// That there is nothing to be understood in it, and what would be.
@@ -170,7 +170,7 @@ fn holds(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|part| part == word)
 }
 
-/// How a snapshot becomes JSON.
+/// Command that turns a snapshot into JSON.
 const PICKLE: &str = "python -c \"import pickle,json,sys;json.dump(pickle.load(open(sys.argv[1],'rb')),sys.stdout,default=str)\" snap.pickle > snap.json";
 
 /// Reads a whole text at once.

@@ -5,7 +5,7 @@ use super::line::number;
 /// Messages from here on are large: bandwidth decides.
 const LARGE: f64 = 16e6;
 
-/// What nccl-tests printed: the ranks of its header and its rows.
+/// Output of nccl-tests: the ranks of its header and its rows.
 #[derive(Default)]
 pub(crate) struct Nccl {
     hosts: Vec<String>,
@@ -131,7 +131,7 @@ const TYPES: &[&str] = &[
     "fp8_e5m2", "f8e4m3", "f8e5m2",
 ];
 
-/// What MAMF-finder found, TFLOP/s: the mean at the best shape where it prints one.
+/// Rate that MAMF-finder found, TFLOP/s: the mean at the best shape where it prints one.
 #[derive(Default)]
 pub(crate) struct Mamf {
     mean: Option<f64>,

@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// What a number means.
+/// Meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Number of the step.
@@ -81,11 +81,11 @@ pub enum Quantity {
     Allocated,
     /// Peak of what its allocator held.
     Reserved,
-    /// What the driver shows.
+    /// Memory as the driver shows it.
     Device,
     /// Memory of the device.
     DeviceMemory,
-    /// What is in use now, no peak.
+    /// Memory in use now, no peak.
     InUse,
     /// A program's own estimate, no measurement.
     Theory,
@@ -96,7 +96,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Whether a step follows from it.
+    /// True if a step follows from it.
     #[must_use]
     pub fn is_step(self) -> bool {
         matches!(
@@ -111,7 +111,7 @@ impl Quantity {
         )
     }
 
-    /// Whether it is a rate: of several ranks' the smallest is the slowest.
+    /// True if it is a rate: of several ranks' the smallest is the slowest.
     #[must_use]
     pub fn is_rate(self) -> bool {
         self.is_step() && !matches!(self, Self::Seconds | Self::Iterations)
@@ -128,7 +128,7 @@ pub(crate) struct Pattern {
     pub numbers: &'static [(&'static str, Quantity, f64)],
 }
 
-/// What a mesh says of data parallelism, which is no field of a Run: times the other degrees it is the GPUs.
+/// Data parallelism of a mesh, which is no field of a Run: times the other degrees it is the GPUs.
 pub(crate) const REPLICAS: &str = "dp_replicate";
 /// The same of those that share their states.
 pub(crate) const SHARDS: &str = "dp_shard";

@@ -1,4 +1,4 @@
-//! What a file states of a run: its layout, its step, its peaks, and every guess that was made.
+//! A run as a file states it: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
 use super::patterns::{Program, Quantity};
@@ -14,7 +14,7 @@ use crate::core::units::{group, show_bandwidth, show_seconds, significant};
 
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
-/// What a large product reaches inside kernels of all shapes, over the best shape: as the rates' table takes MAMF.
+/// Rate of a large product inside kernels of all shapes, over that of the best shape: as the rates' table takes MAMF.
 const OF_BEST_SHAPE: f64 = 0.92;
 
 /// The step of a log.
@@ -33,7 +33,7 @@ pub struct Steps {
 /// A file, understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What wrote it.
+    /// The program that wrote it.
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
@@ -43,15 +43,15 @@ pub struct Reading {
     pub sigma: f64,
     /// Peaks of the fullest GPU that it tells of.
     pub peaks: Vec<Peak>,
-    /// What was measured by itself, over what the model predicts.
+    /// Multipliers measured by themselves, over the model's prediction.
     pub ratios: Vec<(Multiplier, f64)>,
-    /// What was measured, and how it was read: figure, value and unit.
+    /// Measured figures and how they were read: figure, value and unit.
     pub measured: Vec<(Message, Message)>,
     /// Settings that were found, and how they were read: entry and meaning.
     pub used: Vec<(Message, Message)>,
-    /// What it leaves out, and what is taken instead.
+    /// Values that it leaves out, with those taken instead.
     pub assumed: Vec<Message>,
-    /// What does not agree, or cannot be used.
+    /// Figures that do not agree, or cannot be used.
     pub notes: Vec<Message>,
 }
 
@@ -87,7 +87,7 @@ impl Reading {
         (!observation.is_empty()).then_some(observation)
     }
 
-    /// What a text log comes to.
+    /// Reads a text log.
     pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
         let program = match heard.program() {
             Some(program) => t!("a log of {program}", program = program.name()),
@@ -158,7 +158,7 @@ impl Reading {
         }
     }
 
-    /// What DeepSpeed's timers say: they synchronise the GPU, so that overlap is lost and only shares mean something.
+    /// Reads DeepSpeed's timers: they synchronise the GPU, so that overlap is lost and only shares mean something.
     fn shares(&mut self, heard: &Heard) {
         let all: Vec<(&'static str, f64)> = heard
             .series

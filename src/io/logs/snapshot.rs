@@ -31,7 +31,7 @@ impl Curve {
     }
 }
 
-/// What is known of a device.
+/// Memory of a device.
 #[derive(Clone, Copy, Default)]
 struct Device {
     allocated: Curve,
@@ -74,10 +74,10 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What was understood.
+    /// The reading.
     ///
     /// # Errors
-    /// That it holds no memory.
+    /// A file that holds no memory.
     pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
         let mut reading = Reading::new(t!("a memory snapshot of PyTorch"), present);
         reading.assumed.push(t!("model, cluster and layout, as on this page: a snapshot has none"));

@@ -16,7 +16,7 @@ pub(crate) struct Series {
     is_rate: bool,
 }
 
-/// What a series comes to.
+/// Summary of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     /// The median of the values that count.
@@ -64,13 +64,13 @@ impl Series {
         }
     }
 
-    /// Whether nothing was taken.
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -122,7 +122,7 @@ impl Series {
         self.values.iter().map(|(_, value)| *value).max_by(f64::total_cmp)
     }
 
-    /// What a sum over the steps grows by in each: between the first and the last that were printed; of one alone, from 0.
+    /// Growth a step of a sum over the steps: between the first and the last that were printed; of one alone, from 0.
     #[must_use]
     pub fn growth(&self) -> Option<f64> {
         let (first, last) = (

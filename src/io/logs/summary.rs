@@ -68,7 +68,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
     el("div", &[("class", "imported")], &parts)
 }
 
-/// What the shipped constants say of the step.
+/// The step by the shipped constants.
 fn expected(of: &Reading, run: &Run) -> Option<Node> {
     let measured = of.step?.seconds;
     let expected = report(run).ok()?.step.time_s;

@@ -18,7 +18,7 @@ use crate::core::units::{Seconds, show_seconds, significant};
 /// Kernels that are kept at most: 16 bytes each.
 const MAX_KERNELS: usize = 8_000_000;
 
-/// What a kernel does.
+/// Kind of work of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Messages between GPUs.
@@ -92,7 +92,7 @@ impl Trace {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// That it has too many kernels.
+    /// A trace of too many kernels.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
         let events = &mut self.events;
         self.scanner.push(bytes, |scanner, key, event| {
@@ -105,10 +105,10 @@ impl Trace {
         Ok(())
     }
 
-    /// What was understood.
+    /// The reading.
     ///
     /// # Errors
-    /// That it has no kernels of a GPU.
+    /// A trace without kernels of a GPU.
     pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
         self.events.finish(present)
     }

@@ -1,4 +1,4 @@
-//! What of the cluster's picture stays while the pointer moves: nodes, names, and the cells of each stage.
+//! Part of the cluster's picture that stays while the pointer moves: nodes, names, and the cells of each stage.
 
 use super::MAX_NODE;
 use super::names::{layers, stage_name};
@@ -14,7 +14,7 @@ const MAX_TONES: u64 = 64;
 /// Most GPUs that have their numbers on them, selected or not.
 const MAX_NUMBERED: usize = 64;
 
-/// How many colours the stages of `scene` have.
+/// Number of colours of the stages of `scene`.
 #[must_use]
 pub(crate) fn tones(scene: &Scene) -> usize {
     usize::try_from(scene.mesh.pp.min(MAX_TONES)).unwrap_or(1)
@@ -44,7 +44,7 @@ pub(super) fn rect(at: Rect, class: &str, style: &str) -> Node {
     el("rect", &attributes, &[])
 }
 
-/// What stays: nodes, names, and the cells of each stage as one path.
+/// Draws nodes, names, and the cells of each stage as one path.
 #[must_use]
 pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
     let mut paths = vec![String::new(); tones(scene)];

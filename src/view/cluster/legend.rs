@@ -1,4 +1,4 @@
-//! What line and colour stand for which group.
+//! Legend of lines and colours, by group.
 
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
@@ -19,8 +19,8 @@ pub(super) fn class(kind: GroupKind) -> &'static str {
     }
 }
 
-/// What line and colour stand for which group, how busy its link is and with how many bytes; `most` is how busy the
-/// links are that have the darkest colour.
+/// Line and colour of each group, the load of its link and its bytes; `most` is the load of the links that have the
+/// darkest colour.
 #[must_use]
 pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
     let item = |wire: &Wire| {

@@ -1,4 +1,4 @@
-//! What is marked in a cluster: the groups of one GPU and the links between their members.
+//! Marks in a cluster: the groups of one GPU and the links between their members.
 
 use super::places::LINKS;
 use super::scene::{Level, Rect, Scene};

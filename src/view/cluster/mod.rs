@@ -37,7 +37,7 @@ use wires::Wire;
 /// A node with more GPUs than this is a domain of several machines.
 const MAX_NODE: u64 = 16;
 
-/// What the picture shows, in a sentence; `load`: the links whose load colours it.
+/// The picture in a sentence; `load`: the links whose load colours it.
 #[must_use]
 pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
     let mesh = scene.mesh;

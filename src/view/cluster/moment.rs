@@ -17,7 +17,7 @@ pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(Place, Time
     Some((Place { rank, at }, *op))
 }
 
-/// What a block of the timeline waits for, and the links that it uses while it runs.
+/// The links that a block of the timeline waits for, and those that it uses while it runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
     /// The pipeline rank whose result it waited for.

@@ -17,12 +17,12 @@ use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_col
 use crate::view::node::markup::{Node, el, text};
 use std::fmt::Write;
 
-/// What is looked at.
+/// Selection and colours of the picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
     /// The cluster.
     pub scene: &'a Scene,
-    /// What stays of its picture.
+    /// Part of its picture that stays.
     pub base: &'a Node,
     /// Light or dark.
     pub theme: Theme,
@@ -34,9 +34,9 @@ pub struct Look<'a> {
     pub kinds: &'a [GroupKind],
     /// Traffic of the GPU's stage.
     pub wires: &'a [Wire],
-    /// What each colour's stage does while a step is played: `None` for the colours of the stages.
+    /// Op of each colour's stage while a step is played: `None` for the colours of the stages.
     pub doing: Option<&'a [Option<Kind>]>,
-    /// How busy the links of each colour's stage are, against the busiest: in the place of the stages' colours.
+    /// Load of the links of each colour's stage, against the busiest: in the place of the stages' colours.
     pub load: Option<&'a [f64]>,
     /// Groups whose links are lit, and the pair of stages.
     pub lit: &'a [GroupKind],
@@ -116,7 +116,7 @@ impl Look<'_> {
             }
         }
     }
-    /// What runs over the widest link of each group, at its right end, and how busy it is.
+    /// Traffic over the widest link of each group, at its right end, and its load.
     fn labels(&self, marks: &[Mark]) -> Node {
         let widest = |wire: &Wire| {
             let links = marks.iter().filter_map(|mark| match mark {

@@ -1,4 +1,4 @@
-//! What is drawn of a cluster, in pixels: nodes with their GPUs where there are few, a cell for each node of a stage where
+//! Geometry of a cluster, in pixels: nodes with their GPUs where there are few, a cell for each node of a stage where
 //! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
 
 use super::grid::Grid;
@@ -48,7 +48,7 @@ pub struct Cell {
     pub at: Rect,
 }
 
-/// What a cell stands for.
+/// The unit that a cell stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// One GPU.
@@ -75,7 +75,7 @@ pub struct Scene {
     pub width: f64,
     /// Pixels.
     pub height: f64,
-    /// What a cell stands for.
+    /// The unit that a cell stands for.
     pub level: Level,
     /// GPUs in the order of ranks; other cells row by row.
     pub cells: Vec<Cell>,
@@ -143,7 +143,7 @@ impl Scene {
             _ => None,
         }
     }
-    /// What it draws.
+    /// Number of items drawn.
     #[must_use]
     pub fn items(&self) -> usize {
         self.cells.len() + 2 * self.nodes.len() + 2 * self.rows.len() + self.columns.len()

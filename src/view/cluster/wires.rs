@@ -1,5 +1,4 @@
-//! How busy the links of a GPU are over the step: what each of its groups sends, over which link, for what share of the
-//! step.
+//! Load of the links of a GPU over the step: the bytes of each of its groups, their link, and their share of the step.
 
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::message::Message;
@@ -23,9 +22,9 @@ pub struct Wire {
     pub busy: f64,
     /// The slowest link of the group.
     pub link: Link,
-    /// What that moves by the data sheet, one direction, per GPU.
+    /// Rate of that link by the data sheet, one direction, per GPU.
     pub rate: BytesPerSecond,
-    /// Whether something is sent in the forward pass, and in the backward pass.
+    /// True if it sends in the forward pass, and in the backward pass.
     pub passes: [bool; 2],
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wi
     (busy > 0.0).then_some((rank, busy, *most))
 }
 
-/// What is on a link for what share of the step, all groups together.
+/// Share of the step for which a link is busy, all groups together.
 #[must_use]
 pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
     let own = wires.iter().filter(|wire| wire.link == link);
@@ -109,7 +108,7 @@ impl Wire {
             Link::Inter => t!("network, {rate}", rate),
         }
     }
-    /// How busy its link is, as a bar and in figures.
+    /// Load of its link, as a bar and in figures.
     #[must_use]
     pub(crate) fn meter(&self) -> Node {
         let share = percent("width", self.busy.min(1.0));
@@ -126,7 +125,7 @@ impl Wire {
             Link::Inter => t!("{kind}, network, {busy} busy", kind, busy),
         }
     }
-    /// How thick its line is drawn, pixels.
+    /// Width of its line, pixels.
     #[must_use]
     pub(crate) fn thickness(&self) -> f64 {
         (1.0 + 20.0 * self.busy).min(5.0)

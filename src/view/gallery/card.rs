@@ -38,7 +38,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     el("li", &[("class", class), ("data-variant", &name)], &parts).keyed(&name)
 }
 
-/// How much longer or shorter than the Run's own step.
+/// Difference from the Run's own step.
 fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Node {
     if is_own {
         return leaf("span", "change", "your run");
@@ -131,7 +131,7 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     lines.into_iter().collect()
 }
 
-/// What the gallery shows.
+/// Content of the gallery.
 pub struct Gallery<'a> {
     /// The page's Run.
     pub own: &'a Evaluation,
@@ -141,7 +141,7 @@ pub struct Gallery<'a> {
     pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
     /// The axis that all of them share.
     pub axis: Axis,
-    /// What is looked at.
+    /// Selection and sorting.
     pub look: &'a Look,
     /// GiB or GB.
     pub unit: MemoryUnit,

@@ -11,7 +11,7 @@ use crate::view::node::Node;
 use crate::view::node::markup::{el, fold, leaf, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
 
-/// Whether it runs within the GPU's memory.
+/// True if it runs within the GPU's memory.
 pub(super) fn fits(row: &ScheduleRow) -> bool {
     let figures = row.figures.as_ref();
     figures.is_ok_and(|figures| figures.verdict != Verdict::Oom)

@@ -8,7 +8,7 @@ use crate::core::units::{Seconds, show_seconds};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, leaf, text};
 
-/// What the pictures are sorted by: the column of the table, and its word.
+/// Orders of the pictures: the column of the table, and its word.
 const SORTS: [(&str, &str); 3] = [("step", "step"), ("bubble", "bubble"), ("peak", "memory")];
 
 /// Title, what is seen, and how it is sorted and drawn; `left` schedules are still being simulated.

@@ -20,7 +20,7 @@ use crate::view::panels::schedules::Sort;
 /// Timelines that are compared at most.
 pub(crate) const MOST: usize = 4;
 
-/// What is looked at in the gallery.
+/// Selection and sorting of the gallery.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
     /// The schedules to compare; none: the Run's own.

@@ -25,7 +25,7 @@ const CUT: f64 = 0.03;
 /// Pipeline fills that are shown before the cut and left of the work behind it, and behind the work.
 const SHOWN: f64 = 1.2;
 const BEHIND: f64 = 2.0;
-/// What a cut leaves out at least, as a share of the axis.
+/// Least part that a cut leaves out, as a share of the axis.
 const LEAST: f64 = 0.2;
 /// Later chunks than this are drawn alike.
 const CHUNKS: usize = 4;
@@ -35,7 +35,7 @@ const CHUNKS: usize = 4;
 pub struct Axis {
     /// Its end.
     pub end: f64,
-    /// What is left out.
+    /// The part that is left out.
     pub cut: Option<(f64, f64)>,
 }
 
@@ -53,7 +53,7 @@ impl Axis {
         Self { end, cut: cuts.then_some(cut) }
     }
 
-    /// What is seen of it in one piece each: from, to, and its left edge as a share of the width.
+    /// Visible pieces: from, to, and left edge as a share of the width.
     #[must_use]
     pub fn pieces(self) -> Vec<(f64, f64, f64)> {
         match self.cut {

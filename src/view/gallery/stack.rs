@@ -14,7 +14,7 @@ use crate::view::node::markup::{Action, el, fold, leaf, percent, text};
 use crate::view::panels::pipeline::ranks;
 use crate::view::panels::schedules::against;
 
-/// What a curve of MiB over time holds at `time`.
+/// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
     let before = curve.partition_point(|(at, _)| *at <= time);
     let held = before.checked_sub(1).map_or(0, |at| curve[at].1);
@@ -66,7 +66,7 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     marks.chain([now]).collect()
 }
 
-/// What the timelines are against the first, and each of them as a table.
+/// Each timeline against the first, and as a table.
 #[must_use]
 pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     let name = |(variant, _): &(Variant, &Prepared)| verbatim(variant.name());

@@ -7,7 +7,7 @@ use crate::view::charts::ticks::tick_label;
 use plotters::style::text_anchor::HPos;
 use plotters_backend::{DrawingBackend, DrawingErrorKind};
 
-/// Whether it could be painted.
+/// Result of painting.
 type Painted<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 /// Device pixels of `css` pixels, `scale` of them in one.

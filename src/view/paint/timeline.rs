@@ -24,12 +24,12 @@ const LABEL_HEIGHT: f64 = 11.0;
 pub const NAMES: f64 = 64.0;
 /// Room for its title.
 pub const TITLE: f64 = 28.0;
-/// How far the colour of a column goes towards the paper's as its idle share goes to 1.
+/// Mix of a column's colour with the paper's as its idle share goes to 1.
 const MOST_LIGHT: f64 = 0.9;
 /// From one line of the hatch to the next.
 const HATCH: f64 = 6.0;
 
-/// What a picture outside the page has besides its blocks.
+/// Parts of a picture outside the page besides its blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// A line above it.
@@ -42,7 +42,7 @@ pub struct Frame<'a> {
 
 /// A picture to paint.
 pub struct TimelinePicture<'a> {
-    /// What is visible.
+    /// The visible cells.
     pub cells: &'a [Cell],
     /// Rows.
     pub shape: Shape,
@@ -58,9 +58,9 @@ pub struct TimelinePicture<'a> {
     pub version_of: &'a dyn Fn(usize, u32) -> Option<i32>,
     /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
-    /// What the rank has, MiB.
+    /// Memory of the rank, MiB.
     pub capacity: u32,
-    /// What the scale of memory shows at least, MiB.
+    /// Least end of the scale of memory, MiB.
     pub most: u32,
     /// Colours.
     pub palette: Palette,

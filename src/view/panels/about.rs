@@ -34,7 +34,8 @@ fn body(term: &Term, unit: MemoryUnit) -> Node {
 /// Terms that are shown before the smaller ones are folded together.
 const SHOWN: usize = 3;
 
-/// What the formula is over and has formulas of its own, a fold each: the largest first and open, the smallest together.
+/// Terms of the formula that have formulas of their own, a fold each: the largest first and open, the smallest
+/// together.
 fn terms(term: &Term, unit: MemoryUnit) -> Node {
     let parts = term.parts.iter();
     let mut parts: Vec<&Term> = parts.filter(|part| has_fold(part, term)).collect();
@@ -67,12 +68,12 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
     first.chain(rest).collect()
 }
 
-/// Whether `part` has a fold of its own below `term`.
+/// True if `part` has a fold of its own below `term`.
 fn has_fold(part: &Term, term: &Term) -> bool {
     part.opens() && !of_a_family(part, &term.parts)
 }
 
-/// Whether `part` is one of the summands that a formula adds up, which are shown together.
+/// True if `part` is one of the summands that a formula adds up, which are shown together.
 pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
     part.symbol.ends_with("_i") || parts.iter().filter(|other| other.symbol == part.symbol).count() > 1
 }
@@ -93,7 +94,7 @@ fn formula(term: &Term, unit: MemoryUnit) -> Node {
     [code("formula", &equation), numbers, result].into_iter().collect()
 }
 
-/// How a value comes about that no formula over the parts gives.
+/// Rule of a value that no formula over the parts gives.
 pub(super) fn marked_as(word: &'static str, rule: &str) -> Node {
     let mut pieces = vec![text(word)];
     if !rule.is_empty() {
@@ -119,7 +120,7 @@ fn subscripted(formula: &str) -> Node {
     pieces.into_iter().collect()
 }
 
-/// What is the same in every language.
+/// Text that is the same in every language.
 pub(super) fn code(class: &str, formula: &str) -> Node {
     let attributes = [("class", class), ("translate", "no")];
     el("p", &attributes, &[subscripted(formula)])
@@ -130,7 +131,7 @@ pub(super) fn symbol(symbol: &str) -> Node {
     el("dt", &[("translate", "no")], &[subscripted(symbol)])
 }
 
-/// What the formula is over and has no fold of its own; of many summands the largest first and the smallest together.
+/// Terms of the formula without a fold of their own; of many summands the largest first and the smallest together.
 fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     let parts = term.parts.iter().filter(|part| !has_fold(part, term));
     let (mut summands, others): (Vec<&Term>, Vec<&Term>) = parts.partition(|part| of_a_family(part, &term.parts));
@@ -172,7 +173,7 @@ fn smaller(count: usize, inside: Node) -> Node {
     el("details", &[("class", "term-fold")], &[head, inside]).keyed("rest")
 }
 
-/// How one of several summands comes about, in a line or two; its symbols are added to those to be explained.
+/// Formula of one of several summands, in a line or two; its symbols are added to those to be explained.
 fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node {
     let mut lines = Vec::new();
     let mut inside = vec![part];

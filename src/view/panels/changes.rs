@@ -12,7 +12,7 @@ pub struct Change {
     pub field: &'static Field,
     /// Its other value, as shown.
     pub from: Message,
-    /// What it is.
+    /// New value.
     pub to: Message,
     /// The text that sets it to what it was; empty where it was not set.
     pub back: String,
@@ -26,7 +26,7 @@ impl Change {
     }
 }
 
-/// What `run` has otherwise than `other`. What is unset reads as what it then means.
+/// Settings of `run` that differ from `other`. An unset one reads as its resolved value.
 #[must_use]
 pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
     let (meant, elsewhere) = (run.resolved(), other.resolved());
@@ -40,7 +40,7 @@ pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
     FIELDS.iter().filter(differs).map(change).collect()
 }
 
-/// What was changed: of the defaults, and of the presets that the Run names.
+/// Changes of the defaults, and of the presets that the Run names.
 #[must_use]
 pub fn changed(run: &Run) -> Vec<Change> {
     let presets =
@@ -81,7 +81,7 @@ pub fn name(field: &Field) -> Node {
     el("button", &[("class", "link")], &[text(field.label)]).on(Action::Focus(field.key))
 }
 
-/// What was changed, each with a way back.
+/// Changes of the Run, each with a way back.
 #[must_use]
 pub(crate) fn what_changed(run: &Run) -> Node {
     let all = changed(run);

@@ -1,4 +1,4 @@
-//! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
+//! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
 use crate::core::message::Message;
@@ -91,7 +91,7 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
-/// What the link asked for and did not get.
+/// Settings of a link that were refused.
 #[must_use]
 pub fn refused(notices: &[Issue]) -> Node {
     if notices.is_empty() {

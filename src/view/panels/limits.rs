@@ -8,7 +8,7 @@ use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::t;
 use crate::view::node::markup::{Node, cited, el, leaf, text};
 
-/// What no method and no formula here counts, besides [`NOT_MODELLED`].
+/// Subjects that no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
     "It estimates training, fine-tuning with adapters included. Inference and serving are other calculations.",
     "Every GPU, link and node is the same; ranks are placed in the order that the run sets, by default Megatron's (tp fastest, then cp, dp, pp).",
@@ -19,7 +19,7 @@ const SCOPE: &[&str] = &[
     "Energy and the price of anything but GPU-hours are not computed; host memory and disks are counted for what is offloaded only.",
 ];
 
-/// What the model of time leaves out.
+/// Effects that the model of time leaves out.
 pub(super) const NOT_MODELLED: &[&str] = &[
     "stragglers, other jobs on the network, congestion between groups of one job",
     "checkpoints, evaluation, restarts",
@@ -31,7 +31,7 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "in-network reduction (NVLS, SHARP)",
 ];
 
-/// What the calculator does not model.
+/// Limits of the calculator.
 #[must_use]
 pub fn limits() -> Node {
     let list = |items: Vec<Node>| el("ul", &[], &[items.into_iter().map(|item| el("li", &[], &[item])).collect()]);

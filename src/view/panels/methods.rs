@@ -1,4 +1,4 @@
-//! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
+//! Derivation of every figure: one page made of the same terms as the drawer, with the symbols and sources of each.
 
 use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
 use crate::core::explain::Term;

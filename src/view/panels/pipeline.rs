@@ -11,14 +11,14 @@ use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
 use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, table, text};
 
-/// What "in span" means, wherever the two bubbles stand side by side.
+/// Definition of "in span", wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
 
 /// Ranks of the table: of more, the first.
 const MAX_ROWS: usize = 256;
 
-/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
-/// in the same colours.
+/// Legend of the colours, and the idle share. `stride`: every `stride`-th rank is drawn; `other`: the evaluation drawn
+/// below in the same colours.
 #[must_use]
 pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
     let pipeline = &evaluation.report.pipeline;

@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str, &str); 9] = [
     ("messages", "messages", "tensors that cross ranks, per micro-batch"),
 ];
 
-/// How schedules are sorted.
+/// Sorting of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
     /// Column, from 0.

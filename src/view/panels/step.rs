@@ -1,4 +1,4 @@
-//! How sure the step is, its utilisation as others count it, and what a token budget takes.
+//! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
 use crate::core::message::{Message, verbatim};
 use crate::core::model::CONVENTIONS;
@@ -8,7 +8,7 @@ use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, ask, el, leaf, text};
 
-/// How sure the step is, utilisation, and what a token budget takes.
+/// Certainty of the step, utilisation, and the time of a token budget.
 #[must_use]
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
@@ -37,7 +37,7 @@ fn utilisation(step: &Step) -> Node {
     el("p", &[("class", "muted")], &parts)
 }
 
-/// What a profile says of the step; none without one.
+/// Effect of a profile on the step; none without one.
 #[must_use]
 pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     let step = &evaluation.report.step;
@@ -54,7 +54,7 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     ))
 }
 
-/// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
+/// The model and its error on measured runs; with a measured step, the factor by which it was scaled.
 fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
     let range = range(&evaluation.scenario);

@@ -127,7 +127,7 @@ pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
     }
 }
 
-/// What the token budget takes, of a trillion tokens where the Run has none: a press goes to the budget.
+/// Time of the token budget, of a trillion tokens where the Run has none: a press goes to the budget.
 fn budget(run: &Run, step: &Step) -> Node {
     let tokens = run.tokens_total.unwrap_or(TOKENS);
     let days = tokens / step.tokens_per_s / 86_400.0;

@@ -15,10 +15,10 @@ use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, el, leaf, load, text};
 use std::sync::Arc;
 
-/// How far the search in the background is.
+/// Progress of the search in the background.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Searched {
-    /// Whether it is over.
+    /// True if it is over.
     pub done: bool,
     /// Layouts looked at.
     pub evaluated: u64,
@@ -29,7 +29,7 @@ pub struct Searched {
 }
 
 impl Searched {
-    /// What `result` of `query` says about the run of `evaluation`; nothing where it is of another question.
+    /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
     #[must_use]
     pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
         let own = Found {
@@ -138,7 +138,7 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
     el("div", &[("class", class)], &[el("div", &[], &lines), tools])
 }
 
-/// What is lost; that nothing faster was found, where the search is over.
+/// Loss of time; a note that nothing faster was found, where the search is over.
 fn lead(evaluation: &Evaluation, nothing_better: bool) -> Message {
     let memory = &evaluation.report.memory;
     if memory.verdict == Verdict::Oom {

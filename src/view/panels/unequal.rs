@@ -63,7 +63,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
     ])
 }
 
-/// What the run's own lengths give, where it has any.
+/// Result for the run's own lengths, where it has any.
 fn own(evaluation: &Evaluation) -> Node {
     let scenario = &evaluation.scenario;
     if scenario.run.microbatch_lengths.is_none() {

@@ -29,7 +29,7 @@ pub fn short(split: &[u64]) -> String {
     format!("{}/…/{}", ends(&split[..4]), ends(&split[split.len() - 4..]))
 }
 
-/// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
+/// Measurement on GPUs of that name, and the reason why no model of equal layers reaches it where none does.
 fn held_against(measured: &Pair, gpu: &Message) -> Message {
     let notes = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
@@ -52,7 +52,7 @@ fn held_against(measured: &Pair, gpu: &Message) -> Message {
     }
 }
 
-/// What a split is called.
+/// Name of a split.
 fn name(origin: Origin) -> &'static str {
     match origin {
         Origin::Even => "even",
@@ -69,7 +69,7 @@ pub fn called(split: &Split) -> Message {
     Message::joined(", ", names)
 }
 
-/// How much faster than the even split.
+/// Gain over the even split.
 fn speed(split: &Split, even: &Split) -> String {
     format!("{}×", significant(even.step_s() / split.step_s(), 4))
 }
@@ -138,7 +138,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     ])
 }
 
-/// What the splits come to, in words.
+/// The splits compared, in words.
 fn outcome(balance: &Balance, gpu: &Message) -> Message {
     let has = |origin, other| balance.of(origin).is_some_and(|split| split.origins.contains(&other));
     if let Some(measured) = &balance.measured {
@@ -154,7 +154,7 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
     }
 }
 
-/// What balancing would give, and what it gave; `gpu` is the name of this run's.
+/// Predicted and measured gain of balancing; `gpu` is the name of this run's.
 #[must_use]
 pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     let of = |origin| balance.of(origin);

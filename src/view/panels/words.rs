@@ -36,7 +36,7 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     )
 }
 
-/// What a node's host holds of what it has: "Host: 96.0 of 128 GiB, Fits".
+/// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
 #[must_use]
 pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(
@@ -47,7 +47,7 @@ pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     ))
 }
 
-/// What is known of the verdict: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."
+/// The verdict with its evidence: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."
 #[must_use]
 pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
@@ -103,7 +103,7 @@ pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
     Message::joined(" ", std::iter::once(step).chain(once(pipeline)))
 }
 
-/// What happens once in a training and not in every step, of a schedule that never drains.
+/// Times that a schedule that never drains takes once in a training and not in every step.
 #[must_use]
 pub fn once(pipeline: &Pipeline) -> Option<Message> {
     let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
@@ -114,7 +114,7 @@ pub fn once(pipeline: &Pipeline) -> Option<Message> {
     ))
 }
 
-/// What the tab's title begins with: "Fits 31.1 GiB".
+/// Beginning of the tab's title: "Fits 31.1 GiB".
 #[must_use]
 pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
     t!("{verdict} {peak}", verdict = verdict(report.memory.verdict), peak = unit.show(report.memory.peak_bytes))

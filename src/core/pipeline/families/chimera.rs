@@ -38,7 +38,7 @@ fn laid_out(spec: &Spec) -> Order {
     }
 }
 
-/// What the paper does not draw.
+/// Warns of sizes that the paper does not draw.
 pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches.is_multiple_of(2) {
         return notice_units(spec);

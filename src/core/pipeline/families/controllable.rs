@@ -74,7 +74,7 @@ fn pulled(spec: &Spec, block: Block) -> Order {
     spec.order(lists)
 }
 
-/// What each slot of a rank holds, W aside: the kind.
+/// The kind of op in each slot of a rank, W aside.
 fn grid(rank: &Rank) -> Vec<Option<usize>> {
     let end = rank[..W].iter().filter_map(|slots| slots.last()).max();
     let mut grid = vec![None; end.map_or(0, |end| index(*end) + 1)];

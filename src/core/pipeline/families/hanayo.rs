@@ -50,7 +50,7 @@ fn merged(spec: &Spec) -> Order {
     spec.order(ranks)
 }
 
-/// What `rank` does of a unit of `p` micro-batches.
+/// Ops of `rank` in a unit of `p` micro-batches.
 fn unit(rank: u32, p: u32, chunks: u32) -> Vec<Op> {
     let mut grid = Grid::default();
     for chunk in 0..chunks {
@@ -82,7 +82,7 @@ impl Done {
             _ => self.backward[at] = end,
         }
     }
-    /// Whether what `op` waits for has ended by `slot`.
+    /// True if everything `op` waits for has ended by `slot`.
     fn frees(&self, op: Op, slot: u32) -> bool {
         let at = self.at(op);
         match op.kind {
@@ -93,7 +93,7 @@ impl Done {
     }
 }
 
-/// What is left of a unit on a rank.
+/// Remaining ops of a unit on a rank.
 struct Unit {
     ops: VecDeque<Op>,
     forwards: u32,

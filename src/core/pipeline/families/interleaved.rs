@@ -92,7 +92,7 @@ pub(crate) fn interleaved(spec: &Spec) -> Result<Order, Issue> {
     Err(dead_lock("group", spec, g, megatron))
 }
 
-/// Whether [`interleaved`] has an order for `spec`, as far as that is known without it.
+/// True if [`interleaved`] has an order for `spec`, as far as that is known without it.
 pub(crate) fn has_whole_groups(spec: &Spec) -> bool {
     spec.virtual_stages > 1 && is_megatron_legal(spec, spec.group.unwrap_or(spec.pp))
 }

@@ -60,7 +60,7 @@ impl Tail {
         }
         to
     }
-    /// Whether what is held stays within `most` with the op of `slot` in `to`.
+    /// True if at most `most` are held after the op of `slot` moves into `to`.
     fn fits(&self, to: usize, slot: usize, most: u32) -> bool {
         let mut state = self.before(to);
         for at in to..self.kinds.len() {

@@ -1,7 +1,8 @@
 //! The steady state of an order that is laid out round by round: once the rounds repeat themselves, what they repeat is
 //! not laid out again.
 //!
-//! What a round does follows from how far apart the ranks' clocks are, from what each rank has run and what is under way,
+//! The ops of a round follow from how far apart the ranks' clocks are, from what each rank has run and what is under
+//! way,
 //! and from comparisons of a gap with the slack of a rank: the idle time that it may lose until it has lost as much as the
 //! rank that lost most. Where all but the last are what they were some rounds ago, the rounds since then are repeated for
 //! as long as each such comparison comes out as it did. Times are on a grid on which their sums are exact, so the order is
@@ -35,7 +36,7 @@ pub(super) fn exact(durations: &Durations, ops: u64) -> Durations {
     }
 }
 
-/// What a rank runs: the ops since the last repetition stand apart.
+/// Ops of a rank: those since the last repetition stand apart.
 #[derive(Default)]
 pub(super) struct Laid {
     pub row: Row,
@@ -84,7 +85,7 @@ pub(super) struct Mark {
 /// Rounds that repeat.
 pub(super) struct Period {
     pub rounds: u32,
-    /// How often they are repeated.
+    /// Number of repetitions.
     pub times: u32,
     /// Seconds of one time.
     pub seconds: f64,
@@ -146,7 +147,7 @@ impl Rounds {
 }
 
 impl Comparison {
-    /// How often it comes out as it did where each rank loses `rates` a time, `most` the worst of them.
+    /// Number of rounds that come out alike where each rank loses `rates` a time, `most` the worst of them.
     fn lasts(&self, rates: &[f64], most: f64) -> f64 {
         let own = rates[self.rank];
         if self.over > 0.0 {

@@ -1,7 +1,7 @@
 //! Schedules drawn on a grid of equal slots: each op has a slot, a rank runs its ops by slot. Chimera's concatenated
 //! units; Hanayo takes one unit from here.
 //!
-//! What an op waits for lies in an earlier slot, so that an order by slots never dead-locks.
+//! Everything an op waits for lies in an earlier slot, so that an order by slots never dead-locks.
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
@@ -57,7 +57,7 @@ pub(crate) fn chimera_concat(spec: &Spec) -> Order {
     spec.order(ranks)
 }
 
-/// What lies outside the unit that the paper draws.
+/// Warns of micro-batches outside the unit that the paper draws.
 pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if m.is_multiple_of(p) {

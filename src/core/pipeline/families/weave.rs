@@ -9,7 +9,7 @@ pub(crate) struct Strand<'a> {
     pub op: &'a dyn Fn(u32) -> Op,
 }
 
-/// How often strands run and how they repeat.
+/// Number of times that strands run, and their period.
 #[derive(Clone, Copy)]
 pub(crate) struct Pattern {
     /// Ops of a strand.

@@ -126,7 +126,7 @@ impl<'a> Layout<'a> {
             self.worst = j;
         }
     }
-    /// Whether idle time of `gap` would make rank j the one that has lost most.
+    /// True if idle time of `gap` would make rank j the one that has lost most.
     fn matters(&mut self, j: usize, gap: f64) -> bool {
         let over = gap - (self.ranks[self.worst].lost - self.ranks[j].lost);
         self.comparisons.push(Comparison { rank: j, worst: Some(self.worst), over });
@@ -185,7 +185,7 @@ impl<'a> Layout<'a> {
         (0..p).rev().for_each(|j| self.run(j, Kind::B));
     }
 
-    /// Whether rank j runs a forward in this round.
+    /// True if rank j runs a forward in this round.
     fn wants_forward(&mut self, j: usize) -> bool {
         let rank = &self.ranks[j];
         if rank.done[0] >= self.m {

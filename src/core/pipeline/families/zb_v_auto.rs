@@ -14,7 +14,7 @@ use crate::pipeline::spec::op_count;
 use crate::t;
 use std::collections::VecDeque;
 
-/// Whether a gap before a forward, or before a gradient of lane 0, takes a W that is longer than it.
+/// Gaps that take a W longer than they are: those before a gradient of lane 0, those before a forward.
 #[derive(Clone, Copy)]
 struct Switches {
     fill_b: bool,

@@ -27,10 +27,10 @@ const MAX_TOKENS: u64 = 1 << 22;
 /// Largest batch of a sweep, sequences.
 const MAX_SEQUENCES: u64 = 65_536;
 
-/// What is known of the answer to a [`PlanQuery`].
+/// The answer to a [`PlanQuery`], as far as known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanResult {
-    /// How far the search is; none where none was asked for.
+    /// Progress of the search; none where none was asked for.
     pub progress: Option<Progress>,
     /// Approximate share of the present work that is done.
     pub share: f64,
@@ -74,7 +74,7 @@ impl Default for PlanResult {
 }
 
 impl PlanResult {
-    /// Whether the search is over.
+    /// True if the search is over.
     #[must_use]
     pub fn is_searched(&self) -> bool {
         self.progress.is_some_and(|progress| progress.done)
@@ -127,7 +127,7 @@ impl PlanSession {
         })
     }
 
-    /// Whether its work answers queries about `run`.
+    /// True if its work answers queries about `run`.
     #[must_use]
     pub fn is_about(&self, run: &Run) -> bool {
         Request::question(run) == self.question
@@ -280,7 +280,7 @@ impl PlanSession {
         }
     }
 
-    /// What is known; `done` is what [`PlanSession::step`] said last.
+    /// The answer so far; `done` is the last value of [`PlanSession::step`].
     #[must_use]
     pub fn result(&self, done: bool) -> PlanResult {
         let search = self.request.as_ref().map(|request| &request.search);

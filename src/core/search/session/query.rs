@@ -1,4 +1,4 @@
-//! What a user can ask of the planner, and what each command changes.
+//! Requests of a user to the planner, and the effect of each command on them.
 
 use crate::run::Run;
 use crate::search::answers::Question;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Layouts that can be compared side by side.
 const MAX_PINNED: usize = 4;
 
-/// What is wanted of the planner.
+/// A request to the planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanQuery {
     /// The run; its layout matters only to [`Asked::MicroBatch`].
@@ -23,17 +23,17 @@ pub struct PlanQuery {
     pub also: bool,
     /// No work is done.
     pub stopped: bool,
-    /// What rows are shown.
+    /// Rows to show.
     pub filter: Filter,
     /// Which rows, and in which order.
     pub order: Order,
     /// Layouts to compare.
     pub pinned: Vec<Place>,
-    /// What the map is drawn over.
+    /// Axes of the map.
     pub picture: Picture,
-    /// What grows in the sweep.
+    /// Quantity that grows in the sweep.
     pub sweep: Option<Grown>,
-    /// What is asked.
+    /// The open question.
     pub asked: Option<Asked>,
     /// Results that are computed besides the rows.
     pub extras: Vec<Extra>,
@@ -55,7 +55,7 @@ impl Order {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Fastest, Self::Leanest, Self::Cheapest];
 
-    /// What it is called.
+    /// Name on the page.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// What has one answer.
+/// A question with one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asked {
     /// A question that a sweep answers.
@@ -173,7 +173,7 @@ impl PlanQuery {
         Self { searches: true, ..Self::new(run) }
     }
 
-    /// Whether nothing in it takes work.
+    /// True if nothing in it takes work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.searches && self.sweep.is_none() && self.asked.is_none()

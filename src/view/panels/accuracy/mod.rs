@@ -69,7 +69,7 @@ fn likes(bench: &Bench, scenario: &Scenario, like: &[Fact]) -> Node {
 /// Rows shown without a fold.
 const FIRST: usize = 20;
 
-/// What came out, above the pictures.
+/// Summary above the pictures.
 fn summary(bench: &Bench) -> Node {
     let mut pieces = vec![el(
         "p",
@@ -100,7 +100,7 @@ fn summary(bench: &Bench) -> Node {
     pieces.into_iter().collect()
 }
 
-/// How many rows of which source say too little, and what they leave out.
+/// Rows of each source that say too little, and the settings that they leave out.
 fn left_out() -> Node {
     let line = |(source, n, why): (&str, usize, &'static str)| {
         let name = verbatim(source.trim_end_matches(['@', ':']));
@@ -109,7 +109,7 @@ fn left_out() -> Node {
     el("ul", &[], &[LEFT_OUT.into_iter().map(line).collect()])
 }
 
-/// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
+/// Details below the pictures: worst misses first, the uneven pipeline, the constants, the rows left out.
 fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));

@@ -8,7 +8,7 @@ use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_per
 use crate::view::node::markup::{Node, text};
 use crate::view::panels::words;
 
-/// What one gives and takes against the other, in a sentence.
+/// Gains and losses of one against the other, in a sentence.
 pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     let time = b.step.time_s / a.step.time_s - 1.0;
     let time = if time.abs() < SAME {
@@ -82,7 +82,7 @@ fn sign(difference: f64) -> &'static str {
     if difference < 0.0 { "−" } else { "+" }
 }
 
-/// What the key figures say, and what they are made of.
+/// Key figures and their parts.
 pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
     let bytes = |bytes: f64| unit.show(Bytes(bytes));
     let seconds = |seconds: f64| show_seconds(Seconds(seconds));

@@ -62,7 +62,7 @@ fn head(runs: [&Run; 2]) -> Node {
     )
 }
 
-/// What is set otherwise, each with a way to take it over.
+/// Settings that differ, each with a way to take it over.
 fn settings(first: &Run, second: &Run) -> Node {
     let all = changes(first, second);
     if all.is_empty() {

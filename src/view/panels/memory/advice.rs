@@ -1,4 +1,4 @@
-//! What would make a Run fit, and how to narrow down one that should have.
+//! Changes that make a Run fit, and measurements that narrow down one that should have.
 
 use super::tuning::change;
 use super::verdict;

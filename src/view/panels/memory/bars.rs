@@ -9,9 +9,9 @@ use crate::core::units::Bytes;
 /// A bar's part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// What for.
+    /// Component of memory.
     pub component: Component,
-    /// How large.
+    /// Its bytes.
     pub bytes: Bytes,
     /// Left edge on the scale, 0 to 1.
     pub start: f64,
@@ -52,12 +52,12 @@ impl Bar {
 const SLIVER: f64 = 0.008;
 
 impl Segment {
-    /// Whether it is too short to be set apart from its neighbours.
+    /// True if it is too short to be set apart from its neighbours.
     #[must_use]
     pub(crate) fn is_sliver(&self) -> bool {
         self.length < SLIVER
     }
-    /// How the style sheet calls it.
+    /// Its class in the style sheet.
     #[must_use]
     pub fn class(&self) -> String {
         let sliver = if self.is_sliver() { " sliver" } else { "" };

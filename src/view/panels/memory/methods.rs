@@ -64,7 +64,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     table("Components by method", &head, &lines)
 }
 
-/// What a method leaves out, ignores of this Run, and prints without meaning it.
+/// Items that a method leaves out, ignores of this Run, and prints without meaning them.
 fn about(row: &MethodRow) -> Node {
     let source = cited(row.source, row.source.short);
     let title = el("h3", &[], &[text(row.label), text(" "), el("small", &[], &[source])]);

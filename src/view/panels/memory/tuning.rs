@@ -1,5 +1,5 @@
-//! What fine-tuning adds to the memory panel: the phases of reinforcement learning, what is offloaded, and the staircase
-//! from full fine-tuning to the run. Nothing of it stands there of other runs.
+//! Fine-tuning in the memory panel: the phases of reinforcement learning, offloading, and the staircase from full fine-
+//! tuning to the run. Other runs show nothing of it.
 
 use super::{mini, verdict};
 use crate::core::memory::StageMemory;
@@ -84,7 +84,7 @@ fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
     Message::joined(", ", parts.map(part))
 }
 
-/// What the host of a node holds, what crosses the link to it in a step, and what of that shows.
+/// Memory of a node's host, its traffic over the link in a step, and the exposed part of it.
 fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: MemoryUnit) -> Node {
     let Some(host) = host else {
         return Node::none();

@@ -1,4 +1,4 @@
-//! What the parts of the plan are made from, and its buttons, chips and folds.
+//! Building blocks of the plan: its buttons, chips and folds.
 
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
@@ -7,11 +7,11 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::action::Fold;
 use crate::view::node::markup::{Node, PanelAction, el, leaf, text, toggled_fold};
 
-/// What the panel's parts are made from.
+/// Inputs of the panel's parts.
 pub struct View<'a> {
-    /// What is asked.
+    /// The request.
     pub query: &'a PlanQuery,
-    /// What is known.
+    /// The answer so far.
     pub result: &'a PlanResult,
     /// The page's run.
     pub own: Option<&'a Evaluation>,

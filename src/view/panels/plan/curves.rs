@@ -1,4 +1,4 @@
-//! How the cost grows: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
+//! Growth of the cost: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
 //! batch, as small curves over a doubling axis; hover shows the layout, a table has the same figures.
 
 use super::controls::{View, buttons, fold};
@@ -47,7 +47,7 @@ fn unit_of(unit: MemoryUnit) -> f64 {
     }
 }
 
-/// What a chart shows of a layout, whether on a logarithmic axis, and a line across it.
+/// Figure of a layout in a chart, true for a logarithmic axis, and a line across it.
 type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
 
 fn curves(view: &View, sweep: &Points) -> Node {

@@ -79,7 +79,7 @@ pub fn schedule(run: &Run) -> String {
     if run.virtual_stages > 1 { format!("{name} × {}", run.virtual_stages) } else { name.to_owned() }
 }
 
-/// What rows are shown, as chips to press: the usual ones, and the others folded.
+/// Filters of the rows, as chips to press: the usual ones, and the others folded.
 pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let (order, filter) = (view.query.order, &view.query.filter);
     let orders = Order::ALL.map(|one| {
@@ -199,7 +199,7 @@ pub fn rows(view: &View, done: bool) -> Node {
     std::iter::once(rows).chain(more).chain(notes).collect()
 }
 
-/// How rows are ordered, and which are rows at all.
+/// The order of the rows, and the rule that admits them.
 fn rule(view: &View) -> Message {
     let order = match view.query.order {
         Order::Fastest => t!(

@@ -1,4 +1,4 @@
-//! What measured runs teach: constants before and after, how each run stands, and the runs to make next.
+//! Result of a calibration: constants before and after, each run against the fit, and the runs to make next.
 
 use super::{bare, deviation, factor, standings};
 use crate::core::calibrate::{Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout};

@@ -50,7 +50,7 @@ pub fn kept(observations: &[Observation]) -> Node {
     Node::from_iter(parts)
 }
 
-/// What was measured of a run: "6.01 s, allocated 37.1 GiB".
+/// Measurements of a run: "6.01 s, allocated 37.1 GiB".
 pub(crate) fn figures(one: &Observation) -> Message {
     let step = one.step_s.map(|step| verbatim(show_seconds(Seconds(step))));
     let peak = |peak: &crate::core::calibrate::Peak| {

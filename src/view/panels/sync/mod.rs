@@ -58,7 +58,7 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     }
 }
 
-/// What the picture's colours stand for.
+/// Colours of the picture and their meaning.
 const KEY: [(&str, &str); 5] = [
     ("c-exposed half", "gradients, hidden behind ops or in a bubble"),
     ("c-exposed", "gradients after the pipeline's end: exposed"),
@@ -88,7 +88,7 @@ fn said(found: &GradientSync) -> Message {
     )
 }
 
-/// How the picture and the step's exposed communication belong together.
+/// Relation of the picture to the step's exposed communication.
 fn relation(found: &GradientSync) -> Node {
     let Charged { rank, gradients, weights, tied, inside } = found.charged;
     let mut parts = vec![
