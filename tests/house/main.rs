@@ -8,4 +8,5 @@ mod common;
 mod boundaries;
 mod circles;
 mod dependencies;
+mod fields;
 mod provenance;
