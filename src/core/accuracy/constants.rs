@@ -4,6 +4,7 @@ use crate::memory::detailed::LOSS_KERNELS;
 use crate::memory::verdict::{FRAGMENTATION, HALF_BAND, PROCESS};
 use crate::message::{Message, verbatim};
 use crate::run::OneOf;
+use crate::run::presets::ids_of;
 use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
@@ -124,7 +125,7 @@ pub fn constants() -> Vec<Constant> {
 /// The kernels of each family of GPUs.
 fn families() -> impl Iterator<Item = Constant> {
     FAMILIES.iter().map(|family| Constant {
-        name: if family.presets.is_empty() { t!("any other GPU") } else { verbatim(family.presets.join(", ")) },
+        name: if family.gpus.is_empty() { t!("any other GPU") } else { verbatim(ids_of(family.gpus)) },
         value: t!(
             "GEMM {gemm}, fp8 {gemm_fp8}, fp4 {gemm_fp4}, attention {attention} and {backward}",
             gemm = family.gemm,
@@ -145,7 +146,7 @@ fn kernels() -> impl Iterator<Item = Constant> {
         name: t!(
             "attention by {kernel}, {gpus}",
             kernel = row.kernel.choice().label,
-            gpus = verbatim(row.presets.join(", "))
+            gpus = verbatim(ids_of(row.gpus))
         ),
         value: t!("{forward} and {backward} of the bf16 peak", forward = row.shares.0, backward = row.shares.1),
         source: row.source,

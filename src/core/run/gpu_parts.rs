@@ -15,6 +15,11 @@ impl Preset for GpuParts {
 }
 
 impl Based<GpuParts> {
+    /// The family of the preset that it is or is based on.
+    #[must_use]
+    pub fn family(&self) -> Option<presets::GpuFamily> {
+        self.base.and_then(presets::gpu).map(|preset| preset.family)
+    }
     /// The figures meant.
     ///
     /// # Errors

@@ -2,13 +2,14 @@
 //! power, clocks and tiles leave.
 
 use crate::run::Scenario;
+use crate::run::presets::GpuFamily;
 use crate::source::{CUDA_NOTES, MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
 
 /// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// Ids of the presets that belong to it.
-    pub presets: &'static [&'static str],
+    /// The GPUs; none: all that are in no other row.
+    pub gpus: &'static [GpuFamily],
     /// Large bf16 GEMMs.
     pub gemm: f64,
     /// Large fp8 GEMMs.
@@ -31,7 +32,7 @@ pub struct Family {
 /// All families; the last one stands for GPUs that are in none.
 pub static FAMILIES: &[Family] = &[
     Family {
-        presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb", "a100-pcie-80gb"],
+        gpus: &[GpuFamily::A100],
         gemm: 0.835,
         gemm_fp8: 0.835,
         gemm_fp4: 0.835,
@@ -42,7 +43,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
-        presets: &["h100-sxm-80gb", "h100-sxm-94gb", "h800-sxm-80gb", "h200-sxm-141gb", "gh200-96gb", "h100-pcie-80gb"],
+        gpus: &[GpuFamily::H100, GpuFamily::H200],
         gemm: 0.74,
         gemm_fp8: 0.69,
         gemm_fp4: 0.69,
@@ -53,7 +54,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
-        presets: &["h100-sxm-96gb"],
+        gpus: &[GpuFamily::H100At500W],
         gemm: 0.625,
         gemm_fp8: 0.58,
         gemm_fp4: 0.58,
@@ -64,7 +65,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
     },
     Family {
-        presets: &["rtx-4090", "l40s", "rtx-5090"],
+        gpus: &[GpuFamily::Ada],
         gemm: 0.92,
         gemm_fp8: 0.83,
         gemm_fp4: 0.83,
@@ -75,7 +76,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "cuBLAS reaches 105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
     },
     Family {
-        presets: &["h20-sxm-96gb"],
+        gpus: &[GpuFamily::H20],
         gemm: 0.9,
         gemm_fp8: 0.9,
         gemm_fp4: 0.9,
@@ -86,7 +87,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "no benchmark seen: power does not limit a part this slow",
     },
     Family {
-        presets: &["b200-sxm"],
+        gpus: &[GpuFamily::B200],
         gemm: 0.515,
         gemm_fp8: 0.61,
         gemm_fp4: 0.326,
@@ -97,7 +98,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4 3.55 times bf16 as on B300",
     },
     Family {
-        presets: &["b300-sxm"],
+        gpus: &[GpuFamily::B300],
         gemm: 0.6,
         gemm_fp8: 0.61,
         gemm_fp4: 0.38,
@@ -108,7 +109,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); attention as B200",
     },
     Family {
-        presets: &["gb200"],
+        gpus: &[GpuFamily::Gb200],
         gemm: 0.68,
         gemm_fp8: 0.57,
         gemm_fp4: 0.402,
@@ -119,7 +120,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama runs, which hold it longer than a benchmark; NVFP4 as on B300; attention as B200",
     },
     Family {
-        presets: &["gb300"],
+        gpus: &[GpuFamily::Gb300],
         gemm: 0.76,
         gemm_fp8: 0.76,
         gemm_fp4: 0.48,
@@ -130,7 +131,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "1400 W and no MAMF: in view of its Llama runs; attention as B200",
     },
     Family {
-        presets: &["mi300x", "mi325x", "mi355x"],
+        gpus: &[GpuFamily::Mi300],
         gemm: 0.47,
         gemm_fp8: 0.47,
         gemm_fp4: 0.47,
@@ -141,7 +142,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
     },
     Family {
-        presets: &[],
+        gpus: &[],
         gemm: 0.74,
         gemm_fp8: 0.65,
         gemm_fp4: 0.65,
@@ -153,13 +154,13 @@ pub static FAMILIES: &[Family] = &[
     },
 ];
 
-/// The family of the scenario's GPU, by the preset it is or is based on.
+/// The rates of the scenario's GPU, by the preset it is or is based on.
 #[must_use]
 pub fn family(scenario: &Scenario) -> &'static Family {
-    let id = scenario.run.gpu.base.unwrap_or("");
-    let known = FAMILIES.iter().find(|family| family.presets.contains(&id));
+    let gpu = scenario.run.gpu.family();
+    let row = FAMILIES.iter().find(|family| gpu.is_some_and(|gpu| family.gpus.contains(&gpu)));
     // The table is not empty: its last row is the fallback.
-    known.unwrap_or(&FAMILIES[FAMILIES.len() - 1])
+    row.unwrap_or(&FAMILIES[FAMILIES.len() - 1])
 }
 
 #[cfg(test)]
@@ -170,9 +171,8 @@ mod tests {
     #[test]
     fn every_gpu_of_the_page_has_a_family_and_no_kernel_beats_its_peak() {
         for preset in presets::GPUS {
-            let id = preset.choice.id;
-            let row = FAMILIES.iter().find(|row| row.presets.contains(&id));
-            assert!(row.is_some(), "{id} is in no family");
+            let row = FAMILIES.iter().find(|row| row.gpus.contains(&preset.family));
+            assert!(row.is_some(), "{:?} needs a row in src/core/time/families.rs", preset.family);
         }
         for row in FAMILIES {
             for share in [row.gemm, row.gemm_fp8, row.gemm_fp4, row.attention.0, row.attention.1] {

@@ -6,6 +6,7 @@
 
 use super::families::Family;
 use crate::run::AttentionKernel;
+use crate::run::presets::GpuFamily;
 use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
 
 /// What a pass waits for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the
@@ -25,8 +26,8 @@ pub(crate) const FLASH_1: Cited<f64> = Cited::new(
 pub(crate) struct KernelRate {
     /// The kernel.
     pub kernel: AttentionKernel,
-    /// Ids of the GPUs.
-    pub presets: &'static [&'static str],
+    /// The GPUs.
+    pub gpus: &'static [GpuFamily],
     /// Forward and backward, as shares of the bf16 peak.
     pub shares: (f64, f64),
     /// Where the figures stand.
@@ -35,82 +36,80 @@ pub(crate) struct KernelRate {
     pub remark: &'static str,
 }
 
-/// H100 and its like.
-const H100: &[&str] = &["h100-sxm-80gb", "h100-sxm-94gb", "h100-sxm-96gb", "h800-sxm-80gb", "h100-pcie-80gb"];
-/// Hopper with more memory.
-const H200: &[&str] = &["h200-sxm-141gb", "gh200-96gb"];
+/// H100 at any power.
+const H100: &[GpuFamily] = &[GpuFamily::H100, GpuFamily::H100At500W];
 
 /// Rates of the kernels that are not the family's own.
 pub(crate) static KERNELS: &[KernelRate] = &[
     KernelRate {
         kernel: AttentionKernel::Cudnn,
-        presets: H100,
+        gpus: H100,
         shares: (0.64, 0.52),
         source: &FLASH_3,
         remark: "484 to 539 forward at 2k to 16k; backward as on H200, times 516/612 without a mask at 16k",
     },
     KernelRate {
         kernel: AttentionKernel::Cudnn,
-        presets: H200,
+        gpus: &[GpuFamily::H200],
         shares: (0.73, 0.59),
         source: &CUDNN_BENCHMARK,
         remark: "cuDNN 9.19, 64 heads: 484 to 688 forward, 370 to 581 backward at 2k to 32k",
     },
     KernelRate {
         kernel: AttentionKernel::Flash3,
-        presets: H100,
+        gpus: H100,
         shares: (0.72, 0.53),
         source: &FLASH_3,
         remark: "521 to 616 forward at 2k to 16k; backward 1.74 times FlashAttention-2, without a mask",
     },
     KernelRate {
         kernel: AttentionKernel::Flash3,
-        presets: H200,
+        gpus: &[GpuFamily::H200],
         shares: (0.72, 0.53),
         source: &FLASH_3,
         remark: "as on H100",
     },
     KernelRate {
         kernel: AttentionKernel::Fp8,
-        presets: H100,
+        gpus: H100,
         shares: (0.96, 0.38),
         source: &CUDNN_BENCHMARK,
         remark: "as on H200, times 0.88: an older library and less power",
     },
     KernelRate {
         kernel: AttentionKernel::Fp8,
-        presets: H200,
+        gpus: &[GpuFamily::H200],
         shares: (1.09, 0.43),
         source: &CUDNN_BENCHMARK,
         remark: "cuDNN 9.19: 698 to 1042 forward, 370 to 471 backward",
     },
     KernelRate {
         kernel: AttentionKernel::Cudnn,
-        presets: &["b200-sxm", "b300-sxm"],
+        gpus: &[GpuFamily::B200, GpuFamily::B300],
         shares: (0.62, 0.49),
         source: &SIMUMAX,
         remark: "Transformer Engine at 4096, 128 to 4 heads: 1121 to 188 forward, 936 to 389 backward",
     },
     KernelRate {
         kernel: AttentionKernel::Cudnn,
-        presets: &["gb200", "gb300"],
+        gpus: &[GpuFamily::Gb200, GpuFamily::Gb300],
         shares: (0.7, 0.55),
         source: &CUDNN_BENCHMARK,
         remark: "cuDNN 9.22, 64 heads: 1097 to 1708 forward, 885 to 1332 backward at 2k to 16k",
     },
     KernelRate {
         kernel: AttentionKernel::Fp8,
-        presets: &["b200-sxm", "b300-sxm", "gb200", "gb300"],
+        gpus: &[GpuFamily::B200, GpuFamily::B300, GpuFamily::Gb200, GpuFamily::Gb300],
         shares: (0.91, 0.68),
         source: &CUDNN_BENCHMARK,
         remark: "cuDNN 9.22 on GB200: 1420 to 2197 forward, 831 to 1687 backward",
     },
 ];
 
-/// Shares of the bf16 peak that `kernel` reaches on `gpu` of `family`: the family's own kernel where no table has it.
+/// Shares of the bf16 peak that `kernel` reaches on `gpu`: those of `family` where no table has it.
 #[must_use]
-pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: &str, family: &Family) -> (f64, f64) {
-    let measured = KERNELS.iter().find(|row| row.kernel == kernel && row.presets.contains(&gpu));
+pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: Option<GpuFamily>, family: &Family) -> (f64, f64) {
+    let measured = KERNELS.iter().find(|row| row.kernel == kernel && gpu.is_some_and(|gpu| row.gpus.contains(&gpu)));
     match (measured, kernel) {
         (Some(row), _) => row.shares,
         (None, AttentionKernel::Flash1) => {

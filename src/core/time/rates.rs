@@ -172,8 +172,7 @@ impl Rates {
     fn with(scenario: &Scenario, precision: Precision) -> Self {
         let family = family(scenario);
         let (gpu, software) = (&scenario.gpu, &scenario.software);
-        let id = scenario.run.gpu.base.unwrap_or("");
-        let shares = kernel_shares(software.attention, id, family);
+        let shares = kernel_shares(software.attention, scenario.run.gpu.family(), family);
         let computes = precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
         let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);

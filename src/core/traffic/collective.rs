@@ -6,6 +6,7 @@
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Group, Link};
+use crate::run::presets::GpuFamily;
 use crate::run::{Multiplier, Scenario};
 use crate::source::{Cited, DEEPEP, NCCL, STAS};
 use crate::units::{Bytes, Seconds};
@@ -25,9 +26,6 @@ pub(crate) const FUSED_DISPATCH: Cited<f64> =
     Cited::new(0.81, &DEEPEP, "README, version 2, 8 GPUs of B200, 64 multiprocessors");
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
 pub(crate) const LATENCY: Cited<[f64; 3]> = Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
-
-/// GPUs joined pairwise, without a switch: a group reaches only its own links.
-const WITHOUT_SWITCH: &[&str] = &["mi300x", "mi325x", "mi355x"];
 
 /// The wires of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +52,7 @@ impl Fabric {
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;
-        let id = scenario.run.gpu.base.unwrap_or("");
+        let pairwise = scenario.run.gpu.family().is_some_and(GpuFamily::joins_pairs);
         Self {
             intra: gpu.intra.0 * INTRA.value,
             link: gpu.intra.0,
@@ -67,7 +65,7 @@ impl Fabric {
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
             latency: LATENCY.value.map(|seconds| seconds * scenario.factors.of(Multiplier::All)),
-            pairwise: WITHOUT_SWITCH.contains(&id).then_some(scenario.layout.per_node as f64),
+            pairwise: pairwise.then_some(scenario.layout.per_node as f64),
         }
     }
 

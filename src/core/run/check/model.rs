@@ -4,6 +4,7 @@ use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::model::{Architecture, AttentionCount, Mixer, Moe, model_flops_per_token};
+use crate::run::presets::GpuFamily;
 use crate::run::{AttentionKernel, Format};
 use crate::t;
 
@@ -160,7 +161,7 @@ impl Check<'_> {
         let Some(recipe) = self.run.precision.recipe() else {
             return;
         };
-        let amd = self.run.gpu.base.is_some_and(|id| id.starts_with("mi"));
+        let amd = self.run.gpu.family().is_some_and(GpuFamily::is_amd);
         let fp4 = self.run.precision.computes() == Format::Fp4;
         let issue = if recipe.microscaled && !gpu.computes_in_fp4() {
             let message = "this GPU has no block-scaled formats, which need a GPU whose fp4 peak is above its fp8 peak";

@@ -6,11 +6,53 @@ use crate::field::Choice;
 use crate::source::{DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 
+/// GPUs that sustain the same shares of their peaks and run the same kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuFamily {
+    /// A100 and its like.
+    A100,
+    /// H100 and its like.
+    H100,
+    /// H100 whose power is limited to 500 W.
+    H100At500W,
+    /// Hopper with more memory.
+    H200,
+    /// Hopper with a quarter of the multiprocessors' rate.
+    H20,
+    /// Cards of workstations and PCIe servers.
+    Ada,
+    /// B200.
+    B200,
+    /// B300.
+    B300,
+    /// Blackwell with Grace.
+    Gb200,
+    /// Blackwell Ultra with Grace.
+    Gb300,
+    /// AMD's MI300 and after.
+    Mi300,
+}
+
+impl GpuFamily {
+    /// AMD's.
+    #[must_use]
+    pub(crate) const fn is_amd(self) -> bool {
+        matches!(self, Self::Mi300)
+    }
+    /// The GPUs of a node are joined pairwise, without a switch: a group reaches only its own links.
+    #[must_use]
+    pub(crate) const fn joins_pairs(self) -> bool {
+        matches!(self, Self::Mi300)
+    }
+}
+
 /// A published accelerator.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuPreset {
     /// Id and name.
     pub choice: Choice,
+    /// GPUs with the same kernels.
+    pub family: GpuFamily,
     /// Its figures.
     pub gpu: Gpu,
     /// Where peaks, memory and links stand.
@@ -27,11 +69,19 @@ pub fn gpu(id: &str) -> Option<&'static GpuPreset> {
     GPUS.iter().find(|preset| preset.choice.id == id)
 }
 
+/// Ids of the presets of `families`, in the order of the page.
+#[must_use]
+pub fn ids_of(families: &[GpuFamily]) -> String {
+    let presets = GPUS.iter().filter(|preset| families.contains(&preset.family));
+    presets.map(|preset| preset.choice.id).collect::<Vec<_>>().join(", ")
+}
+
 /// The columns of the table below.
 struct Sheet {
     id: &'static str,
     label: &'static str,
-    /// Size on the box and what the driver shows, GiB.
+    family: GpuFamily,
+    /// Size on the box and as the driver shows it, GiB.
     gib: (f64, f64),
     /// Dense bf16, fp8 and fp4 peak, TFLOP/s.
     tflops: (f64, f64, f64),
@@ -54,6 +104,7 @@ impl Sheet {
     const fn preset(self) -> GpuPreset {
         GpuPreset {
             choice: Choice { id: self.id, label: self.label },
+            family: self.family,
             gpu: Gpu {
                 memory: Bytes(self.gib.0 * GIB),
                 usable: Bytes(self.gib.1 * GIB),
@@ -78,6 +129,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h100-sxm-80gb",
         label: "H100 80 GB",
+        family: GpuFamily::H100,
         gib: (80.0, 79.2),
         tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 3.35,
@@ -93,6 +145,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h100-sxm-94gb",
         label: "H100 94 GB",
+        family: GpuFamily::H100,
         gib: (94.0, 93.1),
         tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 2.4,
@@ -108,6 +161,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h100-sxm-96gb",
         label: "H100 96 GB (500 W)",
+        family: GpuFamily::H100At500W,
         gib: (96.0, 95.0),
         tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 2.4,
@@ -123,6 +177,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h800-sxm-80gb",
         label: "H800 80 GB",
+        family: GpuFamily::H100,
         gib: (80.0, 79.2),
         tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 3.35,
@@ -138,6 +193,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h200-sxm-141gb",
         label: "H200 141 GB",
+        family: GpuFamily::H200,
         gib: (141.0, 139.8),
         tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 4.8,
@@ -153,6 +209,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h20-sxm-96gb",
         label: "H20 96 GB",
+        family: GpuFamily::H20,
         gib: (96.0, 95.0),
         tflops: (148.0, 296.0, 296.0),
         hbm_tb: 4.0,
@@ -168,6 +225,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "h100-pcie-80gb",
         label: "H100 80 GB PCIe",
+        family: GpuFamily::H100,
         gib: (80.0, 79.2),
         tflops: (756.0, 1513.0, 1513.0),
         hbm_tb: 2.0,
@@ -183,6 +241,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "a100-sxm-40gb",
         label: "A100 40 GB",
+        family: GpuFamily::A100,
         gib: (40.0, 39.5),
         tflops: (312.0, 312.0, 312.0),
         hbm_tb: 1.555,
@@ -198,6 +257,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "a100-sxm-80gb",
         label: "A100 80 GB",
+        family: GpuFamily::A100,
         gib: (80.0, 79.25),
         tflops: (312.0, 312.0, 312.0),
         hbm_tb: 2.04,
@@ -213,6 +273,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "a100-pcie-80gb",
         label: "A100 80 GB PCIe",
+        family: GpuFamily::A100,
         gib: (80.0, 79.2),
         tflops: (312.0, 312.0, 312.0),
         hbm_tb: 1.94,
@@ -228,6 +289,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "b200-sxm",
         label: "B200 180 GB",
+        family: GpuFamily::B200,
         gib: (180.0, 178.35),
         tflops: (2250.0, 4500.0, 9000.0),
         hbm_tb: 8.0,
@@ -243,6 +305,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "gb200",
         label: "GB200 186 GB (NVL72)",
+        family: GpuFamily::Gb200,
         gib: (186.0, 184.31),
         tflops: (2500.0, 5000.0, 10000.0),
         hbm_tb: 8.0,
@@ -258,6 +321,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "b300-sxm",
         label: "B300 288 GB",
+        family: GpuFamily::B300,
         gib: (288.0, 262.5),
         tflops: (2250.0, 4500.0, 12600.0),
         hbm_tb: 8.0,
@@ -273,6 +337,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "gb300",
         label: "GB300 288 GB (NVL72)",
+        family: GpuFamily::Gb300,
         gib: (288.0, 277.7),
         tflops: (2500.0, 5000.0, 15000.0),
         hbm_tb: 8.0,
@@ -288,6 +353,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "mi300x",
         label: "MI300X 192 GB",
+        family: GpuFamily::Mi300,
         gib: (192.0, 191.7),
         tflops: (1307.0, 2614.0, 2614.0),
         hbm_tb: 5.3,
@@ -303,6 +369,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "mi325x",
         label: "MI325X 256 GB",
+        family: GpuFamily::Mi300,
         gib: (256.0, 255.7),
         tflops: (1307.0, 2614.0, 2614.0),
         hbm_tb: 6.0,
@@ -318,6 +385,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "mi355x",
         label: "MI355X 288 GB",
+        family: GpuFamily::Mi300,
         gib: (288.0, 287.7),
         tflops: (2500.0, 5000.0, 10100.0),
         hbm_tb: 8.0,
@@ -333,6 +401,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "rtx-4090",
         label: "RTX 4090 24 GB",
+        family: GpuFamily::Ada,
         gib: (24.0, 23.65),
         tflops: (165.2, 330.3, 330.3),
         hbm_tb: 1.008,
@@ -348,6 +417,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "rtx-5090",
         label: "RTX 5090 32 GB",
+        family: GpuFamily::Ada,
         gib: (32.0, 31.36),
         tflops: (209.5, 419.0, 1676.0),
         hbm_tb: 1.792,
@@ -363,6 +433,7 @@ pub static GPUS: &[GpuPreset] = &[
     Sheet {
         id: "l40s",
         label: "L40S 48 GB",
+        family: GpuFamily::Ada,
         gib: (48.0, 44.4),
         tflops: (362.0, 733.0, 733.0),
         hbm_tb: 0.864,

@@ -7,7 +7,7 @@ mod shapes;
 mod stacks;
 mod tuned;
 
-pub use gpus::{GPUS, GpuPreset, gpu};
+pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, ids_of};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
 pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, Peers, STACKS, Software, Stack, Trainer};
