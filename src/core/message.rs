@@ -187,23 +187,9 @@ impl From<&'static str> for Message {
     }
 }
 
-impl From<String> for Message {
-    /// A name or a quantity with its unit, the same in every language.
-    fn from(text: String) -> Self {
-        verbatim(text)
-    }
-}
-
 impl From<&Message> for Message {
     fn from(message: &Message) -> Self {
         message.clone()
-    }
-}
-
-impl From<&String> for Message {
-    /// A name or a quantity with its unit, the same in every language.
-    fn from(text: &String) -> Self {
-        verbatim(text)
     }
 }
 
@@ -235,7 +221,7 @@ impl From<String> for Argument {
 impl From<&String> for Argument {
     /// A name or a quantity with its unit, the same in every language.
     fn from(text: &String) -> Self {
-        Self::Text(text.into())
+        Self::Text(verbatim(text))
     }
 }
 

@@ -12,6 +12,7 @@ use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::report::evaluate;
 use crate::core::run::{Run, Value};
+use crate::core::t;
 use crate::view::charts::palette::Theme;
 use crate::view::steps::StepId;
 use crate::view::views::Embed;
@@ -131,7 +132,7 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
         (None, Some(Value::Text(link))) => {
             run = pairs(link).filter(|(key, _)| !is_view(key)).collect();
         }
-        (None, Some(_)) => return Err(vec![Issue::error("", "link is a text".to_owned())]),
+        (None, Some(_)) => return Err(vec![Issue::error("", t!("link is a text"))]),
         (Some(given), _) => {
             // As an attribute has it: JSON.
             let parsed = match given {
@@ -148,7 +149,7 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
             None => continue,
             Some(Value::Text(text)) if (choice.takes)(text) => text,
             Some(_) => {
-                let message = format!("one of: {}", (choice.values)());
+                let message = t!("one of: {values}", values = (choice.values)());
                 return Err(vec![Issue::error(choice.name, message)]);
             }
         };

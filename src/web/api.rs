@@ -8,6 +8,7 @@ use crate::core::report;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
+use crate::core::t;
 use crate::io::export::{self, Stamp};
 use crate::io::request::{self, Exported, Imported, Measured, Verb};
 use crate::io::{import, link, logs};
@@ -110,7 +111,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
             Some(Value::Text(text)) => Ok(text.clone()),
             None | Some(Value::Null) => Ok(String::new()),
             Some(other) => {
-                let message = format!("{key} takes text, this is {}", other.kind());
+                let message = t!("{key} takes text, this is {kind}", key = key.to_owned(), kind = other.kind());
                 Err(vec![Issue::error(key, message)])
             }
         };

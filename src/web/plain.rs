@@ -4,6 +4,7 @@
 use crate::core::issue::Issue;
 use crate::core::report::Refusal;
 use crate::core::run::Value;
+use crate::core::t;
 use crate::core::units::whole;
 use crate::io::json::{MAX_BYTES, MAX_DEPTH, too_deep};
 use js_sys::{Array, JsString, Reflect};
@@ -69,7 +70,7 @@ pub fn text(given: JsValue, name: &str) -> Result<String, Vec<Issue>> {
     match value(given)? {
         Value::Text(text) => Ok(text),
         other => {
-            let message = format!("{name} takes text, this is {}", other.kind());
+            let message = t!("{key} takes text, this is {kind}", key = name.to_owned(), kind = other.kind());
             Err(vec![Issue::error("", message)])
         }
     }
@@ -115,8 +116,9 @@ impl Reader {
             return Err(too_deep(path));
         }
         if !given.is_object() {
-            let what = if given.is_function() { "a function" } else { "a symbol" };
-            return Err(Issue::error(path, format!("{what} is no plain value")));
+            let message =
+                if given.is_function() { t!("a function is no plain value") } else { t!("a symbol is no plain value") };
+            return Err(Issue::error(path, message));
         }
         let thrown = |_| Issue::error(path, "cannot be read: it throws");
         if is_list(&given).map_err(thrown)? {
@@ -151,14 +153,18 @@ impl Reader {
 
     fn take(&mut self, entries: u32, path: &str) -> Result<u32, Issue> {
         let left = self.entries.checked_sub(entries as usize);
-        self.entries = left.ok_or_else(|| Issue::error(path, format!("more than {MAX_ENTRIES} entries: not read")))?;
+        self.entries = left.ok_or_else(|| {
+            Issue::error(path, t!("more than {most} entries: not read", most = MAX_ENTRIES.to_string()))
+        })?;
         Ok(entries)
     }
 
     fn text(&mut self, text: &JsString, path: &str) -> Result<String, Issue> {
         // Asked before it is copied.
         let left = self.letters.checked_sub(text.length());
-        self.letters = left.ok_or_else(|| Issue::error(path, format!("more than {MAX_BYTES} letters: not read")))?;
+        self.letters = left.ok_or_else(|| {
+            Issue::error(path, t!("more than {most} letters: not read", most = MAX_BYTES.to_string()))
+        })?;
         Ok(String::from(text))
     }
 
@@ -166,7 +172,7 @@ impl Reader {
         match name.dyn_ref::<JsString>() {
             Some(name) if name.length() <= LONGEST_KEY => self.text(name, path),
             _ => {
-                let message = format!("has a key of more than {LONGEST_KEY} letters");
+                let message = t!("has a key of more than {most} letters", most = LONGEST_KEY.to_string());
                 Err(Issue::error(path, message))
             }
         }

@@ -33,20 +33,14 @@ pub struct Constant {
 }
 
 impl Constant {
-    fn new<T>(name: impl Into<Message>, value: impl Into<Message>, cited: &Cited<T>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-            source: cited.source,
-            how: cited.place.into(),
-            fitted: cited.fitted,
-        }
+    fn new<T>(name: impl Into<Message>, value: Message, cited: &Cited<T>) -> Self {
+        Self { name: name.into(), value, source: cited.source, how: cited.place.into(), fitted: cited.fitted }
     }
     fn number(name: &'static str, cited: &Cited<f64>) -> Self {
-        Self::new(name, significant(cited.value, 3), cited)
+        Self::new(name, verbatim(significant(cited.value, 3)), cited)
     }
     fn time(name: &'static str, cited: &Cited<Seconds>) -> Self {
-        Self::new(name, show_seconds(cited.value), cited)
+        Self::new(name, verbatim(show_seconds(cited.value)), cited)
     }
 }
 
@@ -65,14 +59,18 @@ pub fn constants() -> Vec<Constant> {
         time("host, a layer and micro-batch", &HOST_PER_LAYER),
         time("host, a step of ring attention", &HOST_PER_RING_STEP),
         time("host, launches of a routed layer", &LAUNCH_EXPERTS),
-        Constant::new("Mamba-2's kernels on H800, forward, TFLOP/s", significant(MAMBA.value / 1e12, 3), &MAMBA),
+        Constant::new(
+            "Mamba-2's kernels on H800, forward, TFLOP/s",
+            verbatim(significant(MAMBA.value / 1e12, 3)),
+            &MAMBA,
+        ),
         number("loader and GPUs setting the pace, exponent", &COUPLING),
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
-        Constant::new("a process and its libraries, GiB", process, &PROCESS),
+        Constant::new("a process and its libraries, GiB", verbatim(process), &PROCESS),
         Constant::new(
             "once-a-node dispatch over the scale-up link; over the card",
-            format!("{link}; {card}"),
+            verbatim(format!("{link}; {card}")),
             &DISPATCH,
         ),
         number("fused dispatch over the scale-up link", &FUSED_DISPATCH),
@@ -83,7 +81,7 @@ pub fn constants() -> Vec<Constant> {
         number("all-to-all inside a node over the data sheet", &ALL_TO_ALL),
         number("elementwise kernels over memory bandwidth", &ELEMENTWISE),
         number("GEMM operands over memory bandwidth", &OPERANDS),
-        Constant::new("kernels that quantise, at most", show_bandwidth(QUANTISE.value.0), &QUANTISE),
+        Constant::new("kernels that quantise, at most", verbatim(show_bandwidth(QUANTISE.value.0)), &QUANTISE),
         number("expert permutation over memory bandwidth", &PERMUTE),
         number("grouped GEMMs over one GEMM", &GROUPED),
         number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
@@ -99,7 +97,7 @@ pub fn constants() -> Vec<Constant> {
     let [launch, near, far] = LATENCY.value.map(|seconds| show_seconds(Seconds(seconds)));
     all.push(Constant::new(
         "a message, a hop in the node, a hop between nodes",
-        format!("{launch}, {near}, {far}"),
+        verbatim(format!("{launch}, {near}, {far}")),
         &LATENCY,
     ));
     for (name, cited) in &LOSS_KERNELS {

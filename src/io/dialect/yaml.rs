@@ -6,7 +6,7 @@
 use super::Entries;
 use super::words::scalar;
 use crate::core::issue::Issue;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::run::Value;
 use crate::core::run::registry::plain as shown;
 use crate::core::t;
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<Value, Issue> {
     let wrong = |line: usize, what: Message| Issue::error("", t!("line {line}: {what}", line = line.min(lines), what));
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| wrong(error.marker().line(), error.info().to_owned().into()))?;
+        let (event, span) = event.map_err(|error| wrong(error.marker().line(), verbatim(error.info())))?;
         if matches!(event, Event::DocumentStart(_)) && reader.document != Value::Null {
             break;
         }

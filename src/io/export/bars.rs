@@ -1,6 +1,7 @@
 //! The page's bars of HTML as pictures of their own: memory by stage, the overlap rows, the step.
 
 use crate::core::memory::Component;
+use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
 use crate::core::time::PartKind;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
@@ -29,7 +30,7 @@ pub fn picture(name: &str, evaluation: &Evaluation, theme: Theme, width: f64, un
         _ => return None,
     };
     let title = format!("{} on {} GPUs: {what}", run.model.title(), run.gpus);
-    Some(drawing.file(width, theme, &title))
+    Some(drawing.file(width, theme, verbatim(&title)))
 }
 
 /// A swatch with its name each, in a row at `y`.
@@ -39,7 +40,7 @@ fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, String)]) {
         let x = at as f64 * each;
         let swatch = Box { x, width: 0.012, y, height: 10.0 };
         drawing.fill(swatch, *ink, 1.0, "");
-        drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, name);
+        drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, verbatim(name));
     }
 }
 
@@ -60,17 +61,17 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
             let gap = if part.is_sliver() { 0.0 } else { APART };
             let at = Box { x: part.start * PLOT, width: (part.length * PLOT - gap).max(APART), y, height: BAR };
             let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));
-            drawing.fill(at, place(part.component), 1.0, &said);
+            drawing.fill(at, place(part.component), 1.0, verbatim(&said));
         }
         let total = unit.number(bar.total);
-        drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, &total);
+        drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, verbatim(&total));
     }
     let capacity = visible.capacity * PLOT;
     let top = (capacity, 0.0);
     drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
     let said = format!("{} usable", unit.show(memory.capacity_bytes));
-    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, &said);
+    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, verbatim(&said));
     let entries: Vec<_> = visible.used().map(|component| (place(component), component.name().to_owned())).collect();
     legend(&mut drawing, foot + 26.0, &entries);
     drawing
@@ -83,7 +84,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     let mut drawing = Drawing::new(foot + 20.0);
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
-        drawing.name(y + BAR / 2.0, row.traffic.id().to_uppercase());
+        drawing.name(y + BAR / 2.0, verbatim(row.traffic.id().to_uppercase()));
         let part = |from: f64, to: f64| Box { x: from / most, width: (to - from) / most, y, height: BAR };
         drawing.fill(part(0.0, row.ratio.min(1.0)), Ink::Exposed, 0.45, "");
         if row.ratio > 1.0 {
@@ -99,9 +100,9 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         );
         let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
         if beside.0 < 0.5 {
-            drawing.words(beside, Anchor::Start, Ink::Text, &said);
+            drawing.words(beside, Anchor::Start, Ink::Text, verbatim(&said));
         } else {
-            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, &said);
+            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, verbatim(&said));
         }
     }
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
@@ -135,11 +136,11 @@ fn step(evaluation: &Evaluation) -> Drawing {
         let said = format!("{name} {} ({})", show_seconds(*time), show_percent(width));
         let middle = at.y + BAR / 2.0;
         if x + width < 0.6 {
-            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, &said);
+            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, verbatim(&said));
         } else if x > 0.3 {
-            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, &said);
+            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, verbatim(&said));
         } else {
-            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, &said);
+            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, verbatim(&said));
         }
         x += width;
     }

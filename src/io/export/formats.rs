@@ -3,6 +3,7 @@
 use super::stamp::Stamp;
 use super::{csv, markdown};
 use crate::core::issue::Issue;
+use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Value};
@@ -71,7 +72,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     if !FORMATS.iter().any(|format| format.id == id) {
         let known: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
         let message = format!("no such form of export; one of: {}", known.join(", "));
-        return Err(vec![Issue::error("format", message)]);
+        return Err(vec![Issue::error("format", verbatim(message))]);
     }
     let evaluation = evaluate(run)?;
     Ok(match (id, dialect(id)) {

@@ -12,7 +12,7 @@ use super::config;
 use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader, words::Script};
 use super::{json, link};
 use crate::core::issue::Issue;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
 use crate::core::t;
@@ -80,7 +80,7 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
 /// Differences from the defaults, by key.
 fn said(run: &Run) -> Vec<(String, Message)> {
     let texts = run.changed_texts().into_iter();
-    texts.map(|(key, text)| (key, text.into())).collect()
+    texts.map(|(key, text)| (key, verbatim(text))).collect()
 }
 
 fn from_link(address: &str) -> Meaning {
@@ -122,7 +122,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
         run: reader.run,
         used: read.used,
         assumed,
-        ignored: read.ignored.into_iter().map(Message::from).collect(),
+        ignored: read.ignored.into_iter().map(verbatim).collect(),
     })
 }
 
@@ -220,7 +220,7 @@ fn finish(
         run: reader.run,
         used: reader.used,
         assumed: reader.assumed,
-        ignored: ignored.into_iter().map(Message::from).collect(),
+        ignored: ignored.into_iter().map(verbatim).collect(),
     })
 }
 

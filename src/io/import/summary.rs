@@ -2,7 +2,7 @@
 
 use super::{Meaning, read};
 use crate::core::issue::{Fix, Issue};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
@@ -42,7 +42,8 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !used.is_empty() {
-        let rows: Vec<_> = used.iter().map(|(key, what)| (false, vec![leaf("code", "", key), text(what)])).collect();
+        let rows: Vec<_> =
+            used.iter().map(|(key, what)| (false, vec![leaf("code", "", verbatim(key)), text(what)])).collect();
         let count = t!("entries used: {count}", count = rows.len());
         parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
@@ -112,10 +113,10 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         let (now, then) = (shown(before, &meant, field.key), shown(after, &means, field.key));
         let symbol = match field.symbol {
             "" => Node::none(),
-            symbol => leaf("small", "", format!(" {symbol}")),
+            symbol => leaf("small", "", verbatim(format!(" {symbol}"))),
         };
         let label = Node::from_iter([text(field.label), symbol]);
-        (now != then).then(|| (false, vec![label, leaf("code", "", &now), leaf("code", "", &then)]))
+        (now != then).then(|| (false, vec![label, leaf("code", "", verbatim(&now)), leaf("code", "", verbatim(&then))]))
     };
     differ.filter_map(row).collect()
 }

@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_plot_shows_its_marks_once() {
-        let axis = |scale: Scale| Axis::new(scale, scale.round(), |tick| tick.to_string()).named("axis");
+        let axis = |scale: Scale| Axis::new(scale, scale.round(), |tick| verbatim(tick.to_string())).named("axis");
         let dot = |form| Mark::Dot((1.0, 1.0), form, Ink::Forward, "dot".into());
         let plot = Plot {
             up: axis(Scale::from_zero([2.0].into_iter())),

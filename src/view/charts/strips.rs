@@ -4,7 +4,7 @@ use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
 use super::ticks::{tick_label, ticks};
 use super::viewport::Viewport;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Timeline;
 use crate::core::t;
 
@@ -44,7 +44,7 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     for tick in ticks(0.0, longest, 5) {
         let (x, words) = (tick / longest, tick_label(tick));
         drawing.line((x, foot), (x, foot + 4.0), Ink::Line, 1.0);
-        drawing.words((x, foot + 11.0), Anchor::Middle, Ink::Muted, &words);
+        drawing.words((x, foot + 11.0), Anchor::Middle, Ink::Muted, verbatim(&words));
     }
     drawing
 }

@@ -55,8 +55,12 @@ impl Live {
         Self { text, ..Self::default() }
     }
     /// With the formula in `symbols`, and the same with `values` and what comes out.
-    pub(super) fn formula(self, symbols: &'static str, values: impl Into<Message>) -> Self {
-        Self { formula: Some([verbatim(symbols), values.into()]), ..self }
+    pub(super) fn formula(self, symbols: &'static str, values: impl Into<String>) -> Self {
+        Self { formula: Some([verbatim(symbols), verbatim(values)]), ..self }
+    }
+    /// The same with words among the values.
+    pub(super) fn worded(self, symbols: &'static str, values: Message) -> Self {
+        Self { formula: Some([verbatim(symbols), values]), ..self }
     }
     pub(super) fn note(self, note: Message) -> Self {
         Self { note, ..self }

@@ -211,7 +211,7 @@ fn recompute(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula(
+        .worded(
             "A = 2 s b h per layer",
             t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
         )

@@ -173,7 +173,7 @@ pub fn panel(of: &str) -> Node {
         .flat_map(|word| {
             let names = word.names.join(", ");
             [
-                leaf("dt", "", &names),
+                leaf("dt", "", verbatim(&names)),
                 el(
                     "dd",
                     &[],

@@ -212,6 +212,7 @@ fn attributes<D: Document>(document: &D, node: &D::Node, old: &Element, new: &El
 mod tests {
     use super::super::markup::{Action, el, text};
     use super::*;
+    use crate::core::message::verbatim;
     use proptest::prelude::*;
     use std::cell::RefCell;
 
@@ -318,7 +319,7 @@ mod tests {
     /// Trees of a few tags, some with keys that are unique among their siblings.
     fn tree() -> impl Strategy<Value = Node> {
         let leaf = prop_oneof![
-            "[a-c]{0,2}".prop_map(|said| text(&said)),
+            "[a-c]{0,2}".prop_map(|said| text(verbatim(&said))),
             "[xy]".prop_map(|svg| Node::Picture(svg.as_str().into())),
         ];
         leaf.prop_recursive(4, 60, 8, |inner| {
@@ -371,7 +372,7 @@ mod tests {
             focus in 0..9usize,
         ) {
             let rows = |order: &[usize]| -> Node {
-                let row = |key: &usize| el("tr", &[], &[el("td", &[], &[text(key.to_string())])]).keyed(&key.to_string());
+                let row = |key: &usize| el("tr", &[], &[el("td", &[], &[text(verbatim(key.to_string()))])]).keyed(&key.to_string());
                 order.iter().map(row).collect()
             };
             let page = Page::default();

@@ -14,7 +14,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
         &[("class", "term")],
         &[
             leaf("h2", "", &term.name),
-            leaf("p", "big", term.shown(unit)),
+            leaf("p", "big", verbatim(term.shown(unit))),
             body(term, unit),
             form("As text", &term.text(unit)),
             form("As LaTeX", &term.latex(unit)),
@@ -51,7 +51,7 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
             el("span", &[("class", "symbol"), ("translate", "no")], &[subscripted(part.symbol)]),
             el("span", &[], &[prose(&part.name)]),
             el("span", &[("class", "share")], &[bar]),
-            leaf("span", "amount", part.shown(unit)),
+            leaf("span", "amount", verbatim(part.shown(unit))),
         ];
         let head = el("summary", &[], &head);
         let open = if open { "open" } else { "" };
@@ -79,7 +79,7 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
 }
 
 fn formula(term: &Term, unit: MemoryUnit) -> Node {
-    let result = leaf("p", "result", format!("= {}", term.shown(unit)));
+    let result = leaf("p", "result", verbatim(format!("= {}", term.shown(unit))));
     if let Some((mark, rule)) = term.provenance() {
         return [result, marked_as(mark.word(), rule)].into_iter().collect();
     }
@@ -159,7 +159,7 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
 /// A line for each of `parts` of `term`; the symbols of its formulas are added to those to be explained.
 fn rows<'a>(parts: &[&'a Term], term: &Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Vec<Node> {
     let lines = parts.iter().flat_map(|part| {
-        let amount = leaf("dd", "amount", part.shown(unit));
+        let amount = leaf("dd", "amount", verbatim(part.shown(unit)));
         let how = of_a_family(part, &term.parts).then(|| how(part, unit, legend));
         let name = el("dd", &[], &[prose(&part.name)]);
         [symbol(part.symbol), name, amount].into_iter().chain(how)
@@ -250,7 +250,7 @@ mod tests {
             assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
             let numbers = term.with_values(MemoryUnit::Gib);
             assert!(!numbers.is_empty(), "{figure:?}");
-            let numbers = text(format!("= {numbers}")).to_html();
+            let numbers = text(verbatim(format!("= {numbers}"))).to_html();
             assert!(html.contains(&numbers), "{figure:?}: {numbers}");
             let links = links(&term);
             assert!(!links.is_empty(), "{figure:?}");

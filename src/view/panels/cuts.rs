@@ -41,9 +41,9 @@ pub fn sequences(scenario: &Scenario) -> Node {
             row([
                 ours.name.into(),
                 verbatim(format!("{} ({})", gb(ours.printed), ours.formula)),
-                gb(ours.sent).into(),
+                verbatim(gb(ours.sent)),
                 most,
-                gb(lecture.printed).into(),
+                verbatim(gb(lecture.printed)),
             ])
         })
         .collect();
@@ -97,8 +97,8 @@ fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
         part(cut.compute),
         part(cut.parameters),
         part(cut.activations),
-        number(cut.communication, 3).into(),
-        number(cut.steps, 3).into(),
+        verbatim(number(cut.communication, 3)),
+        verbatim(number(cut.steps, 3)),
     ])
 }
 

@@ -1,5 +1,6 @@
 //! Sizes that follow from what is set: beside the inputs, to be read and not to be typed.
 
+use crate::core::message::verbatim;
 use crate::core::run::Run;
 use crate::core::units::thousands;
 use crate::view::node::markup::{Node, el, leaf, text};
@@ -15,7 +16,7 @@ pub fn derived(run: &Run) -> Node {
     .map(|(label, symbol, hint, count)| {
         let label = [text(label), text(" "), leaf("small", "", symbol)];
         let count = count.map_or_else(|| "–".to_owned(), thousands);
-        let parts = [el("span", &[], &label), leaf("output", "", &count), leaf("span", "unit", "derived")];
+        let parts = [el("span", &[], &label), leaf("output", "", verbatim(&count)), leaf("span", "unit", "derived")];
         el("div", &[("class", "field-row")], &parts).title(hint)
     })
     .collect()

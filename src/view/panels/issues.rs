@@ -1,7 +1,7 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::node::markup::{Action, Node, apply, el, leaf, text};
@@ -31,7 +31,7 @@ pub fn list(issues: &[Issue]) -> Node {
                     button.on(Action::Focus(field.key))
                 }
                 // A key of a link that is no field is named as it was written.
-                None if !issue.field.is_empty() => leaf("code", "", &issue.field),
+                None if !issue.field.is_empty() => leaf("code", "", verbatim(&issue.field)),
                 None => Node::none(),
             };
             el("li", &[], &[go, line(issue)])

@@ -3,6 +3,7 @@
 use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
 use crate::core::explain::Term;
 use crate::core::memory::Component;
+use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, Figure, explain};
 use crate::core::run::{Method, OneOf};
 use crate::view::node::markup::{Node, el, fold, leaf, prose};
@@ -43,7 +44,7 @@ pub fn panel(evaluation: &Evaluation) -> Node {
         for term in figures.into_iter().filter_map(|figure| explain(evaluation, figure)) {
             // A figure that is part of another has its words.
             if !names.contains(&term.name) {
-                pieces.push(fold(capitalised(&term.name.to_string()), formula(&term)));
+                pieces.push(fold(verbatim(capitalised(&term.name.to_string())), formula(&term)));
                 names.push(term.name);
             }
         }
@@ -71,11 +72,11 @@ fn formula(term: &Term) -> Node {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Node = term.notes.iter().map(|note| leaf("li", "", note.to_string())).collect();
+    let notes: Node = term.notes.iter().map(|note| leaf("li", "", verbatim(note.to_string()))).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
-        pieces.push(leaf("h4", "", format!("{}: {}", part.symbol, part.name)));
+        pieces.push(leaf("h4", "", verbatim(format!("{}: {}", part.symbol, part.name))));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)
@@ -130,7 +131,7 @@ mod tests {
             says(cited_at(document, place));
         }
         for note in &term.notes {
-            says(text(note.to_string()));
+            says(text(verbatim(note.to_string())));
         }
         for part in &term.parts {
             says(prose(&part.name));

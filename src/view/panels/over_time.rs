@@ -130,7 +130,7 @@ pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
             let [.., activations, buffers, overhead] = instant.components;
             let figures = [activations, buffers, overhead, instant.total()];
             let mut cells = vec![text(&time)];
-            cells.extend(figures.map(|bytes| text(unit.number(bytes))));
+            cells.extend(figures.map(|bytes| text(verbatim(unit.number(bytes)))));
             (peak, cells)
         })
         .collect();

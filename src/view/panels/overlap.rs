@@ -104,7 +104,7 @@ fn average(evaluation: &Evaluation) -> Node {
         "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
         rows = show_seconds(Seconds(rows))
     );
-    let open = ask("link", Figure::Exposed, &[text(show_seconds(all))]);
+    let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(all)))]);
     el("p", &[("class", "muted")], &[leaf("span", "", &notes), text(" "), open])
 }
 
@@ -149,7 +149,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         _ => {
             let slows = t!("of it {time} by slowing compute", time = show_seconds(row.slows_compute_s));
             let slows = (row.slows_compute_s.0 > 0.0).then(|| leaf("small", "", slows));
-            let whole = leaf("b", "", show_seconds(row.exposed_s));
+            let whole = leaf("b", "", verbatim(show_seconds(row.exposed_s)));
             std::iter::once(whole).chain(slows).collect()
         }
     };
@@ -157,7 +157,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let cells = [
         ask("link", Figure::Overlap(index), &[text(name)]),
         both(&unit.fitting(row.bytes_per_gpu), "", speed),
-        text(show_seconds(row.comm_s)),
+        text(verbatim(show_seconds(row.comm_s))),
         beside,
         ratio_bar(row.ratio),
         ratio(row),

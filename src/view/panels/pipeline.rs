@@ -199,7 +199,7 @@ pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
                 show_percent(1.0 - busy / makespan),
                 peak.to_string(),
             ];
-            (false, cells.iter().map(text).collect())
+            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
         })
         .collect();
     let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];

@@ -50,7 +50,7 @@ fn of_constants() -> Node {
 fn of_gpus() -> Node {
     let rows = GPUS.iter().map(|preset| {
         let gpu = preset.gpu;
-        let number = |value: f64| text(significant(value, 4));
+        let number = |value: f64| text(verbatim(significant(value, 4)));
         vec![
             text(preset.choice.label),
             number(gpu.memory.gib()),
@@ -61,7 +61,7 @@ fn of_gpus() -> Node {
             number(gpu.hbm.0 / 1e12),
             number(gpu.intra.0 / 1e9),
             number(gpu.inter.0 / 1e9),
-            text(gpu.per_node.to_string()),
+            text(verbatim(gpu.per_node.to_string())),
             cite(preset.source),
             cite(preset.usable_source),
             text(preset.remark),
@@ -94,16 +94,16 @@ fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
-            text(show_count(preset.published)),
-            text(show_count(preset.architecture.elements().total() as f64)),
-            text(active(&preset.architecture)),
+            text(verbatim(show_count(preset.published))),
+            text(verbatim(show_count(preset.architecture.elements().total() as f64))),
+            text(verbatim(active(&preset.architecture))),
             name(preset.place),
             cite(preset.source),
         ]
     });
     let policies = POLICIES.iter().map(|policy| {
         let bytes = significant(policy.bytes.total(), 4);
-        vec![text(policy.choice.label), text(&bytes), cite(policy.source)]
+        vec![text(policy.choice.label), text(verbatim(&bytes)), cite(policy.source)]
     });
     let model_head = [
         "model",

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::core::memory::Verdict;
+use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, published};
@@ -50,7 +51,7 @@ pub fn beside(run: &Run) -> Node {
         .iter()
         .map(|measured| {
             let (name, theirs, ours, share) = figure(*measured, &evaluation);
-            (false, vec![text(name), text(&theirs), text(&ours), text(off(share))])
+            (false, vec![text(name), text(verbatim(&theirs)), text(verbatim(&ours)), text(verbatim(off(share)))])
         })
         .collect();
     let memory = &evaluation.report.memory;
@@ -98,9 +99,9 @@ pub fn all(run: &Run) -> Node {
             let cells = vec![
                 load("link", &run, "", &[text(known.name)]),
                 text(what),
-                text(&theirs),
-                text(&ours),
-                text(off(share)),
+                text(verbatim(&theirs)),
+                text(verbatim(&ours)),
+                text(verbatim(off(share))),
                 cited_at(known.source, known.place),
             ];
             (now == Some(known.id), cells)

@@ -167,7 +167,7 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
         number(figures.messages, 3),
     ]
     .iter()
-    .map(|cell| leaf("td", "", cell))
+    .map(|cell| leaf("td", "", verbatim(cell)))
     .collect()
 }
 

@@ -32,7 +32,7 @@ fn utilisation(step: &Step) -> Node {
         leaf("span", "", &own),
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
-        text(format!(": {}", others.join(", "))),
+        text(verbatim(format!(": {}", others.join(", ")))),
     ];
     el("p", &[("class", "muted")], &parts)
 }
@@ -123,7 +123,9 @@ fn budget(step: &Step) -> Node {
     }
     let facts: Node = facts
         .into_iter()
-        .map(|(name, figure)| el("span", &[], &[leaf("b", "", &figure), text(" "), leaf("span", "muted", name)]))
+        .map(|(name, figure)| {
+            el("span", &[], &[leaf("b", "", verbatim(&figure)), text(" "), leaf("span", "muted", name)])
+        })
         .collect();
     let lead = leaf("span", "", "The token budget");
     el("p", &[("class", "budget")], &[lead, facts])

@@ -2,7 +2,7 @@
 
 use super::words::verdict;
 use crate::core::memory::Verdict;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
 use crate::core::t;
@@ -116,10 +116,10 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let set = vec![("stage_layers", list(&split.layers))];
             let cells = vec![
                 names.collect(),
-                text(short(&split.layers)),
-                text(show_seconds(split.step_s())),
-                text(speed(split, even)),
-                text(unit.show(memory.peak_bytes)),
+                text(verbatim(short(&split.layers))),
+                text(verbatim(show_seconds(split.step_s()))),
+                text(verbatim(speed(split, even))),
+                text(verbatim(unit.show(memory.peak_bytes))),
                 text(verdict(split.verdict())),
                 if own { Node::none() } else { apply("fix", set, "", "use") },
             ];

@@ -3,7 +3,7 @@
 
 use super::step::by_profile;
 use crate::core::cluster::Link;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::{OneOf, Recompute};
 use crate::core::t;
@@ -86,8 +86,8 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
         let cells = [
             el("span", &[("class", "who")], &[ask("plain", *figure, &[text(*name)])]),
             track(evaluation, row, start, share),
-            leaf("span", "amount", format!("{plus}{}", show_seconds(time))),
-            leaf("span", "share", show_percent(share)),
+            leaf("span", "amount", verbatim(format!("{plus}{}", show_seconds(time)))),
+            leaf("span", "share", verbatim(show_percent(share))),
         ];
         lines.push(el("div", &[("class", class)], &cells));
         start += share;
@@ -96,7 +96,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     let total = [
         el("span", &[("class", "who")], &[ask("plain", Figure::Step, &[text("Step")])]),
         el("span", &[("class", "track")], &[whole]),
-        leaf("span", "amount", show_seconds(step.time_s)),
+        leaf("span", "amount", verbatim(show_seconds(step.time_s))),
         leaf("span", "share", "100 %"),
     ];
     lines.push(el("div", &[("class", "row total")], &total));

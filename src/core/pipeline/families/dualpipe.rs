@@ -5,7 +5,7 @@
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::Order;
+use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::registry::Spec;
 use crate::pipeline::row::Row;
 use crate::pipeline::spec::{each_rank, runs};
@@ -200,12 +200,11 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= needed {
         return Vec::new();
     }
-    let who = if spec.schedule.id == "dualpipe" {
-        "DeepSeek's DualPipe asserts"
+    let message = if spec.schedule.placement == Placement::Bidirectional {
+        t!("DeepSeek's DualPipe asserts m ≥ 2p = {needed}", needed)
     } else {
-        "DeepSeek's DualPipeV and PyTorch's ScheduleDualPipeV assert"
+        t!("DeepSeek's DualPipeV and PyTorch's ScheduleDualPipeV assert m ≥ 2p = {needed}", needed)
     };
-    let message = format!("{who} m ≥ 2p = {needed}");
     vec![Issue::warning("microbatches", message).with_fix("microbatches", needed)]
 }
 

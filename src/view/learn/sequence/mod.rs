@@ -111,7 +111,7 @@ fn context(dials: &Dials) -> Live {
         ),
     ];
     let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
-    Live::of(text).formula("n = s b / c", values).memory(&bars)
+    Live::of(text).worded("n = s b / c", values).memory(&bars)
 }
 
 /// TP + SP, Ulysses and ring attention for `tokens` of the scenario's model.

@@ -29,7 +29,7 @@ fn sent(live: Live, dials: &Dials, more: &str) -> Live {
         let bytes = show_bytes(Bytes(layer_bytes(&it)));
         t!("{product} = {bytes} per layer", product, bytes)
     });
-    live.formula("V = 16 s b h (t − 1) / t", values)
+    live.worded("V = 16 s b h (t − 1) / t", values)
 }
 
 pub(super) fn f_and_g(dials: &Dials) -> Live {

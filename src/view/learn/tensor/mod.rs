@@ -74,7 +74,7 @@ fn cut(dials: &Dials) -> Live {
     let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
     let each = number((h * f / t) as f64 / 1e6, 3);
     Live::of(text)
-        .formula(
+        .worded(
             "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
             t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
         )
@@ -114,7 +114,7 @@ fn pair(dials: &Dials) -> Live {
     ];
     let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
     Live::of(text)
-        .formula(
+        .worded(
             "Z = φ(X A) B = φ(X A₁) B₁ + … + φ(X Aₜ) Bₜ",
             t!(
                 "one sum of {s} × {h} numbers, for which a rank sends {bytes}",

@@ -30,7 +30,7 @@ pub fn by_source(bench: &Bench) -> Node {
                 show_percent(error.worst),
                 error.source.stack().to_owned(),
             ];
-            (error.mean > MISS, cells.iter().map(text).collect())
+            (error.mean > MISS, cells.iter().map(|cell| text(verbatim(cell))).collect())
         })
         .collect();
     table("Error by source", &["source", "used as", "runs", "mean", "bias", "worst", "software"], &rows)
@@ -47,7 +47,7 @@ pub fn bands(bench: &Bench) -> Node {
                 band.ran_out.to_string(),
                 show_percent(rate),
             ];
-            (false, cells.iter().map(text).collect())
+            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
         })
         .collect();
     table("Verdicts", &["verdict given", "runs", "ran out of memory", "rate"], &rows)
@@ -60,17 +60,17 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
             let row = &bench.rows[fact.row];
             let show = |value: f64| match row.measured {
                 Measured::Memory(_) => verbatim(format!("{} GiB", significant(value, 3))),
-                _ => show_seconds(Seconds(value)).into(),
+                _ => verbatim(show_seconds(Seconds(value))),
             };
-            let name = load("link", &row.run, &row.note, &[text(&row.label)]);
-            let source = leaf("small", "", format!(" {}", row.source().name));
+            let name = load("link", &row.run, verbatim(&row.note), &[text(verbatim(&row.label))]);
+            let source = leaf("small", "", verbatim(format!(" {}", row.source().name)));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
                 el("span", &named, &[name, source]),
                 text(show(fact.measured)),
                 text(show(fact.predicted)),
-                text(signed(fact.ratio() - 1.0)),
+                text(verbatim(signed(fact.ratio() - 1.0))),
             ];
             (fact.error() > MISS, cells)
         })
@@ -84,15 +84,15 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
     let rows = facts.iter().map(|fact| {
         let row = &bench.rows[fact.row];
         let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
-        let rate = |seconds: f64| text(group(&format!("{:.0}", tokens / seconds)));
-        let name = load("link", &row.run, &row.label, &[text(verbatim(row.source().name))]);
+        let rate = |seconds: f64| text(verbatim(group(&format!("{:.0}", tokens / seconds))));
+        let name = load("link", &row.run, verbatim(&row.label), &[text(verbatim(row.source().name))]);
         let cells = vec![
             el("span", &[("class", "wrap"), ("translate", "no")], &[name]),
-            text(row.run.gpus.to_string()),
+            text(verbatim(row.run.gpus.to_string())),
             rate(fact.measured),
             rate(fact.predicted),
             // The prediction's rate over the measured one.
-            leaf("b", "", show_off(1.0 / fact.ratio() - 1.0, 0)),
+            leaf("b", "", verbatim(show_off(1.0 / fact.ratio() - 1.0, 0))),
         ];
         (false, cells)
     });
@@ -153,8 +153,11 @@ pub(crate) fn constants_table() -> Node {
         .into_iter()
         .map(|constant| {
             let place = format!("{}: {}", constant.source.short, constant.how);
-            let cells =
-                vec![text(constant.name.to_string()), text(constant.value.to_string()), leaf("span", "wrap", &place)];
+            let cells = vec![
+                text(verbatim(constant.name.to_string())),
+                text(verbatim(constant.value.to_string())),
+                leaf("span", "wrap", verbatim(&place)),
+            ];
             (constant.fitted, cells)
         })
         .collect();

@@ -63,7 +63,7 @@ fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String)
     } else {
         format!("{}{} %", sign(b - a), significant(((b - a) / a).abs() * 100.0, 3))
     };
-    let cells = [name.into(), show(a).into(), show(b).into(), difference, share.into()];
+    let cells = [name.into(), verbatim(show(a)), verbatim(show(b)), difference, verbatim(share)];
     (false, cells.map(text).into())
 }
 
@@ -75,7 +75,7 @@ fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
     } else {
         t!("{difference} points", difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs()))
     };
-    (false, [name.into(), own.into(), other.into(), difference, Message::default()].map(text).into())
+    (false, [name.into(), verbatim(own), verbatim(other), difference, Message::default()].map(text).into())
 }
 
 fn sign(difference: f64) -> &'static str {

@@ -3,7 +3,7 @@
 use super::tuning::change;
 use super::verdict;
 use crate::core::memory::Verdict;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::{Suggestion, Suggestions};
 use crate::core::report::narrow::{self, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
@@ -52,9 +52,9 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
     let cost = change(one.dearer - 1.0);
     vec![
         el("span", &[], &[button, batch]),
-        text(unit.number(one.peak)),
-        text(unit.number(memory.peak_bytes - one.peak)),
-        text(show_seconds(one.step)),
+        text(verbatim(unit.number(one.peak))),
+        text(verbatim(unit.number(memory.peak_bytes - one.peak))),
+        text(verbatim(show_seconds(one.step))),
         text(&cost),
     ]
 }
@@ -80,9 +80,9 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
             let cells = vec![
                 text(t!("{n}. {step}", n = at + 1, step = step.label)),
                 verdict(step.verdict),
-                text(unit.number(step.peak)),
-                text(&more),
-                text(step.stage.to_string()),
+                text(verbatim(unit.number(step.peak))),
+                text(verbatim(&more)),
+                text(verbatim(step.stage.to_string())),
             ];
             (false, cells)
         })

@@ -38,8 +38,8 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
     vec![
         el("button", &choose, &[text(row.label)]).title("Show the panel by this method").on(Action::Apply(fix)),
         verdict(row.verdict),
-        ask("figure", figure, &[text(unit.number(row.fullest.total))]),
-        text(unit.number(row.capacity)),
+        ask("figure", figure, &[text(verbatim(unit.number(row.fullest.total)))]),
+        text(verbatim(unit.number(row.capacity))),
         text(&place),
         mini(&row.fullest, row.capacity, longest, unit),
     ]
@@ -56,7 +56,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
             let mut cells = vec![text(row.label)];
             for (_, bytes) in row.fullest.components() {
                 let figure = if bytes == Bytes::ZERO { "–".to_owned() } else { unit.number(bytes) };
-                cells.push(text(&figure));
+                cells.push(text(verbatim(&figure)));
             }
             (row.chosen, cells)
         })

@@ -20,7 +20,7 @@ pub(crate) use thin::thin;
 pub use tuning::tuning;
 
 use crate::core::memory::{Component, StageMemory, Verdict};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::node::markup::{Node, el, leaf, percent, text};
@@ -50,7 +50,8 @@ fn swatch(component: Component) -> Node {
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
 pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
-    let lines: Node = parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)]).collect();
+    let lines: Node =
+        parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", verbatim(figure))]).collect();
     [leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])].into_iter().collect()
 }
 

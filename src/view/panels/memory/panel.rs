@@ -2,7 +2,7 @@
 
 use super::{Bar, Segment, bars, legend, parts_tip};
 use crate::core::memory::StageMemory;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
 use crate::core::t;
@@ -88,7 +88,7 @@ fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), ch
         &[
             ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, &total),
+            leaf("span", class, verbatim(&total)),
         ],
     )
     .label(label)

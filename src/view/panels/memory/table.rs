@@ -2,7 +2,7 @@
 
 use super::{bars, part_rows, swatch};
 use crate::core::memory::Component;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Figure, Memory};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, number};
@@ -15,13 +15,13 @@ pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
 }
 
 fn components(memory: &Memory, unit: MemoryUnit) -> Node {
-    let figure = |words: String, figure: Figure| ask("figure", figure, &[text(words)]);
+    let figure = |words: String, figure: Figure| ask("figure", figure, &[text(verbatim(words))]);
     let rows: Vec<(bool, Vec<Node>)> = memory
         .per_stage
         .iter()
         .map(|rank| {
             let stage = rank.stage;
-            let mut cells = vec![text(stage.to_string())];
+            let mut cells = vec![text(verbatim(stage.to_string()))];
             for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
                 cells.push(figure(unit.number(bytes), Figure::Component(stage, component)));
             }
@@ -43,7 +43,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
     let ranks = picture.bars.iter().map(|bar| bar.stages.0);
     let ranks: Vec<_> = ranks.filter_map(|rank| memory.per_stage.get(rank)).collect();
     let cell = |bytes: &Bytes| {
-        if *bytes == Bytes::ZERO { text("–") } else { text(unit.number(*bytes)) }
+        if *bytes == Bytes::ZERO { text("–") } else { text(verbatim(unit.number(*bytes))) }
     };
     let rows: Vec<(bool, Vec<Node>)> = part_rows(&ranks)
         .iter()

@@ -1,7 +1,7 @@
 //! Bars to compare by: thin, and none of their parts opens a formula.
 
 use super::{Bar, Bars, bars_on, scale};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Memory;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
@@ -40,7 +40,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         &[
             leaf("span", "who", bar.name()),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, unit.number(bar.total)),
+            leaf("span", class, verbatim(unit.number(bar.total))),
         ],
     )
 }

@@ -50,7 +50,7 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
         .enumerate()
         .map(|(at, phase)| {
             let held = &phase.memory;
-            let total = text(unit.number(held.total));
+            let total = text(verbatim(unit.number(held.total)));
             let cells = vec![
                 text(phase.name),
                 ask("figure", Figure::Phase(at), &[total]),
@@ -89,8 +89,8 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
     let Some(host) = host else {
         return Node::none();
     };
-    let bytes = |name: &'static str, bytes: Bytes| (name, text(unit.show(bytes)));
-    let time = |name: &'static str, time: Seconds| (name, text(show_seconds(time)));
+    let bytes = |name: &'static str, bytes: Bytes| (name, text(verbatim(unit.show(bytes))));
+    let time = |name: &'static str, time: Seconds| (name, text(verbatim(show_seconds(time))));
     // Without copies in a step it is what waits for its phase.
     let (states, note) = match step {
         None => (
@@ -121,7 +121,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
             let size = t!("{peak} of {capacity}", peak = unit.number(host.total_bytes), capacity = unit.show(capacity));
             Node::from_iter([verdict(word), text(" "), text(size)])
         }
-        _ => text(unit.show(host.total_bytes)),
+        _ => text(verbatim(unit.show(host.total_bytes))),
     };
     rows.push(("host memory of a node", on_host));
     if let Some(step) = step {
@@ -168,9 +168,9 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
             let cells = vec![
                 text(name),
                 verdict(stair.verdict),
-                text(unit.number(stair.memory.total)),
+                text(verbatim(unit.number(stair.memory.total))),
                 text(saved),
-                text(show_seconds(stair.step)),
+                text(verbatim(show_seconds(stair.step))),
                 text(cost),
                 mini(&stair.memory, capacity, most, unit),
             ];

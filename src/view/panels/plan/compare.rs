@@ -32,14 +32,14 @@ fn seconds(_: &View, value: f64) -> String {
 fn settings(one: &Found) -> [(&'static str, Message); 9] {
     let run = &one.run;
     [
-        ("TP", run.tp.to_string().into()),
-        ("PP", run.pp.to_string().into()),
-        ("CP", run.cp.to_string().into()),
-        ("EP", run.ep.to_string().into()),
-        ("DP", one.figures.dp.to_string().into()),
-        ("ZeRO", run.zero.to_string().into()),
-        ("micro-batch", run.micro_batch.to_string().into()),
-        ("schedule", schedule(run).into()),
+        ("TP", verbatim(run.tp.to_string())),
+        ("PP", verbatim(run.pp.to_string())),
+        ("CP", verbatim(run.cp.to_string())),
+        ("EP", verbatim(run.ep.to_string())),
+        ("DP", verbatim(one.figures.dp.to_string())),
+        ("ZeRO", verbatim(run.zero.to_string())),
+        ("micro-batch", verbatim(run.micro_batch.to_string())),
+        ("schedule", verbatim(schedule(run))),
         ("recomputation", run.recompute.words()),
     ]
 }
@@ -74,7 +74,7 @@ pub(crate) fn pinned(view: &View) -> Node {
         let base = value(first);
         let cells = pinned.iter().enumerate().map(|(index, one)| {
             let own = value(one);
-            let mut parts = vec![text(show(view, own))];
+            let mut parts = vec![text(verbatim(show(view, own)))];
             if index > 0 {
                 parts.push(leaf("small", "range", against(view, base, own, show)));
             }

@@ -111,8 +111,9 @@ fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool
     let lines = joined.map(|pair| Mark::Line(vec![pair[0].0, pair[1].0], Ink::Accent));
     let dots = found.iter().map(|(at, value, best)| {
         let value = group(&value.to_string());
-        let title = format!("{value} {}: {}, {}", axis_name(sweep.grown), significant(at.1, 3), layout(best));
-        Mark::Dot(*at, Form::Dot, Ink::Accent, title.into())
+        let (figure, layout) = (significant(at.1, 3), layout(best));
+        let title = t!("{value} {axis}: {figure}, {layout}", value, axis = axis_name(sweep.grown), figure, layout);
+        Mark::Dot(*at, Form::Dot, Ink::Accent, title)
     });
     let level = line.map(|line| Mark::Level(line, Message::default()));
     let marks = level.into_iter().chain(lines).chain(dots).collect();
@@ -126,16 +127,16 @@ fn data_table(view: &View, sweep: &Points) -> Node {
         .points
         .iter()
         .map(|point| {
-            let value = text(group(&point.value.to_string()));
+            let value = text(verbatim(group(&point.value.to_string())));
             let cells = match &point.best {
                 None => vec![value, text("–"), text("–"), text("–"), text("nothing fits or divides")],
                 Some(found) => {
                     let figures = &found.figures;
                     vec![
                         value,
-                        text(show_seconds(figures.time_s)),
-                        text(view.unit.show(figures.peak.bytes)),
-                        text(show_percent(figures.mfu)),
+                        text(verbatim(show_seconds(figures.time_s))),
+                        text(verbatim(view.unit.show(figures.peak.bytes))),
+                        text(verbatim(show_percent(figures.mfu))),
                         load("link", &found.run, "", &[text(layout(found))]),
                     ]
                 }

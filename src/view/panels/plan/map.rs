@@ -113,7 +113,7 @@ fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) ->
     let title = layout(found);
     let tight = found.figures.peak.verdict != Verdict::Fits;
     let peak = if tight { format!("▲ {peak}") } else { peak };
-    let lines = [text(figure), leaf("small", "", verbatim(peak))];
+    let lines = [text(verbatim(figure)), leaf("small", "", verbatim(peak))];
     let button = load("plain", &found.run, &title, &lines);
     let class = if mine { "mine" } else { "" };
     el("td", &[("class", class), ("style", &tint)], &[button])

@@ -11,7 +11,7 @@ pub(crate) mod rows;
 
 pub use controls::View;
 
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
 use crate::view::node::action::Fold;
@@ -61,7 +61,7 @@ fn progress(view: &View) -> Node {
         &[bar],
     )
     .label("Search")
-    .say("aria-valuetext", done)
+    .say("aria-valuetext", verbatim(done))
     // It comes and goes above other parts of its kind, which keep the focus.
     .keyed("progress");
     [ratio, line].into_iter().collect()

@@ -40,7 +40,7 @@ fn dots(view: &View) -> Node {
     let all = || points.iter().copied().chain(own).chain(others());
     let (x, y) = (Scale::around(all().map(|p| p.0).chain([capacity])), Scale::around(all().map(|p| p.1)));
     let round = x.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
-    let across = Axis::new(x, round, |bytes| view.unit.show(Bytes(bytes)));
+    let across = Axis::new(x, round, |bytes| verbatim(view.unit.show(Bytes(bytes))));
     // A layout of the front stands for all that need more and give less.
     let steps = points.windows(2).flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]);
     let mut marks = vec![
@@ -53,7 +53,7 @@ fn dots(view: &View) -> Node {
         Mark::Dot(*point, Form::Large, Ink::Accent, Message::joined(", ", [layout(found), time]))
     }));
     marks.extend(own.map(|own| Mark::Dot(own, Form::Ring, Ink::Text, t!("this run"))));
-    let up = Axis::new(y, y.round(), |tick| group(&format!("{tick:.0}"))).named(t!("tokens/s/GPU"));
+    let up = Axis::new(y, y.round(), |tick| verbatim(group(&format!("{tick:.0}")))).named(t!("tokens/s/GPU"));
     let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
     let across = across.named(t!("peak memory per GPU"));
     let picture = draw(&across, 240.0, &[Plot { up, marks }]).inline(words);

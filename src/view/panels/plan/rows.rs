@@ -35,7 +35,7 @@ pub fn layout(found: &Found) -> Message {
     let mut list = vec![verbatim(sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
     list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     if run.pp > 1 {
-        list.push(schedule(run).into());
+        list.push(verbatim(schedule(run)));
     }
     if run.recompute != Recompute::None {
         list.push(run.recompute.words());
@@ -54,7 +54,7 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
     let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
-        list.push(schedule(run).replace("interleaved 1F1B", "1F1B").into());
+        list.push(verbatim(schedule(run).replace("interleaved 1F1B", "1F1B")));
     }
     if run.micro_batch > 1 {
         list.push(verbatim(format!("b {}", run.micro_batch)));
@@ -246,10 +246,10 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         let sign = if more.0 < 0.0 { "−" } else { "+" };
         change(format!("{sign}{shown}"), false)
     });
-    let time = leaf("b", "", show_seconds(figures.time_s)).title(t!("{low} to {high}", low, high));
+    let time = leaf("b", "", verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let tight = memory.verdict != Verdict::Fits;
-    let peak = leaf("span", "", view.unit.number(memory.bytes)).title(words::fullest(memory));
+    let peak = leaf("span", "", verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
     let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
     let used = if order == Order::Cheapest {
         let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
@@ -257,14 +257,14 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
             let share = hours(one) / hours(own) - 1.0;
             change(show_off(share, 1), share < 0.0)
         });
-        let hours = leaf("span", "", show_count(hours(one)));
+        let hours = leaf("span", "", verbatim(show_count(hours(one))));
         std::iter::once(hours).chain(dearer).collect()
     } else {
-        leaf("span", "", show_percent(figures.mfu))
+        leaf("span", "", verbatim(show_percent(figures.mfu)))
     };
     let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [
-        text(index.map_or(0, |index| index + 1).to_string()),
+        text(verbatim(index.map_or(0, |index| index + 1).to_string())),
         name(view, one, own, mark),
         std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, most / one.run.gpus as f64),

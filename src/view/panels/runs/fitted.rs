@@ -107,7 +107,7 @@ fn constants(of: &Calibrated) -> Node {
             el("span", &[("class", "wrap")], &name),
             text(deviation(lesson.before)),
             text(factor(lesson.factor, lesson.width)),
-            text(show_percent(lesson.share)),
+            text(verbatim(show_percent(lesson.share))),
         ];
         (lesson.informed, cells)
     };

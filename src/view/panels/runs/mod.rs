@@ -175,10 +175,10 @@ pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
     let row = |run: &Standing| {
         let name = observations.get(run.observation);
         let name = name.map(|one| one.name.clone()).unwrap_or_default();
-        let off = |predicted: f64| text(show_off(predicted / run.measured_s - 1.0, 1));
+        let off = |predicted: f64| text(verbatim(show_off(predicted / run.measured_s - 1.0, 1)));
         let cells = vec![
             text(verbatim(name)),
-            text(show_seconds(Seconds(run.measured_s))),
+            text(verbatim(show_seconds(Seconds(run.measured_s)))),
             off(run.before_s),
             off(run.after_s),
         ];

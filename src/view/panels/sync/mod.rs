@@ -2,7 +2,7 @@
 
 mod picture;
 
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::core::report::{Evaluation, Figure};
@@ -147,7 +147,7 @@ fn buckets(found: &GradientSync) -> Node {
             ];
             let mut cells = vec![bucket.rank.to_string(), bucket.stage.to_string()];
             cells.extend(times.map(|time| show_seconds(Seconds(time))));
-            (false, cells.iter().map(text).collect())
+            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
         })
         .collect();
     let head = [

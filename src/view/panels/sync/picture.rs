@@ -1,5 +1,6 @@
 //! The end of the step, drawn: each rank's ops, and its gradients on the wire under them.
 
+use crate::core::message::verbatim;
 use crate::core::pipeline::sync::Bucket;
 use crate::core::report::Evaluation;
 use crate::core::report::sync::GradientSync;
@@ -57,7 +58,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
         let near = room.contains(&(x(tick) - x(makespan)));
         if !near && x(tick) < 0.97 {
             drawing.line((x(tick), foot), (x(tick), foot + 4.0), Ink::Line, 1.0);
-            drawing.words((x(tick), foot + 13.0), Anchor::Middle, Ink::Muted, tick_label(tick));
+            drawing.words((x(tick), foot + 13.0), Anchor::Middle, Ink::Muted, verbatim(tick_label(tick)));
         }
     }
     let end = t!("pipeline ends {makespan}", makespan = show_seconds(Seconds(makespan)));
