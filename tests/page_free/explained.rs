@@ -1,18 +1,22 @@
 //! The arithmetic that the drawer prints: every formula of every figure, computed with the values that stand beside it,
 //! gives the value that it explains; what no formula gives says how it comes about.
 
+use crate::common::random::{Random, random_run};
 use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
 use shardscope::core::memory::methods::uneven::split;
-use shardscope::core::report::{Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule};
+use shardscope::core::report::{Evaluation, Figure, evaluate, explain};
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
-use shardscope::core::run::{
-    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Reduction, Run, Schedule,
-};
+use shardscope::core::run::registry::{FIELDS, Field, Slot};
+use shardscope::core::run::{Based, Method, OneOf, Run, Schedule};
 use shardscope::core::traffic::Traffic;
+use shardscope::io::link;
 use std::collections::BTreeMap;
 
-/// Every figure that the page can be asked about.
+/// Random runs whose explanations are recomputed.
+const RUNS: usize = 600;
+
+/// Every figure that the page explains.
 fn figures(evaluation: &Evaluation) -> Vec<Figure> {
     let ranks = 0..evaluation.report.memory.per_stage.len();
     let mut all = vec![
@@ -42,7 +46,7 @@ fn figures(evaluation: &Evaluation) -> Vec<Figure> {
     all
 }
 
-/// What the report says of a figure.
+/// The figure as the report has it.
 fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
     let report = &evaluation.report;
     let rank = |rank: usize| report.memory.per_stage.get(rank);
@@ -68,7 +72,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
     })
 }
 
-/// What was met on the way.
+/// Terms counted, and those that do not add up.
 #[derive(Default)]
 struct Tally {
     runs: usize,
@@ -158,61 +162,46 @@ fn model(id: &'static str) -> Run {
     Run { model: Based::preset(id), ..Run::default() }
 }
 
-/// DeepSeek-V3 as small as it goes with all of its parts.
-fn deepseek() -> Run {
-    Run {
-        gpu: Based::preset("h800-sxm-80gb"),
-        gpus: 256,
-        tp: 1,
-        pp: 8,
-        ep: 32,
-        seq_len: 4096,
-        global_batch: 1024,
-        ..model("deepseek-v3")
-    }
+/// A text for `field` among those that its kind of value allows; none for lists and free text.
+fn any_value(field: &Field, random: &mut Random) -> Option<String> {
+    Some(match &field.slot {
+        Slot::Choice { options, .. } => random.one(&options()).id.to_owned(),
+        Slot::Toggle { .. } => random.one(&["true", "false"]).to_owned(),
+        Slot::Count { range, .. } => random.one(&[1, 2, 3, 4, 8, 16, 64]).clamp(range.0, range.1).to_string(),
+        Slot::Number { range, .. } => random.one(&[0.5_f64, 1.0, 1.5, 2.0]).clamp(range.0, range.1).to_string(),
+        _ => return None,
+    })
 }
 
-fn mixtral() -> Run {
-    Run { tp: 1, ep: 8, ..model("mixtral-8x7b") }
-}
-
-#[test]
-fn every_zero_stage_and_shard_group() {
+/// Runs as people set them, a few fields of each at any value they may have; those that make sense.
+fn random_runs(seed: u64, count: usize) -> Vec<(String, Run)> {
+    let mut random = Random::new(seed);
     let mut runs = Vec::new();
-    for zero in 0..4 {
-        for (name, run) in [("llama", Run::default()), ("mixtral", mixtral()), ("deepseek", deepseek())] {
-            for pp in [1, 4] {
-                for hsdp_shard in [None, Some(2)] {
-                    let run = Run { zero, pp, hsdp_shard: hsdp_shard.filter(|_| zero > 0), ..run.clone() };
-                    if evaluate(&run).is_ok() {
-                        runs.push((format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"), run.clone()));
-                    }
-                    for zero2_reduce in [Reduction::Group, Reduction::Step] {
-                        let run =
-                            Run { zero2_reduce, schedule: Schedule::Interleaved, virtual_stages: 2, ..run.clone() };
-                        if zero == 2 && evaluate(&run).is_ok() {
-                            runs.push((format!("{name} {zero2_reduce:?} pp={pp} {hsdp_shard:?}"), run));
-                        }
-                    }
-                }
-            }
+    while runs.len() < count {
+        let mut run = random_run(&mut random);
+        for _ in 0..random.one(&[0, 1, 2, 4, 8]) {
+            let fields: Vec<&Field> = FIELDS.iter().collect();
+            let field = random.one(&fields);
+            let value = any_value(field, &mut random).and_then(|text| field.parse(&text).ok());
+            // A part that this model has not.
+            let _ = value.map(|value| field.set(&mut run, &value));
+        }
+        if evaluate(&run).is_ok() {
+            runs.push((link::encode(&run), run));
         }
     }
-    assert!(tally(runs).runs >= 30);
+    runs
 }
 
+/// Every figure of every run, whatever is set: no list of cases that a new effect could be missing from.
 #[test]
-fn every_schedule() {
-    let mut runs = Vec::new();
-    for id in schedule_ids() {
-        for run in [Run::default(), mixtral()] {
-            let run = run.with_texts(&with_schedule(&run, id)).unwrap();
-            if evaluate(&run).is_ok() {
-                runs.push((format!("{id} {:?}", run.model.base), run));
-            }
-        }
+fn every_explanation_of_random_runs_adds_up() {
+    let tally = tally(random_runs(26, RUNS));
+    for mark in Provenance::ALL {
+        assert!(tally.marked.contains_key(mark.word()), "{mark:?}");
     }
-    assert!(tally(runs).runs >= 20);
+    // Most of what is shown is computed from what stands beside it.
+    assert!(tally.formulas > 2 * tally.marked.values().sum::<usize>());
 }
 
 #[test]
@@ -225,125 +214,6 @@ fn every_preset_and_every_published_run() {
         }
     }
     assert!(tally(runs).runs >= PUBLISHED.len());
-}
-
-#[test]
-fn every_recomputation_attention_and_exchange() {
-    let modules = |list: &[Module]| Recompute::Modules(list.to_vec());
-    let mut runs = Vec::new();
-    for recompute in [
-        Recompute::None,
-        Recompute::Selective,
-        Recompute::Full,
-        Recompute::Layers(2),
-        modules(&[Module::Norm, Module::Mlp, Module::CoreAttn]),
-        modules(&[Module::MoeAct, Module::MlaUp]),
-    ] {
-        for (name, base) in [("llama", Run::default()), ("gpt", model("gpt-3-175b")), ("deepseek", deepseek())] {
-            for (zero, flash_attention, fused_swiglu) in [(1, true, true), (1, false, true), (3, true, false)] {
-                let run = Run {
-                    recompute: recompute.clone(),
-                    flash_attention: Some(flash_attention),
-                    fused_swiglu: Some(fused_swiglu),
-                    zero,
-                    ..base.clone()
-                };
-                if evaluate(&run).is_ok() {
-                    runs.push((format!("{name} {recompute:?} zero={zero} {flash_attention}"), run));
-                }
-            }
-        }
-    }
-    for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
-        let full = Run { precision: Based::preset("fp32"), ..model("gpt-3-175b") };
-        for base in [Run::default(), deepseek(), full] {
-            for sequence_parallel in [true, false] {
-                let run = Run { cp: 2, cp_comm, sequence_parallel, recompute: Recompute::Full, ..base.clone() };
-                if evaluate(&run).is_ok() {
-                    runs.push((format!("cp {cp_comm:?} {sequence_parallel}"), run));
-                }
-            }
-        }
-    }
-    assert!(tally(runs).runs >= 40);
-}
-
-/// Eight key-value heads over sixteen tensor-parallel ranks: parameters, blocks and messages of heads held twice.
-#[test]
-fn every_exchange_of_copied_key_value_heads() {
-    let mut runs = Vec::new();
-    for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
-        for zero in 0..4 {
-            let run = Run {
-                gpus: 256,
-                gpus_per_node: Some(16),
-                tp: 16,
-                cp: 2,
-                cp_comm,
-                zero,
-                dummy_wgrad: Some(true),
-                ..model("llama-3.1-70b")
-            };
-            runs.push((format!("{cp_comm:?} zero={zero}"), run));
-        }
-    }
-    assert_eq!(tally(runs).runs, 12);
-}
-
-#[test]
-fn every_precision_optimizer_and_loss() {
-    let mut runs = Vec::new();
-    for precision in ["bf16", "bf16-fp32-grads", "fp32", "fsdp-mixed", "deepseek-fp8"] {
-        for optimizer in [Optimizer::Adam, Optimizer::Sgd, Optimizer::Muon, Optimizer::Adam8Bit, Optimizer::Adafactor] {
-            for zero in [0, 1, 3] {
-                let run = Run { precision: Based::preset(precision), optimizer, zero, ..mixtral() };
-                runs.push((format!("{precision} {optimizer:?} zero={zero}"), run));
-            }
-        }
-    }
-    for cross_entropy in
-        [CrossEntropy::Megatron, CrossEntropy::MegatronFused, CrossEntropy::TeFused, CrossEntropy::Chunked]
-    {
-        let run = Run {
-            cross_entropy: Some(cross_entropy),
-            dummy_wgrad: Some(true),
-            measured_step_s: Some(7.0),
-            loader_ns: Some(2.0),
-            moe_imbalance: 1.5,
-            ..deepseek()
-        };
-        runs.push((format!("{cross_entropy:?}"), run));
-    }
-    for (moe_dispatch, low) in
-        [(MoeDispatch::PerNode, false), (MoeDispatch::PerNode, true), (MoeDispatch::AllToAll, true)]
-    {
-        let run = Run { moe_dispatch: Some(moe_dispatch), fp8_dispatch: Some(low), fp8_activations: low, ..deepseek() };
-        runs.push((format!("{moe_dispatch:?}, low precision {low}"), run));
-    }
-    let lengths = Run { microbatch_lengths: Some((0..32).map(|index| 4096 + 256 * index).collect()), ..Run::default() };
-    runs.push(("unequal micro-batches".to_owned(), lengths));
-    assert_eq!(tally(runs).runs, 83);
-}
-
-/// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.
-#[test]
-fn every_phase_of_reinforcement_learning() {
-    let base = Run { gpus: 8, tp: 1, pp: 1, zero: 3, global_batch: 8, ..Run::default() };
-    let mut runs = Vec::new();
-    for (framework, more) in [
-        ("verl", "stack=fsdp2 precision=fsdp-mixed phases.critic=policy phases.reward=policy"),
-        ("nemo-rl", "stack=fsdp2 precision=fsdp-mixed phases.offload=true phases.reference=true"),
-        ("trl", "stack=hf-trainer precision=bf16 adapter.method=qlora phases.sleep=off"),
-        ("openrlhf", "zero=1 tp=2 phases.placement=colocated phases.critic=policy phases.rollout_gib=30"),
-        ("openrlhf", "stack=deepspeed precision=bf16 offload.optimizer=cpu host_memory_gib=4096"),
-        ("verl", "phases.placement=engine-apart phases.rollout_tp=2 memory_method=fujii-4d"),
-    ] {
-        let pairs = more.split(' ').map(|pair| pair.split_once('=').unwrap());
-        let pairs = pairs.chain([("phases.framework", framework)]);
-        let set: Vec<_> = pairs.map(|(key, text)| (key, text.to_owned())).collect();
-        runs.push((more.to_owned(), base.with_texts(&set).unwrap()));
-    }
-    tally(runs);
 }
 
 #[test]
@@ -361,14 +231,4 @@ fn the_weights_and_activations_name_every_factor() {
     let stashed = Run { schedule: Schedule::Pipedream2bw, ..Run::default() };
     let weights = texts(&evaluate(&stashed).unwrap(), Component::Weights);
     assert!(weights.iter().all(|formula| formula == "P w c"), "{weights:?}");
-}
-
-#[test]
-fn all_kinds_of_marks_are_used() {
-    let tally = tally(vec![("default".to_owned(), Run { cp: 2, ..Run::default() })]);
-    for mark in Provenance::ALL {
-        assert!(tally.marked.contains_key(mark.word()), "{mark:?}");
-    }
-    // Most of what is shown is computed from what stands beside it.
-    assert!(tally.formulas > 2 * tally.marked.values().sum::<usize>());
 }
