@@ -21,16 +21,29 @@ pub enum Kind {
     Adapter,
 }
 
+/// Parameters at the ends of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Embedding of the tokens.
+    Embedding,
+    /// Norm before the head.
+    FinalNorm,
+    /// Language-model head.
+    Head,
+}
+
 /// Parameters with a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Holding {
-    /// What they are.
+    /// Their name on the page.
     pub name: &'static str,
+    /// The end of the model that they are, if they are one.
+    pub end: Option<End>,
     /// Elements on one GPU, after t, x and te, before ZeRO.
     pub elements: f64,
-    /// How they are sharded.
+    /// The group that shards them.
     pub kind: Kind,
-    /// Whether they have gradients and states.
+    /// True where they have gradients and states.
     pub trained: bool,
     /// Those of the linears of layers, which a recipe quantises.
     pub linears: f64,
@@ -58,7 +71,7 @@ pub(crate) fn layers_of(scenario: &Scenario, stage: usize) -> Range<u64> {
     stage_range(&scenario.stage_layers, stage)
 }
 
-/// Whether global stage `stage` ends the model.
+/// True of the global stage that ends the model.
 #[must_use]
 pub(crate) fn is_last(scenario: &Scenario, stage: usize) -> bool {
     stage + 1 == scenario.stage_layers.len()
@@ -125,11 +138,12 @@ impl Holdings<'_> {
         self.add("adapters", elements, Kind::Adapter);
         let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
         let (embedding, head) = (load.stages.contains(&0), last);
-        for (end, own, name) in
-            [(Saved::Embedding, embedding, "trained embedding"), (Saved::Head, head, "trained head")]
-        {
-            if own && adapter.saved.contains(&end) {
-                self.add(name, embedding_elements(scenario), Kind::Adapter);
+        for (saved, here, end, name) in [
+            (Saved::Embedding, embedding, End::Embedding, "trained embedding"),
+            (Saved::Head, head, End::Head, "trained head"),
+        ] {
+            if here && adapter.saved.contains(&saved) {
+                self.add_end(end, name, Kind::Adapter, embedding_elements(scenario));
             }
         }
     }
@@ -142,12 +156,22 @@ impl Holdings<'_> {
         if elements > 0.0 {
             self.list.push(Holding {
                 name,
+                end: None,
                 elements,
                 kind,
                 trained: kind != Kind::Frozen,
                 linears,
                 largest_matrix: largest,
             });
+        }
+    }
+
+    /// Adds an end of the model.
+    fn add_end(&mut self, end: End, name: &'static str, kind: Kind, elements: f64) {
+        let before = self.list.len();
+        self.add(name, elements, kind);
+        if let Some(added) = self.list.get_mut(before) {
+            added.end = Some(end);
         }
     }
 
@@ -181,7 +205,7 @@ impl Holdings<'_> {
         let (first, last) = (stage == 0, is_last(scenario, stage));
         let positions = model.embedding().replicated as f64;
         if first {
-            self.add("embedding", embedding_elements(scenario) + positions, Kind::Dense);
+            self.add_end(End::Embedding, "embedding", Kind::Dense, embedding_elements(scenario) + positions);
             self.vision();
         }
         for (part, bf16) in scenario.by_precision(layers_of(scenario, stage)) {
@@ -190,10 +214,11 @@ impl Holdings<'_> {
             }
         }
         if last {
-            self.block("final norm", 1, model.final_norm(), false);
+            let norm = model.final_norm().dense_per_rank(model, scenario.layout.tp);
+            self.add_end(End::FinalNorm, "final norm", Kind::Dense, norm);
             // Tied weights live once on a rank that has both ends, and on both ends where two ranks do.
             if !(model.tied_embeddings && load.stages.contains(&0)) {
-                self.add("head", embedding_elements(scenario), Kind::Dense);
+                self.add_end(End::Head, "head", Kind::Dense, embedding_elements(scenario));
             }
         }
         self.prediction(scenario.modules_on(stage), load);
@@ -257,7 +282,7 @@ mod tests {
             let scenario = Scenario::new(run).unwrap();
             let lists = ranks.iter().map(|stages| holdings(&scenario, &load(stages.clone())));
             let parts = lists.flatten();
-            parts.filter(|part| matches!(part.name, "embedding" | "head")).map(|part| part.elements).sum()
+            parts.filter(|part| matches!(part.end, Some(End::Embedding | End::Head))).map(|part| part.elements).sum()
         };
         // 50257 padded to 50304, and 1024 learned positions.
         let copy = 50304.0 * 1600.0;

@@ -27,7 +27,7 @@ pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// Elements of the root unit: embedding, head and final norm.
 #[must_use]
 pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
-    let root = |part: &&Holding| matches!(part.name, "embedding" | "head" | "final norm");
+    let root = |part: &&Holding| part.end.is_some() && part.kind != Kind::Adapter;
     holdings.iter().filter(root).map(|part| part.elements).sum()
 }
 

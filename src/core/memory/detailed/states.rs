@@ -1,6 +1,6 @@
 //! Weights, gradients and optimizer states, sharded as ZeRO says.
 
-use super::holding::{Holding, Kind, holdings};
+use super::holding::{End, Holding, Kind, holdings};
 use crate::explain::Quantity;
 use crate::explain::symbols::{
     ELEMENTS, EXPERT_SHARDS, GRADIENT, LARGEST_MATRIX, MASTER, SHARDS, STATES, STATES_LEFT, STORED, STORED_LINEARS,
@@ -145,7 +145,9 @@ fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
     let each = match scenario.run.optimizer {
         Optimizer::GaLore if holding.largest_matrix > 0.0 => bytes.master + projected(scenario, bytes),
         // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
-        Optimizer::Adam8Bit if scenario.software.sums_whole && is_embedding(holding) => bytes.master + 8.0,
+        Optimizer::Adam8Bit if scenario.software.sums_whole && holding.end == Some(End::Embedding) => {
+            bytes.master + 8.0
+        }
         Optimizer::Muon if holding.largest_matrix > 0.0 => bytes.optimizer(Optimizer::Muon),
         Optimizer::Muon | Optimizer::GaLore => bytes.optimizer(Optimizer::Adam),
         other => bytes.optimizer(other),
@@ -154,10 +156,6 @@ fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
     let largest = holding.largest_matrix.min(holding.elements);
     let share = if whole { share.max(LARGEST_MATRIX.of(largest)) } else { share };
     share * STATES.of::<Q>(each)
-}
-
-fn is_embedding(holding: &Holding) -> bool {
-    ["embedding", "trained embedding"].contains(&holding.name)
 }
 
 /// Bytes a parameter that `GaLore` keeps of the linears of a layer: of an m x n matrix with m <= n two moments of r x n
@@ -185,6 +183,7 @@ mod tests {
     fn bytes_a_parameter(run: &Run) -> [f64; 3] {
         let holding = Holding {
             name: "layers",
+            end: None,
             elements: 1000.0,
             kind: Kind::Dense,
             trained: true,
