@@ -35,7 +35,7 @@ pub trait Quantity:
     #[must_use]
     fn min(self, other: Self) -> Self;
     /// All of `parts`, each with its name, under one symbol.
-    fn total(sign: &'static str, parts: impl Iterator<Item = (&'static str, Self)>) -> Self;
+    fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self;
     /// The number itself.
     fn value(self) -> f64;
 }
@@ -65,7 +65,7 @@ impl Quantity for f64 {
     fn min(self, other: Self) -> Self {
         self.min(other)
     }
-    fn total(_: &'static str, parts: impl Iterator<Item = (&'static str, Self)>) -> Self {
+    fn total(_: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         parts.map(|(_, part)| part).sum()
     }
     fn value(self) -> f64 {
@@ -185,7 +185,7 @@ impl Quantity for Written {
     fn min(self, other: Self) -> Self {
         self.join(other, self.value.min(other.value), |left, right| left.pick("min", right))
     }
-    fn total(sign: &'static str, parts: impl Iterator<Item = (&'static str, Self)>) -> Self {
+    fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         let terms = parts.map(|(name, part)| part.term(sign, name, Unit::Bytes));
         let terms: Vec<Term> = terms.filter(|term| term.value.abs() > 0.0).collect();
         let value = terms.iter().map(|term| term.value).sum();

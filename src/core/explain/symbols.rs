@@ -128,9 +128,28 @@ table! {
         GROUPED = "g_o", "width of the grouped output";
         LARGEST_TENSOR = "n", "elements of the largest tensor";
         ENGINE_GPUS = "t_r", "GPUs of an engine";
+        EXPERT_RANKS = "x", "expert parallel";
+        QUERY_WIDTH = "q", "width of the queries";
+        KEY_WIDTH = "w", "width of the keys on a rank, as of the values";
+        MIXER_WIDTH = "w", "width of what a mixer exchanges, there and back";
+        MICROBATCHES = "m", "micro-batches";
+        PAIRED_LAYERS = "n", "layers of the rank (one whose FFN is routed counts half)";
+        RANK_LAYERS = "l", "layers of the rank";
+        ROUTED_LAYERS = "e", "routed layers of the rank";
+        STATES_SENT = "v", "hidden states that the stages of the rank send";
+        SHARING = "N", "ranks that share them";
+        COPIES = "y", "ranks that hold the same";
+        REDUCTIONS = "R", "reductions of a stage's gradients";
+        GATHERINGS = "G", "gatherings of a stage's weights";
+        UPDATES = "k", "updates of the weights";
+        VOCABULARY = "v", "vocabulary";
+        EMBEDDINGS = "n", "ranks of the pipeline that hold the embedding";
         VISION_HIDDEN = "h_v", "hidden size of the vision tower";
     }
     ratio {
+        SENT_IMBALANCE = "u", "imbalance";
+        CROSSING = "X", "copies of a token over the network";
+        INSIDE = "I", "copies inside nodes";
         IMBALANCE = "u", "rows of the busiest rank over the average";
         SCALE = "y", "bytes of an element with its scale over those of bf16";
         REPEATS = "x", "key-value heads as attention reads them over those that are projected";
@@ -143,6 +162,9 @@ table! {
     }
     bytes {
         ELEMENT = "b", "bytes an activation";
+        ELEMENT_THERE = "b_t", "bytes of an element to the experts";
+        ELEMENT_BACK = "b_f", "bytes of an element back from them";
+        REDUCED = "g", "bytes per gradient between ranks";
         IN_ONE_LAYER = "b", "bytes in one layer";
         SAVED = "w", "bytes of a token that the mixer's kernels save";
         SAVED_WHOLE = "w_r", "the same, whole on every rank";
@@ -168,6 +190,7 @@ table! {
         LARGEST_LAYER = "U", "parameters of the largest layer";
         TWO_CHUNKS = "A", "parameters of the two largest chunks";
         ROOT = "R", "embedding, head and final norm";
+        SHARED = "P", "parameters of the GPU";
         MODEL = "P", "parameters";
         HEAD = "H", "parameters of the head";
         BUCKET = "k", "gradients that are sent at once";

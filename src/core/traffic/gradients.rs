@@ -1,4 +1,4 @@
-//! What a step sends once for its parameters: gradients behind the last backward pass, updated weights behind the next
+//! Messages of a step for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
 //! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, HSDP adds an all-reduce of the shards over its replicas;
@@ -8,7 +8,10 @@
 use super::beside::{Beside, CONTENTION, Sent, Wait};
 use super::collective::Fabric;
 use super::held::Held;
+use super::volume::ring;
 use crate::cluster::{Axis, Group};
+use crate::explain::Quantity;
+use crate::explain::symbols::{COPIES, EMBEDDINGS, HIDDEN, SHARED, SHARING, TENSOR, VOCABULARY};
 use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
@@ -27,45 +30,34 @@ pub struct StepMessages {
     pub experts: Sent,
 }
 
-/// What is sent at an update for the parameters that a GPU has `held`.
+/// Messages of an update for the parameters that a GPU has `held`.
 #[must_use]
 pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = scenario.reduced_gradient();
     let weights = precision.gathered_weight();
+    let [reductions, gatherings] = at_update(scenario);
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     let mut dense = Sent::default();
-    for (elements, shard, ranks, experts) in [
-        (held.dense, zero.shard, layout.dp * layout.cp, false),
-        (held.experts, zero.expert_shard, layout.expert_dp, true),
-    ] {
+    for Sharing { elements, shard, copies, experts } in sharing(scenario, held) {
         if experts {
             dense = Sent { bytes: Bytes(bytes), comm: reduce + gather };
         }
-        let group = |size: u64| {
-            if experts { mesh.expert_shard_group(size) } else { mesh.shard_group(size) }
-        };
-        let sent = |n: u64| (n as f64 - 1.0) / n as f64;
+        let group = if experts { mesh.expert_shard_group(shard) } else { mesh.shard_group(shard) };
+        bytes += shared_bytes(elements, shard, [reductions * grads, gatherings * weights]);
         if zero.stage == 0 {
-            reduce += fabric.all_reduce(group(ranks), Bytes(grads * elements));
-            bytes += 2.0 * grads * elements * sent(ranks);
-            continue;
+            reduce += fabric.all_reduce(group, Bytes(grads * elements));
+        } else if reductions > 0.0 {
+            reduce += fabric.gather(group, Bytes(grads * elements));
         }
-        if scenario.reduction() == Reduction::Step {
-            reduce += fabric.gather(group(shard), Bytes(grads * elements));
-            bytes += grads * elements * sent(shard);
+        if gatherings > 0.0 {
+            gather += fabric.gather(group, Bytes(weights * elements));
         }
-        if zero.stage <= 2 {
-            gather += fabric.gather(group(shard), Bytes(weights * elements));
-            bytes += weights * elements * sent(shard);
-        }
-        let copies = ranks / shard.max(1);
         if copies > 1 {
-            let own = grads * elements / shard as f64;
             let over = if experts { mesh.expert_replica_group(shard) } else { mesh.replica_group(shard) };
-            reduce += fabric.all_reduce(over, Bytes(own));
-            bytes += 2.0 * own * sent(copies);
+            reduce += fabric.all_reduce(over, Bytes(grads * elements / shard as f64));
+            bytes += replica_bytes(grads, elements, shard, copies);
         }
     }
     let (ends, tied) = embeddings(scenario, &fabric);
@@ -77,6 +69,58 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
         gather,
         tied,
     }
+}
+
+/// Parameters of a GPU and the ranks that have the same.
+pub(crate) struct Sharing {
+    pub elements: f64,
+    /// Ranks over which they are cut, or which all add up their gradients.
+    pub shard: u64,
+    /// Groups that hold the same shards.
+    pub copies: u64,
+    /// True of routed experts.
+    pub experts: bool,
+}
+
+/// Parameters outside and inside the experts, each with its own ranks.
+pub(crate) fn sharing(scenario: &Scenario, held: Held) -> [Sharing; 2] {
+    let (layout, zero) = (&scenario.layout, scenario.zero);
+    [(held.dense, zero.shard, layout.dp * layout.cp, false), (held.experts, zero.expert_shard, layout.expert_dp, true)]
+        .map(|(elements, shard, ranks, experts)| match zero.stage {
+            0 => Sharing { elements, shard: ranks, copies: 1, experts },
+            _ => Sharing { elements, shard, copies: ranks / shard.max(1), experts },
+        })
+}
+
+/// Reductions of gradients, an all-reduce counting two, and gatherings of weights at an update.
+pub(crate) fn at_update(scenario: &Scenario) -> [f64; 2] {
+    let flag = |set: bool| f64::from(u8::from(set));
+    match scenario.zero.stage {
+        0 => [2.0, 0.0],
+        stage => [flag(scenario.reduction() == Reduction::Step), flag(stage <= 2)],
+    }
+}
+
+/// Bytes of `elements` that `n` ranks share, of which each exchanges so many bytes an element in `kinds` of messages.
+pub(crate) fn shared_bytes<Q: Quantity>(elements: f64, n: u64, kinds: [Q; 2]) -> Q {
+    let [reduced, gathered] = kinds;
+    (reduced + gathered) * SHARED.of::<Q>(elements) * ring(SHARING.of::<Q>(n))
+}
+
+/// Bytes of an all-reduce of the gradients of `elements`, cut over `shard` ranks, between `copies` that hold the same.
+pub(crate) fn replica_bytes<Q: Quantity>(gradient: Q, elements: f64, shard: u64, copies: u64) -> Q {
+    let shares = gradient * SHARED.of::<Q>(elements) / SHARING.of::<Q>(shard);
+    shares * ring(COPIES.of::<Q>(copies)) * 2.0
+}
+
+/// Bytes of the gradients of embeddings that stand on several ranks of a pipeline, `2 g v h/t (n - 1)/n`.
+pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> Q {
+    let model = &scenario.model;
+    if scenario.embedding_copies() <= 1 {
+        return Q::number(0.0);
+    }
+    let elements = VOCABULARY.of::<Q>(model.vocab) * HIDDEN.of::<Q>(model.hidden) / TENSOR.of(scenario.layout.tp);
+    gradient * elements * 2.0 * ring(EMBEDDINGS.of::<Q>(scenario.embedding_copies()))
 }
 
 /// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every update.
@@ -104,8 +148,7 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     let bytes = scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
     let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
     let in_node = if apart < layout.per_node { size } else { 1 };
-    let sent = 2.0 * bytes * (size as f64 - 1.0) / size as f64;
-    (sent, fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
+    (embedding_bytes(scenario, scenario.reduced_gradient()), fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:
@@ -118,10 +161,9 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
     let shapes = shapes.filter(|(_, copied)| *copied > 0.0);
     shapes.fold((0.0, Seconds::ZERO), |sum, (ranks, copied)| {
         let copies = layout.tp / ranks;
-        let own = scenario.reduced_gradient() * copied / shard as f64;
-        let group = layout.mesh().tensor_group(copies);
-        let n = copies as f64;
-        (sum.0 + 2.0 * own * (n - 1.0) / n, sum.1 + fabric.all_reduce(group, Bytes(own)))
+        let gradient = scenario.reduced_gradient();
+        let time = fabric.all_reduce(layout.mesh().tensor_group(copies), Bytes(gradient * copied / shard as f64));
+        (sum.0 + replica_bytes(gradient, copied, shard, copies), sum.1 + time)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What ZeRO-2 and 3 send within a micro-batch: weights gathered before each pass, gradients scattered after the backward
+//! Messages of ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward
 //! one, a layer ahead of the compute that hides them.
 //!
 //! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
@@ -6,10 +6,24 @@
 
 use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
 use super::collective::Fabric;
+use super::gradients::shared_bytes;
 use super::held::Held;
 use crate::cluster::Group;
 use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
+
+/// Reductions of gradients and gatherings of weights with a micro-batch, by ZeRO-2 and 3: FSDP under a pipeline keeps what
+/// it gathered, and reduces once a step.
+pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
+    let m = scenario.layout.microbatches as f64;
+    if scenario.reduction() == Reduction::Step {
+        [0.0; 2]
+    } else if scenario.software.fsdp && scenario.layout.pp > 1 {
+        [1.0 / m; 2]
+    } else {
+        [scenario.reductions() as f64 / m, if scenario.zero.stage == 3 { 2.0 } else { 1.0 }]
+    }
+}
 
 /// ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward one, a
 /// layer ahead of the compute.
@@ -26,32 +40,26 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
     // Of all parameters, and of the routed experts.
     let all = |parts: [(f64, Group); 2], bytes: f64| {
-        let [dense, experts] = parts.map(|(elements, group)| {
-            let n = group.size as f64;
-            Sent {
-                bytes: Bytes(bytes * elements * (n - 1.0) / n),
-                comm: fabric.gather(group, Bytes(bytes * elements / layers)) * layers,
-            }
+        let [dense, experts] = parts.map(|(elements, group)| Sent {
+            bytes: Bytes(shared_bytes(elements, group.size, [bytes, 0.0])),
+            comm: fabric.gather(group, Bytes(bytes * elements / layers)) * layers,
         });
         [dense + experts, experts]
     };
     let share = scenario.software.overlap.dp;
     let tax = CONTENTION.value;
-    // A micro-batch's share of the reductions of the step.
-    let m = scenario.layout.microbatches as f64;
-    // FSDP under a pipeline keeps what it gathered, and reduces once.
-    let held = scenario.software.fsdp && layout.pp > 1;
-    let often = if held { 1.0 / m } else { scenario.reductions() as f64 / m };
-    let sent = all(trained, scenario.reduced_gradient()).map(|part| part * often);
+    let [reductions, gatherings] = with_microbatch(scenario);
+    let sent = all(trained, scenario.reduced_gradient()).map(|part| part * reductions);
     let fsdp = scenario.software.fsdp;
     let once = if zero.stage == 3 || fsdp { all(owned, scenario.gathered_weight()) } else { Default::default() };
     let beside = |comm, window| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
     let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
-    let fetched = once.map(|part| part * if held { 1.0 / m } else { 1.0 });
+    // Gathered before the forward pass, and again before the backward pass.
+    let passes = gatherings.max(1.0);
+    let fetched = once.map(|part| part * (gatherings / passes));
     let gather = fetched[0].comm;
-    // Gathered before the forward pass, and by ZeRO-3 again before the backward pass.
-    let (passes, again) = if zero.stage == 3 && !held { (2.0, gather) } else { (1.0, Seconds::ZERO) };
+    let again = gather * (passes - 1.0);
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
         bytes: fetched[0].bytes * passes,

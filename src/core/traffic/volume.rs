@@ -4,15 +4,20 @@
 //! sends what follows Megatron Core. Activations travel in the precision of the passes; the formulas
 //! beside the figures are in bf16.
 
-use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
+use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use crate::cluster::{Axis, Link};
+use crate::explain::symbols::{
+    CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH, LATENT_WIDTH,
+    MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
+};
+use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
 /// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
-fn ring(n: u64) -> f64 {
-    (n as f64 - 1.0) / n as f64
+pub(super) fn ring<Q: Quantity>(n: Q) -> Q {
+    (n - Q::number(1.0)) / n
 }
 
 /// What one GPU of a global stage sends for one micro-batch, forward and backward together.
@@ -34,31 +39,59 @@ pub struct MicrobatchTraffic {
 /// Traffic of one micro-batch on global stage `stage`.
 #[must_use]
 pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
-    let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
     let kinds = scenario.kinds_on(stage);
-    let tokens = scenario.tokens_per_rank();
-    let activation = scenario.precision.computes.activation();
-    let h = model.hidden as f64;
-    let t = layout.tp as f64;
-    let each = kinds.iter();
-    let pairs: f64 = each.map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind)).sum();
-    let tp = 4.0 * activation * tokens * h * ring(layout.tp) * pairs;
-    let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes(scenario, kind.mixer).0).sum();
-    let ep = model.moe.map_or(0.0, |moe| {
-        let (there, back) = element_bytes(scenario);
-        let bytes = 2.0 * (there + back);
-        let width = moe.input(model.hidden) as f64;
-        if is_once_a_node(scenario) {
-            let copies = once_a_node(moe, layout.mesh().group(Axis::Ep)).total();
-            return bytes * copies * tokens * width / t * run.moe_imbalance;
-        }
-        bytes * moe.top_k as f64 * tokens * width / t * ring(layout.ep) * run.moe_imbalance
-    });
-    let moe_layers = routed_layers(scenario, stage);
-    let cut = if layout.sequence_parallel { t } else { 1.0 };
-    let boundary =
-        if layout.pp > 1 { 2.0 * activation * tokens * h / cut * scenario.states_sent(stage) as f64 } else { 0.0 };
-    MicrobatchTraffic { tp: Bytes(tp), cp: Bytes(cp), ep: Bytes(ep * moe_layers), pp: Bytes(boundary) }
+    let pairs: f64 = kinds.iter().map(|(kind, n)| *n as f64 * tensor_pairs(&scenario.model, *kind)).sum();
+    let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes::<f64>(scenario, kind.mixer)).sum();
+    let states = if scenario.layout.pp > 1 { scenario.states_sent(stage) as f64 } else { 0.0 };
+    MicrobatchTraffic {
+        tp: Bytes(tensor_bytes(scenario, pairs / 2.0)),
+        cp: Bytes(cp),
+        ep: Bytes(expert_bytes(scenario, routed_layers(scenario, stage))),
+        pp: Bytes(boundary_bytes(scenario, states)),
+    }
+}
+
+/// Hidden states of a micro-batch on a rank, `b T h`.
+fn hidden<Q: Quantity>(scenario: &Scenario) -> Q {
+    moved::<Q>(scenario) * HIDDEN.of::<Q>(scenario.model.hidden)
+}
+
+/// A number for every token of a micro-batch on a rank, `b T`.
+fn moved<Q: Quantity>(scenario: &Scenario) -> Q {
+    ELEMENT.of::<Q>(scenario.precision.computes.activation()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
+}
+
+/// Bytes that `layers` send in the tensor-parallel group; one with half of the messages counts half.
+#[must_use]
+pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
+    hidden::<Q>(scenario) * layers * 8.0 * ring(TENSOR.of::<Q>(scenario.layout.tp))
+}
+
+/// Bytes that `layers` with routed experts send to them and back, forward and backward.
+#[must_use]
+pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
+    let (Some(moe), layout) = (scenario.model.moe, &scenario.layout) else {
+        return Q::number(0.0);
+    };
+    let (there, back) = element_bytes(scenario);
+    let copies = if is_once_a_node(scenario) {
+        let Copies { crossing, inside } = once_a_node(moe, layout.mesh().group(Axis::Ep));
+        let copies = |value| Q::marked(value, Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n");
+        copies(crossing).called(CROSSING) + copies(inside).called(INSIDE)
+    } else {
+        TOP_K.of::<Q>(moe.top_k) * ring(EXPERT_RANKS.of::<Q>(layout.ep))
+    };
+    let bytes = (ELEMENT_THERE.of::<Q>(there) + ELEMENT_BACK.of::<Q>(back)) * 2.0;
+    let width = LATENT_WIDTH.of::<Q>(moe.input(scenario.model.hidden));
+    let rows = TOKENS.of::<Q>(scenario.tokens_per_rank()) * width * SENT_IMBALANCE.of::<Q>(scenario.run.moe_imbalance);
+    bytes * layers * copies * rows / TENSOR.of::<Q>(layout.tp)
+}
+
+/// Bytes of `states` between two stages, output forward and gradient backward.
+#[must_use]
+pub(crate) fn boundary_bytes<Q: Quantity>(scenario: &Scenario, states: Q) -> Q {
+    let bytes = hidden::<Q>(scenario) * states * 2.0;
+    if scenario.layout.sequence_parallel { bytes / TENSOR.of::<Q>(scenario.layout.tp) } else { bytes }
 }
 
 /// Pairs of tensor-parallel messages of a layer and pass: one a mixer, one a dense FFN or shared experts. A routed FFN
@@ -83,21 +116,21 @@ pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
 /// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
 /// convolution reads and what it returns, `4 b T w (c - 1)/c`. Source: Megatron-LM `mamba_context_parallel.py`.
 #[must_use]
-pub(crate) fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
+pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q {
     let (model, layout) = (&scenario.model, &scenario.layout);
-    let (t, c) = (layout.tp as f64, layout.cp as f64);
-    let moved = scenario.precision.computes.activation() * scenario.tokens_per_rank();
+    let (t, c) = (TENSOR.of::<Q>(layout.tp), CONTEXT.of::<Q>(layout.cp));
+    let moved = moved::<Q>(scenario);
     if let Some(width) = recurrent_width(model, mixer, layout.cp * layout.tp) {
-        return Bytes(2.0 * moved * width / t * ring(layout.cp));
+        return moved * MIXER_WIDTH.of::<Q>(width) * 2.0 / t * ring(c);
     }
     let Some(heads) = scenario.attended(mixer) else {
-        return Bytes(0.0);
+        return Q::number(0.0);
     };
-    let kv = key_width(heads, layout.tp);
-    Bytes(match scenario.run.cp_comm {
-        CpComm::Ring | CpComm::AllGather => 6.0 * moved * kv * (c - 1.0),
-        CpComm::Ulysses => 4.0 * moved * (query_width(heads) / t + kv) * ring(layout.cp),
-    })
+    let kv = KEY_WIDTH.of::<Q>(key_width(heads, layout.tp));
+    match scenario.run.cp_comm {
+        CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * 6.0,
+        CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(c),
+    }
 }
 
 /// Widths that a recurrent mixer exchanges, there and back; groups of fewer heads than ranks are repeated.
@@ -126,14 +159,6 @@ fn query_width(heads: Heads) -> f64 {
     f64::midpoint(heads.queries() as f64, heads.output() as f64)
 }
 
-/// The same of the widest layers.
-#[must_use]
-pub(crate) fn widest_queries(model: &Architecture) -> f64 {
-    let kinds = model.all_kinds();
-    let heads = kinds.iter().filter_map(|(kind, _)| model.attention_heads(kind.mixer));
-    heads.map(query_width).fold(0.0, f64::max)
-}
-
 /// Mean width of keys and values on one of `tp` ranks, which has a head at least.
 fn key_width(heads: Heads, tp: u64) -> f64 {
     let whole = heads.key_value * (heads.qk + heads.value);
@@ -143,8 +168,7 @@ fn key_width(heads: Heads, tp: u64) -> f64 {
 /// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
 #[must_use]
 pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
-    let activation = scenario.precision.computes.activation();
-    Bytes(activation * scenario.tokens_per_rank() * scenario.model.hidden as f64)
+    Bytes(hidden(scenario))
 }
 
 /// Bytes of one block of keys and values of a layer with `mixer` on its way round a ring, `4 T w` with w the width of
@@ -153,8 +177,7 @@ pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
 pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let heads = scenario.attended(mixer);
     let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
-    let activation = scenario.precision.computes.activation();
-    Bytes(2.0 * activation * scenario.tokens_per_rank() * width)
+    Bytes(2.0 * moved::<f64>(scenario) * width)
 }
 
 /// The largest such block of any layer.
@@ -168,8 +191,7 @@ pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
 #[must_use]
 pub(crate) fn rank_key_width(scenario: &Scenario) -> f64 {
-    let tokens = scenario.precision.computes.activation() * scenario.tokens_per_rank();
-    ring_block(scenario).0 / (2.0 * tokens)
+    ring_block(scenario).0 / (2.0 * moved::<f64>(scenario))
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.

@@ -188,8 +188,8 @@ fn context(
                 (Beside::alone(one), Beside::alone(one * 2.0))
             }
             CpComm::Ulysses => {
-                let bytes = context_bytes(scenario, kind.mixer);
-                let pass = Bytes(bytes.0 / 8.0 * c / steps);
+                let bytes = context_bytes::<f64>(scenario, kind.mixer);
+                let pass = Bytes(bytes / 8.0 * c / steps);
                 let one = fabric.all_to_all(group, pass) * (4.0 * count);
                 (Beside::alone(one), Beside::alone(one))
             }

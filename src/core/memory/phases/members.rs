@@ -79,7 +79,7 @@ impl Member {
     /// Bytes of all parameters of the rank, each part as `each` counts it.
     fn all<Q: Quantity>(&self, load: &RankLoad, each: impl Fn(&Holding) -> Q) -> Q {
         let parts = holdings(&self.scenario, load);
-        Q::total("W_i", parts.iter().map(|part| (part.name, each(part))))
+        Q::total("W_i", parts.iter().map(|part| (part.name.into(), each(part))))
     }
 
     /// Weights alone, as they compute.
