@@ -259,9 +259,10 @@ impl Line<'_> {
                 let value = self.parts.and_then(|_| self.values(name).into_iter().next());
                 value.unwrap_or_else(|| name.clone())
             }
-            Expr::Power(base, power) => {
-                format!("{}^{}", self.factor(base), self.factor(power))
-            }
+            Expr::Power(base, power) => match self.factor(power).as_str() {
+                "2" if self.parts.is_none() => format!("{}²", self.factor(base)),
+                power => format!("{}^{power}", self.factor(base)),
+            },
             Expr::Pick(which, list) => {
                 let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
                 format!("{which}({})", inside.join(", "))

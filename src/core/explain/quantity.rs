@@ -28,6 +28,9 @@ pub trait Quantity:
     /// The quantity with an assumption, or with what it leaves out.
     #[must_use]
     fn noted(self, note: &'static str) -> Self;
+    /// A power.
+    #[must_use]
+    fn power(self, exponent: Self) -> Self;
     /// The larger.
     #[must_use]
     fn max(self, other: Self) -> Self;
@@ -58,6 +61,9 @@ impl Quantity for f64 {
     }
     fn noted(self, _: &'static str) -> Self {
         self
+    }
+    fn power(self, exponent: Self) -> Self {
+        self.powf(exponent)
     }
     fn max(self, other: Self) -> Self {
         self.max(other)
@@ -178,6 +184,10 @@ impl Quantity for Written {
     }
     fn noted(self, note: &'static str) -> Self {
         Self::step(self.value, Step { note: Some(note), ..self.read() })
+    }
+    fn power(self, exponent: Self) -> Self {
+        let power = |base, exponent| Expr::Power(Box::new(base), Box::new(exponent));
+        self.join(exponent, self.value.powf(exponent.value), power)
     }
     fn max(self, other: Self) -> Self {
         self.join(other, self.value.max(other.value), |left, right| left.pick("max", right))

@@ -76,6 +76,14 @@ const fn parameters(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Parameters)
 }
 
+const fn seconds(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Seconds)
+}
+
+const fn bandwidth(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Bandwidth)
+}
+
 const fn tokens(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Tokens)
 }
@@ -93,8 +101,20 @@ macro_rules! table {
 
 table! {
     tokens {
+        SEQUENCE = "s", "tokens per sequence";
         TOKENS = "T", "tokens of a micro-batch on a rank";
         PATCHES = "T_v", "patches of the images of a micro-batch";
+    }
+    seconds {
+        MUON = "m", "Muon's products, a parameter that the rank updates";
+        STEP_END = "e", "the end of a step";
+        HOST_ADDED = "H", "the host's optimizer and copies that nothing hides";
+        LOADING = "l", "for a sample, over the square of its tokens";
+        LOADER = "f", "what the loader needs";
+        BUSY = "b", "what the GPUs need";
+    }
+    bandwidth {
+        MEMORY_RATE = "β", "rate of the memory, as kernels reach it";
     }
     count {
         HIDDEN = "h", "hidden size";
@@ -144,9 +164,14 @@ table! {
         UPDATES = "k", "updates of the weights";
         VOCABULARY = "v", "vocabulary";
         EMBEDDINGS = "n", "ranks of the pipeline that hold the embedding";
+        SAMPLES = "n", "samples of a rank";
+        EXPERT_GROUP = "N_e", "ranks that share the experts' states";
         VISION_HIDDEN = "h_v", "hidden size of the vision tower";
     }
     ratio {
+        OFFLOADED = "f", "share of the states that leave the GPU";
+        MEASURED = "x", "measured over predicted step";
+        PACE = "q", "how sharply the slower sets the pace, fitted";
         SENT_IMBALANCE = "u", "imbalance";
         CROSSING = "X", "copies of a token over the network";
         INSIDE = "I", "copies inside nodes";
@@ -164,6 +189,7 @@ table! {
         ELEMENT = "b", "bytes an activation";
         ELEMENT_THERE = "b_t", "bytes of an element to the experts";
         ELEMENT_BACK = "b_f", "bytes of an element back from them";
+        STATES_MOVED = "o", "bytes of states per parameter, read and written";
         REDUCED = "g", "bytes per gradient between ranks";
         IN_ONE_LAYER = "b", "bytes in one layer";
         SAVED = "w", "bytes of a token that the mixer's kernels save";
@@ -190,6 +216,10 @@ table! {
         LARGEST_LAYER = "U", "parameters of the largest layer";
         TWO_CHUNKS = "A", "parameters of the two largest chunks";
         ROOT = "R", "embedding, head and final norm";
+        DENSE = "P_d", "parameters outside the experts";
+        ROUTED = "P_e", "routed experts";
+        UPDATED = "U", "parameters that the rank updates";
+        SWEPT = "P", "parameters whose gradients it reads for the norm and clears";
         SHARED = "P", "parameters of the GPU";
         MODEL = "P", "parameters";
         HEAD = "H", "parameters of the head";

@@ -47,14 +47,10 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
         stages.filter_map(|stage| passes.get(*stage)).map(part).sum()
     };
     let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
-    let zero = scenario.zero;
-    let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
-    let updated = trained.dense / shard(zero.shard) + trained.experts / shard(zero.expert_shard);
-    let kept = if zero.stage == 3 { updated } else { trained.total() };
     End {
         held: Held::of(scenario, &load.stages),
         wires: sync,
-        optimizer: step_end(scenario, clock.rates(), updated, kept),
+        optimizer: Seconds(step_end(scenario, clock.rates(), trained.updated(scenario))),
     }
 }
 

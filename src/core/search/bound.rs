@@ -196,18 +196,14 @@ impl Layout<'_> {
 
     /// Exposed time of a rank's parameters, and its optimizer, as the report counts them.
     fn parameters(&self, path: &Path, rates: &Rates, sort: &Sort, held: Held) -> (f64, f64) {
-        let (scenario, zero) = (self.scenario, self.scenario.zero);
+        let scenario = self.scenario;
         let (mut forward, mut backward) = (0.0, 0.0);
         for stage in &sort.stages {
             forward += path.stage(*stage).forward;
             backward += path.stage(*stage).backward();
         }
         let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
-        let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
-        let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
-        let kept = if zero.stage == 3 { updated } else { held.dense + held.experts };
-        let end = step_end(scenario, rates, updated, kept);
-        (sync.exposed().0, end.0)
+        (sync.exposed().0, step_end(scenario, rates, held.updated(scenario)))
     }
 
     /// Memory of its fullest rank at least, bytes, where chunks of each kind of stage take `bytes`; none where that is more

@@ -10,6 +10,8 @@ use super::layer_time::LayerTime;
 use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
+use crate::explain::symbols::{MUON, STEP_END, UPDATES};
+use crate::explain::{Provenance, Quantity};
 use crate::model::{Kinds, LayerKind};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
@@ -215,14 +217,19 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     }
 }
 
-/// What updates take of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and the gradients of all it `held`, as
-/// often as the weights are updated, and the host once.
+/// Seconds of the updates of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and the
+/// gradients of all it `held`, as often as the weights are updated, and the host once.
 #[must_use]
-pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
-    let (precision, kind) = (scenario.trained_bytes(), scenario.run.optimizer);
-    let moved = optimizer(rates, precision, kind, sharded, held);
-    let steps = seconds_a_parameter(scenario, rates) * sharded;
-    Seconds(moved + steps) * scenario.updates() + rates.end
+pub fn step_end<Q: Quantity>(scenario: &Scenario, rates: &Rates, [sharded, held]: [Q; 2]) -> Q {
+    let moved = optimizer(rates, scenario.trained_bytes(), scenario.run.optimizer, sharded, held);
+    let products = Q::number(seconds_a_parameter(scenario, rates));
+    let steps = if products.value() > 0.0 {
+        let rule = "20 m² n + 10 m³ FLOPs for every matrix";
+        Q::marked(products.value(), Provenance::AddedUp, rule).called(MUON) * sharded
+    } else {
+        products
+    };
+    UPDATES.of::<Q>(scenario.updates()) * (moved + steps) + STEP_END.of::<Q>(rates.end.0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! Source: counted from the kernels: norms and residuals move 40 to 60 h bytes a token and layer.
 
 use super::rates::Rates;
+use crate::explain::Quantity;
+use crate::explain::symbols::{GRADIENT, MEMORY_RATE, STATES_MOVED, WEIGHT};
 use crate::model::{Architecture, Norm, QkNorm};
 use crate::run::{CrossEntropy, Optimizer, Precision};
 
@@ -95,10 +97,10 @@ pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
 /// Seconds of the optimizer on one rank: states read and written, gradient read, weight written for the `sharded`
 /// elements that it updates; gradients of all `held` elements read for the norm and cleared.
 #[must_use]
-pub fn optimizer(rates: &Rates, precision: Precision, kind: Optimizer, sharded: f64, held: f64) -> f64 {
-    let update = 2.0 * precision.optimizer(kind) + precision.gradients() + precision.gathered_weight();
-    let sweep = 1.5 * precision.gradients();
-    (update * sharded + sweep * held) / rates.elementwise.0
+pub fn optimizer<Q: Quantity>(rates: &Rates, precision: Precision, kind: Optimizer, sharded: Q, held: Q) -> Q {
+    let (states, g) = (STATES_MOVED.of::<Q>(precision.optimizer(kind)), GRADIENT.of::<Q>(precision.gradients()));
+    let update = states * 2.0 + g + WEIGHT.of::<Q>(precision.gathered_weight());
+    (update * sharded + g * held * 1.5) / MEMORY_RATE.of::<Q>(rates.elementwise.0)
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ mod vision;
 pub use compute::{Clock, ComputeTime, step_end};
 pub use families::{FAMILIES, Family, family};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
-pub(crate) use muon::seconds_a_parameter;
 pub use range::{Products, RANGES, Range, RangeOf, range};
 pub(crate) use rates::{
     ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH,
@@ -31,5 +30,5 @@ pub(crate) use rates::{
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
-pub(crate) use step::{COUPLING, loader_floor};
+pub(crate) use step::{COUPLING, loader_floor, loading, together};
 pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

@@ -3,6 +3,8 @@
 use super::range::{RangeOf, range};
 use super::rates::Peak;
 use super::vision::tower_flops;
+use crate::explain::Quantity;
+use crate::explain::symbols::{LOADING, PACE, SAMPLES, SEQUENCE};
 use crate::model::{AttentionCount, CONVENTIONS, Convention};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
@@ -21,21 +23,31 @@ pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
     if floor.0 <= 0.0 || longer.0 <= 0.0 {
         return longer;
     }
-    let p = COUPLING.value;
-    let ratio = (busy.0 / longer.0).powf(p) + (floor.0 / longer.0).powf(p);
-    longer * ratio.powf(1.0 / p)
+    longer * together(busy / longer, floor / longer)
+}
+
+/// `(b^q + f^q)^(1/q)`.
+pub(crate) fn together<Q: Quantity>(busy: Q, floor: Q) -> Q {
+    let pace = PACE.of::<Q>(COUPLING.value);
+    (busy.power(pace) + floor.power(pace)).power(Q::number(1.0) / pace)
 }
 
 /// Time of a rank's data loader for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
 /// micro-batches have lengths of their own.
 #[must_use]
 pub(crate) fn loader_floor(scenario: &Scenario) -> Seconds {
+    Seconds(loading(scenario))
+}
+
+/// The same with its formula.
+pub(crate) fn loading<Q: Quantity>(scenario: &Scenario) -> Q {
     let run = &scenario.run;
     let samples = match run.microbatch_lengths {
         Some(_) => scenario.usual_microbatches() * run.micro_batch as f64,
         None => run.global_batch as f64 / scenario.layout.dp as f64,
     };
-    Seconds(scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples)
+    let square = SEQUENCE.of::<Q>(run.seq_len).power(Q::number(2.0));
+    LOADING.of::<Q>(scenario.software.loader_ns * 1e-9) * square * SAMPLES.of::<Q>(samples)
 }
 
 /// The parts that others computed.

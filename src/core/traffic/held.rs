@@ -1,5 +1,7 @@
 //! Parameters that one GPU holds: what its gradients and gathered weights are counted by.
 
+use crate::explain::Quantity;
+use crate::explain::symbols::{DENSE, EXPERT_GROUP, ROUTED, SHARDS, SWEPT, UPDATED};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Saved, Scenario};
 
@@ -62,5 +64,20 @@ impl Held {
     #[must_use]
     pub fn total(self) -> f64 {
         self.dense + self.experts
+    }
+
+    /// Of trained parameters those that the rank updates, and those whose gradients it has.
+    #[must_use]
+    pub(crate) fn updated<Q: Quantity>(self, scenario: &Scenario) -> [Q; 2] {
+        let zero = scenario.zero;
+        let dense = DENSE.of::<Q>(self.dense);
+        let updated = if zero.stage == 0 {
+            dense + ROUTED.summand::<Q>(self.experts)
+        } else {
+            let experts = ROUTED.summand::<Q>(self.experts) / EXPERT_GROUP.of::<Q>(zero.expert_shard);
+            dense / SHARDS.of::<Q>(zero.shard) + experts
+        };
+        let updated = updated.called(UPDATED);
+        [updated, SWEPT.of(if zero.stage == 3 { updated.value() } else { self.total() })]
     }
 }

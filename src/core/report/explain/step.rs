@@ -5,17 +5,18 @@ use super::super::evaluation::Evaluation;
 use super::super::step::offloading;
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::symbols::{BUSY, HOST_ADDED, LOADER, MEASURED, OFFLOADED};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, range,
-    seconds_a_parameter, step_end,
+    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, range, step_end,
+    together,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
 
-/// What the step is the sum of, and how sure that is.
+/// The parts of the step, and its range.
 pub fn step(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
     let pipeline = &evaluation.report.pipeline;
@@ -60,112 +61,43 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
     ))
 }
 
-/// The factor of a measured step, for formulas whose inputs it does not scale.
-fn scaled(evaluation: &Evaluation, formula: &str) -> (String, Term) {
-    let scale = evaluation.report.step.rescaled_by;
-    let formula = match scale {
-        Some(_) => format!("({formula}) x"),
-        None => formula.to_owned(),
-    };
-    let name = "measured over predicted step";
-    (formula, ratio("x", name, scale.unwrap_or(1.0)))
-}
-
-/// The optimizer's `formula` where states or more leave the GPU: what stays, and what offloading adds.
-fn offloaded(evaluation: &Evaluation, formula: &str) -> (String, [Term; 2]) {
-    let scenario = &evaluation.scenario;
-    let (mut whole, mut states, mut seconds_added) = (formula.to_owned(), 0.0, 0.0);
-    if let Some(offload) = scenario.offload {
-        whole = format!("(1 - f) ({formula}) + H");
-        states = offload.states();
-        let draft = Draft::of(&scenario.run).ok();
-        seconds_added = draft.map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+/// `predicted` as long as the measured step has it.
+fn measured(evaluation: &Evaluation, predicted: Written) -> Written {
+    match evaluation.report.step.rescaled_by {
+        Some(scale) => predicted * MEASURED.of::<Written>(scale),
+        None => predicted,
     }
-    let share = ratio("f", "share of the states that leave the GPU", states);
-    let name = "the host's optimizer and copies that nothing hides";
-    let added = seconds("H", name, seconds_added).marked(Provenance::AddedUp, "");
-    (whole, [share, added])
 }
 
 /// States, gradients and weights of the slowest rank through its memory.
 fn optimizer(evaluation: &Evaluation) -> Term {
-    let (scenario, zero) = (&evaluation.scenario, evaluation.scenario.zero);
-    let (precision, clock) = (scenario.trained_bytes(), Clock::new(scenario));
-    let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
-    let (n, n_e) = (shard(zero.shard), shard(zero.expert_shard));
-    let ranks = evaluation.loads.iter().map(|load| {
-        let held = Held::trained(scenario, &load.stages);
-        let updated = held.dense / n + held.experts / n_e;
-        let kept = if zero.stage == 3 { updated } else { held.total() };
-        (step_end(scenario, clock.rates(), updated, kept).0, held, updated, kept)
+    let scenario = &evaluation.scenario;
+    let clock = Clock::new(scenario);
+    let held = evaluation.loads.iter().map(|load| Held::trained(scenario, &load.stages));
+    let end = |held: &Held| step_end::<f64>(scenario, clock.rates(), held.updated(scenario));
+    let slowest = held.max_by(|a, b| end(a).total_cmp(&end(b))).unwrap_or_default();
+    let term = written(|| {
+        let mut time = step_end::<Written>(scenario, clock.rates(), slowest.updated(scenario));
+        if let Some(offload) = scenario.offload {
+            let added = Draft::of(&scenario.run).map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
+            let added = Written::marked(added, Provenance::AddedUp, "").called(HOST_ADDED);
+            time = (Written::number(1.0) - OFFLOADED.of::<Written>(offload.states())) * time + added;
+        }
+        measured(evaluation, time).term("O", "optimizer on the slowest rank", Unit::Seconds)
     });
-    let slowest = ranks.max_by(|a, b| a.0.total_cmp(&b.0));
-    let (_, held, updated, kept) = slowest.unwrap_or_default();
-    let parameters = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
-    let bytes = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Bytes);
-    let shares = [
-        parameters("P_d", "parameters outside the experts", held.dense),
-        parameters("P_e", "routed experts", held.experts),
-        count("N", "ranks that share the states", n),
-        count("N_e", "ranks that share the experts' states", n_e),
-    ];
-    let formula = if held.experts > 0.0 { "P_d/N + P_e/N_e" } else { "P_d/N" };
-    let states = precision.optimizer(scenario.run.optimizer);
-    let muon = seconds_a_parameter(scenario, clock.rates());
-    let formula_of_all = if muon > 0.0 {
-        "k ((2 o + g + w) U + 1.5 g P)/β + k m U + e"
-    } else {
-        "k ((2 o + g + w) U + 1.5 g P)/β + e"
-    };
-    let (formula_of_all, [share, added]) = offloaded(evaluation, formula_of_all);
-    let (whole, scale) = scaled(evaluation, &formula_of_all);
-    let book = [
-        bytes("o", "bytes of states per parameter, read and written", states),
-        bytes("g", "bytes per gradient and its accumulation", precision.gradients()),
-        bytes("w", "bytes per weight", precision.gathered_weight()),
-        parameters("U", "parameters that the rank updates", updated).over(formula, &shares),
-        parameters("P", "parameters whose gradients it reads for the norm and clears", kept),
-        Term::given("β", "rate of the memory, as kernels reach it", clock.rates().elementwise.0, Unit::Bandwidth),
-        count("k", "updates of the weights", scenario.updates()),
-        seconds("m", "Muon's products, a parameter that the rank updates", muon)
-            .marked(Provenance::AddedUp, "20 m² n + 10 m³ FLOPs for every matrix"),
-        seconds("e", "the end of a step", clock.rates().end.0),
-        share,
-        added,
-        scale,
-    ];
-    let time = evaluation.report.step.optimizer_s.0;
-    seconds("O", "optimizer on the slowest rank", time).over(whole, &book)
+    Term { value: evaluation.report.step.optimizer_s.0, ..term }
 }
 
-/// What a data loader adds that is nearly as slow as the GPUs, or slower.
+/// Seconds that a data loader adds that is nearly as slow as the GPUs, or slower.
 fn loader(evaluation: &Evaluation) -> Term {
-    let (step, scenario) = (&evaluation.report.step, &evaluation.scenario);
-    let run = &scenario.run;
+    let step = &evaluation.report.step;
     let busy = step.compute_s + step.bubble_s + step.exposed_comm_s + step.optimizer_s;
-    let samples = run.global_batch as f64 / scenario.layout.dp as f64;
-    let (formula, scale) = scaled(evaluation, "l s² n");
-    let scale_of = step.rescaled_by.unwrap_or(1.0);
-    let floor = scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
-    let floor = seconds("f", "what the loader needs", floor).over(
-        formula,
-        &[
-            seconds("l", "for a sample, over the square of its tokens", scenario.software.loader_ns * 1e-9),
-            Term::given("s", "tokens per sequence", run.seq_len as f64, Unit::Tokens),
-            count("n", "samples of a rank", samples),
-            scale,
-        ],
-    );
-    seconds("H", "what the data loader adds", step.host_s.0)
-        .by(
-            "(b^q + f^q)^(1/q) - b",
-            vec![
-                seconds("b", "what the GPUs need", busy.0),
-                floor,
-                ratio("q", "how sharply the slower sets the pace, fitted", COUPLING.value),
-            ],
-        )
-        .note("computed and loaded in turn through a short queue")
+    let term = written(|| {
+        let floor = measured(evaluation, loading(&evaluation.scenario)).called(LOADER);
+        let busy = BUSY.of::<Written>(busy.0);
+        (together(busy, floor) - busy).term("H", "what the data loader adds", Unit::Seconds)
+    });
+    Term { value: step.host_s.0, ..term }.note("computed and loaded in turn through a short queue")
 }
 
 /// Compute of the average rank, by kind of kernel.
