@@ -26,6 +26,9 @@ impl Architecture {
                 SHARED_EXPERTS.term(moe.shared_experts),
             ]);
         }
+        if self.mla.is_none() && self.value_head_dim > 0 {
+            symbols.push(VALUE_DIM.term(self.value_head_dim));
+        }
         if let Some(mla) = self.mla {
             symbols.extend([
                 QUERY_RANK.term(mla.q_lora_rank),

@@ -258,6 +258,8 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
         "a_s"
     } else if model.mla.is_some() {
         "6 L a (d_n + d_r + d_v) s"
+    } else if model.value_head_dim != 0 {
+        "6 L a (d + d_v) s"
     } else {
         "12 L a d s"
     };

@@ -12,8 +12,8 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait,
-    bandwidth, is_once_a_node, playbook_term, step_sync,
+    ALL_TO_ALL, DISPATCH, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
+    is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
@@ -55,7 +55,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         })
         .collect();
     let ends = loads.iter().map(|load| {
-        let held = Held::of(scenario, &load.stages);
+        let held = Held::trained(scenario, &load.stages);
         let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
             let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
             stages.map(part).sum()
@@ -101,8 +101,8 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         wire.note("waiting for them is inside the bubble: the schedule is simulated with their latency")
     } else {
         let hidden = seconds("H", "of it beside compute", row.comm_s.0 - row.not_hidden_s.0);
-        let tax = tax(scenario, row.traffic);
-        let slows = tax.map(|tax| {
+        let slows = (row.slows_compute_s.0 > 0.0).then(|| {
+            let tax = row.slows_compute_s.0 / hidden.value;
             let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
             seconds("S", "compute that it slows", row.slows_compute_s.0).by("x H", vec![x, hidden.clone()])
         });
@@ -165,15 +165,6 @@ fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
     match traffic {
         Traffic::Cp if scenario.run.cp_comm != CpComm::Ring => "0",
         _ => "min(W, φ w)",
-    }
-}
-
-/// Share of a hidden second by which it slows the compute beside it, where it does.
-fn tax(scenario: &Scenario, traffic: Traffic) -> Option<f64> {
-    match traffic {
-        Traffic::Dp | Traffic::Zero3 => Some(CONTENTION.value),
-        Traffic::Ep if is_once_a_node(scenario) => Some(DISPATCHERS.value),
-        _ => None,
     }
 }
 
