@@ -8,7 +8,7 @@ PORT ?= 8080
 # A desktop gets its browser opened, a terminal without one the address.
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
-SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/csp.mjs tools/trim.mjs \
+SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/split.mjs tools/csp.mjs tools/trim.mjs \
 	tools/licences.mjs examples/pages.rs \
 	$(wildcard tools/offline/* tools/npm/*) \
 	$(shell find src style public -type f)
@@ -30,7 +30,7 @@ build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScrip
 
 # Written last, so it stands for the whole of dist/.
 dist/pkg/shardscope.js: $(SOURCES)
-	@tools/setup trunk node
+	@tools/setup trunk split node
 	@tools/build
 
 single: build ## the whole calculator as one HTML file, dist/single/shardscope.html

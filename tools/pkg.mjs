@@ -17,7 +17,15 @@ const loading = (file) => code.replace("'shardscope-page_bg.wasm'", `'${file}'`)
 writeFileSync(`${dist}/${page}`, loading(wasm));
 
 mkdirSync(`${pkg}/node`, { recursive: true });
-writeFileSync(`${pkg}/shardscope.js`, `export { default } from '../${page}';\nexport * from '../${page}';\n`);
+writeFileSync(`${pkg}/shardscope.js`, `import begin, { ready } from '../${page}';
+export * from '../${page}';
+/** Loads the calculator, whole. */
+export default async (options) => {
+  const exported = await begin(options);
+  await ready();
+  return exported;
+};
+`);
 copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
 
 writeFileSync(`${pkg}/node/calculator.js`, loading('calculator.wasm'));

@@ -38,13 +38,10 @@ function lazy(code, needs = '') {
   return `(${needs}) => {\n${body}\nreturn { ${names.join(', ')} };\n}`;
 }
 
-const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
-const wasm = page.replace(/\.js$/, '_bg.wasm');
-
-/** What wasm-bindgen wrote, as a function of `wasmFile`, which gives the WebAssembly. In a blob, which the page's worker is made
- * of, a module has no address. */
+/** What wasm-bindgen wrote for the whole program, as in the package for Node, as a function of `wasmFile`, which gives the
+ * WebAssembly. In a blob, which the page's worker is made of, a module has no address. */
 const makePage = lazy(
-  swap(read(page), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
+  swap(read('pkg/node/calculator.js'), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
   'wasmFile',
 );
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
@@ -85,7 +82,7 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 .footnote a, #share option[value=element] { display: none; }`;
 
 const blocks = [
-  ['page.wasm', packed(wasm)],
+  ['page.wasm', packed('pkg/node/calculator.wasm')],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
 /** Files that a first visit does not need. */
-const LATER = /^(offline\.js|embed\.js|(sources|limits)(\.zh)?\.html|lazy\/.*|single\/.*|pkg\/.*)$/;
+const LATER = /^(offline\.js|embed\.js|(sources|limits)(\.zh)?\.html|lazy\/.*|shardscope-(split|chunk).*\.wasm|single\/.*|pkg\/.*)$/;
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const kb = (bytes) => (bytes / 1000).toFixed(1).padStart(9);

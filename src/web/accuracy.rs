@@ -1,47 +1,24 @@
-//! The published runs that the calculator is tested against, fetched and computed when they are nearly seen.
-//!
-//! The tables are static files beside the page; their rows are computed a few at a time.
+//! The panel of the published runs that the calculator is tested against: they are computed when they are nearly seen.
 
-use crate::core::accuracy::{Bench, FILES, read};
 use crate::core::message::Message;
-use crate::core::t;
-use crate::view::node::markup::Node;
-use crate::view::panels::accuracy::{self, Yours};
-use crate::web::browser;
-use crate::web::html::{flag, text, view_once};
+use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::render::patched;
+use crate::web::late::{arriving, published_runs};
 use crate::web::state::State;
-use crate::web::worker::next_turn;
 use leptos::prelude::*;
 
 /// Pixels below the window at which the panel begins.
 const NEAR: f64 = 600.0;
-/// Rows that are computed at once: some milliseconds.
-const SLICE: usize = 8;
 
 /// The accuracy panel: it begins by itself when it is nearly seen.
 #[component]
 pub(crate) fn AccuracyPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let words = RwSignal::new(Message::default());
-    let bench = StoredValue::new_local(Bench::default());
-    let all = RwSignal::new(Node::none());
-    let begun = RwSignal::new(false);
+    let (words, begun) = (RwSignal::new(Message::default()), RwSignal::new(false));
     let begin = move || {
-        if begun.get_untracked() {
-            return;
+        if !begun.get_untracked() {
+            begun.set(true);
         }
-        begun.set(true);
-        leptos::task::spawn_local(async move {
-            if compute(bench, words).await {
-                words.set(Message::default());
-                all.set(bench.with_value(accuracy::all));
-                state.runs.ask(state);
-            } else {
-                begun.set(false);
-            }
-        });
     };
     let frame = NodeRef::<leptos::html::Section>::new();
     let look = move || {
@@ -56,18 +33,6 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
     };
     let handle = window_event_listener_untyped("scroll", move |_| look());
     on_cleanup(move || handle.remove());
-    let content = view_once(move || {
-        let all = all.get();
-        if all == Node::none() {
-            return Some(all);
-        }
-        let evaluation = state.evaluation()?;
-        let (runs, standings) = state.runs.fit.get().unzip();
-        let standings = standings.map_or_else(Vec::new, |fit| fit.fit.standings);
-        let yours = Yours { runs: runs.as_deref().unwrap_or_default(), standings: &standings };
-        let near = bench.with_value(|bench| accuracy::near(bench, &evaluation.scenario, yours));
-        Some(Node::from_iter([near, all]))
-    });
     view! {
         <section id="accuracy" node_ref=frame aria-labelledby="accuracy-title">
             <div class="panel-head">
@@ -81,27 +46,7 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
                 <button on:click=move |_| begin()>{say("Compute them all")}</button>
             </div>
             <p role="status" class="muted">{text(move || translated(words.get()))}</p>
-            <div use:patched=content></div>
+            {move || begun.get().then(|| arriving(move || published_runs(state, words, begun)))}
         </section>
     }
-}
-
-/// Fetches the tables and computes their rows into `bench`; false where one cannot be had, which `words` then says.
-async fn compute(bench: StoredValue<Bench, LocalStorage>, words: RwSignal<Message>) -> bool {
-    let mut fresh = Bench::default();
-    for file in FILES {
-        let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
-            words.set(t!(
-                "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
-                file = *file
-            ));
-            return false;
-        };
-        fresh.add(read(file, &csv));
-    }
-    while (0..SLICE).all(|_| fresh.advance()) {
-        words.set(t!("{count} runs computed…", count = fresh.done()));
-        next_turn().await;
-    }
-    bench.try_set_value(fresh).is_none()
 }

@@ -151,3 +151,5 @@ export default function init(options?: { module_or_path: RequestInfo | URL | Res
   Promise<unknown>;
 /** The same with bytes or a compiled module at hand. */
 export function initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;
+/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog and answerLine refuse. */
+export function ready(): Promise<void>;

@@ -8,11 +8,10 @@ use crate::core::report;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::io::export::{self, Stamp};
-use crate::io::request::{self, Exported, Imported, Measured, Verb};
-use crate::io::{import, link, logs};
+use crate::io::link;
+use crate::io::request::Verb;
 use crate::web::plain::{reply, text, value};
+use crate::web::settings::Functions;
 use crate::web::worker::next_turn;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
@@ -89,48 +88,57 @@ pub fn decode_link(link: JsValue) -> JsValue {
     }))
 }
 
+#[cfg(feature = "split")]
+thread_local! {
+    static LOADED: std::cell::Cell<Option<Functions>> = const { std::cell::Cell::new(None) };
+}
+
+/// What `call` makes of the functions of the late part, or a refusal while that is not loaded.
+fn late(call: impl FnOnce(Functions) -> JsValue) -> JsValue {
+    #[cfg(feature = "split")]
+    let loaded = LOADED.get();
+    #[cfg(not(feature = "split"))]
+    let loaded = Some(crate::web::settings::functions());
+    let refusal = || {
+        reply(Err::<(), _>(vec![Issue::error("", "a part of the calculator is not loaded yet: await init() first")]))
+    };
+    loaded.map_or_else(refusal, call)
+}
+
+/// Loads what [`import_text`], [`export_run`], [`read_log`] and [`answer_line`] need.
+///
+/// # Errors
+/// It did not arrive.
+#[wasm_bindgen(js_name = ready)]
+pub async fn ready() -> Result<(), JsValue> {
+    let loaded = crate::web::late::functions().await;
+    let loaded = loaded.map_err(|_| js_sys::Error::new("a part of the calculator did not arrive"))?;
+    #[cfg(feature = "split")]
+    LOADED.set(Some(loaded));
+    #[cfg(not(feature = "split"))]
+    let _ = loaded;
+    Ok(())
+}
+
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
 #[wasm_bindgen(js_name = importText)]
 #[must_use]
 pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
-    let read = || {
-        let present = Run::from_value(&value(run)?)?;
-        import::read(&text(of, "an import")?, &present)
-    };
-    reply(read().map(Imported::from))
+    late(|second| (second.import)(of, run))
 }
 
-/// A Run in one of the forms of [`export::FORMATS`]; `stamp` may hold `date` and `address`.
+/// A Run in one of the forms of [`crate::io::export::FORMATS`]; `stamp` may hold `date` and `address`.
 #[wasm_bindgen(js_name = exportRun)]
 #[must_use]
 pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
-    let written = move || {
-        let run = Run::from_value(&value(run)?)?;
-        let stamp = value(stamp)?;
-        let text_of = |key: &str| match stamp.get(key) {
-            Some(Value::Text(text)) => Ok(text.clone()),
-            None | Some(Value::Null) => Ok(String::new()),
-            Some(other) => {
-                let message = t!("{key} takes text, this is {kind}", key = key.to_owned(), kind = other.kind());
-                Err(vec![Issue::error(key, message)])
-            }
-        };
-        let (date, address) = (text_of("date")?, text_of("address")?);
-        let stamp = Stamp { date: &date, address: &address };
-        export::export(&run, &text(format, "a format")?, &stamp)
-    };
-    reply(written().map(Exported::from))
+    late(|second| (second.export)(run, format, stamp))
 }
 
 /// What a log, a benchmark's output, a trace or a memory snapshot measured; what it does not say of its run is as in `run`.
 #[wasm_bindgen(js_name = readLog)]
 #[must_use]
 pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
-    let read = || {
-        let present = Run::from_value(&value(run)?)?;
-        logs::read(&text(of, "a log")?, &present)
-    };
-    reply(read().map(Measured::from))
+    late(|second| (second.log)(of, run))
 }
 
 /// What measured runs teach: a profile, what it is made of, and the run to make next.
@@ -147,5 +155,5 @@ pub fn answer_line(verb: &str, line: &str) -> JsValue {
     let Some(verb) = Verb::named(verb) else {
         return JsValue::UNDEFINED;
     };
-    reply(request::answer(verb, line))
+    late(|second| (second.answer)(verb, line))
 }

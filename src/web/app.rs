@@ -12,16 +12,13 @@ use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::actions::dispatch;
-use crate::web::cluster::cluster;
-use crate::web::compare::{compare, compare_panel};
+use crate::web::compare::compare;
 use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::form::Form;
-use crate::web::gallery::gallery;
 use crate::web::history::history;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, say, translated};
-use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
@@ -34,7 +31,7 @@ use crate::web::state::{State, Viewed};
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::timeline::look::Look;
-use crate::web::{browser, i18n, link_sync, modal, shortcuts};
+use crate::web::{browser, i18n, link_sync, modal, opened, shortcuts};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -169,9 +166,9 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
-            {gallery(state)}
-            {learn(state)}
-            {cluster(state)}
+            {opened::schedules(state)}
+            {opened::lesson(state)}
+            {opened::cluster(state)}
             <main class="page" hidden=flag(move || state.view.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}
@@ -184,7 +181,7 @@ fn page(state: State) -> impl IntoView {
                     <Waterfall/>
                     <Advice/>
                     {measured_offer(state)}
-                    {compare_panel(state)}
+                    {opened::second(state)}
                     <div use:patched=beside></div>
                     <MemoryPanel/>
                     <TimelinePanel/>

@@ -1,6 +1,5 @@
 //! A second Run beside the first: kept in the link.
 
-use crate::view::node::markup::Node;
 use crate::view::panels::compare::{Second, compare as view};
 use crate::web::evaluated::{drawn, evaluated};
 use crate::web::html::view_once;
@@ -8,8 +7,8 @@ use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The panel; empty while there is no second Run.
-pub(crate) fn compare_panel(state: State) -> AnyView {
+/// The panel.
+pub(crate) fn panel(state: State) -> AnyView {
     let second = evaluated(move || state.view.second.get());
     let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));
     let beside = view_once(move || {
@@ -25,10 +24,7 @@ pub(crate) fn compare_panel(state: State) -> AnyView {
             Some(view(&first, &second, state.view.unit.get()))
         })
     });
-    let content = move || {
-        if state.view.second.with(Option::is_none) { Node::none() } else { beside.get() }
-    };
-    nodes("compare-runs", content)
+    nodes("compare-runs", move || beside.get())
 }
 
 /// Copies the Run into the second, unless there is one, and scrolls to the panel at the top.

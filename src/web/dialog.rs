@@ -1,50 +1,35 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
-use crate::io::export::Stamp;
-use crate::io::import::summary::summary;
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::Node;
-use crate::web::browser::{self, chosen};
-use crate::web::html::{effect, flag, view_once};
+use crate::web::browser::chosen;
+use crate::web::dialog_page::named;
+use crate::web::html::{effect, flag};
 use crate::web::i18n::say;
+use crate::web::late::{arriving, dialog_page, measured_file};
 use crate::web::modal::{close, open};
-use crate::web::render::patched;
 use crate::web::state::State;
-use crate::web::{dialog_page, runs};
 use leptos::prelude::*;
-
-/// The open page about the Run, with the import that is `typed`; the page that was open last while the dialog is closed.
-fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
-    view_once(move || match state.panels.dialog.get()? {
-        Dialog::Import => Some(match typed.get() {
-            text if text.trim().is_empty() => Node::none(),
-            text => state.run.with(|run| summary(&text, run)),
-        }),
-        page => {
-            let stamp = Stamp { date: &browser::today(), address: &browser::address() };
-            Some(state.run.with(|run| dialog_page::content(page, run, &stamp)))
-        }
-    })
-}
 
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
 pub fn dialog(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let content = content(state, typed);
+    let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || state.panels.dialog.get().is_some());
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();
         let files = event.data_transfer().and_then(|data| data.files());
         let file = files.and_then(|files| files.get(0));
         if let Some(file) = file {
             match state.panels.dialog.get_untracked() {
-                Some(Dialog::Runs) => state.runs.take_file(state, file),
+                Some(Dialog::Runs) => leptos::task::spawn_local(async move {
+                    let _ = measured_file(state, file).await;
+                }),
                 _ => load(&file, typed),
             }
         }
     };
     effect(move || {
         if let Some(page) = state.view.page.get() {
-            open(state, dialog_page::named(&page));
+            open(state, named(&page));
         }
     });
     view! {
@@ -62,8 +47,7 @@ pub fn dialog(state: State) -> AnyView {
                 ></textarea>
                 <input type="file" aria-label=say("Choose the file") on:change=move |event| if let Some(file) = chosen(&event) { load(&file, typed); }/>
             </div>
-            {runs::dialog(state)}
-            <div class="summary" aria-live="polite" use:patched=content></div>
+            {move || opened.get().then(|| arriving(move || dialog_page(state, typed)))}
             <div class="end">
                 <button on:click=move |_| close()>{say("Close")}</button>
             </div>

@@ -4,6 +4,7 @@
 //! What the page around it asks is answered here ([`frame`]); `public/lazy/embed_protocol.js` carries the messages, sets the
 //! address, which the Run follows, and says how high the page is.
 
+use crate::core::message::Message;
 use crate::io::frame;
 use crate::io::link::encode_with;
 use crate::view::panels::issues::framed;
@@ -12,11 +13,9 @@ use crate::view::view_state::ViewState;
 use crate::view::views::{Embed, View};
 use crate::web::about::About;
 use crate::web::browser;
-use crate::web::cluster::map;
-use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::learn::{self, Open};
+use crate::web::late::{arriving, cluster_frame, lesson_frame, schedules_frame};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -50,8 +49,8 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
                     {shows(Embed::Timeline).then(|| view! { <TimelinePanel/> })}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
-                    {(panel == Embed::Cluster).then(|| map(state))}
-                    {(panel == Embed::Schedules).then(|| view! { <div class="gallery">{schedules(state)}</div> })}
+                    {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
+                    {(panel == Embed::Schedules).then(|| arriving(move || schedules_frame(state)))}
                 </div>
             </main>
         }
@@ -59,11 +58,9 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     };
     // Where the host page names a theme, its background shows through.
     let clear = state.view.now().theme.is_some();
-    let step = (panel == Embed::Lesson).then(|| Open::new(state));
-    let title = move || {
-        let of_run = || state.run.with(words::line);
-        translated(step.map_or_else(of_run, Open::title))
-    };
+    let lesson = RwSignal::new(Message::default());
+    let is_lesson = panel == Embed::Lesson;
+    let title = move || translated(if is_lesson { lesson.get() } else { state.run.with(words::line) });
     let whole = move || {
         let now = state.view.get();
         let open = match panel {
@@ -78,7 +75,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     };
     view! {
         <div class="embed" class:clear=clear>
-            {step.map_or_else(panels, learn::framed)}
+            {if is_lesson { arriving(move || lesson_frame(state, lesson)) } else { panels() }}
             // Where a figure comes from, below the panels.
             <aside class="detail" class:open=flag(move || state.panels.drawer.get()) aria-label=say("About a number")>
                 {move || state.panels.drawer.get().then(|| view! { <About/> })}

@@ -4,29 +4,22 @@ use crate::core::message::Message;
 use crate::view::charts::figure::save;
 use crate::view::learn::{Page, Question, Scale};
 use crate::view::node::Node;
-use crate::view::views::View;
-use crate::web::html::{text, view_of};
+use crate::web::html::{effect, text, view_of};
 use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The open step; nothing while the Run is shown.
-pub fn learn(state: State) -> AnyView {
-    let open = Memo::new(move |_| matches!(state.view.open.get(), View::Learn(_)));
-    (move || open.get().then(|| lesson(state))).into_any()
-}
-
 /// The open step.
 #[derive(Clone, Copy)]
-pub(crate) struct Open {
+struct Open {
     state: State,
     page: Memo<Page>,
 }
 
 impl Open {
     /// The views of the step that `state` opens, of its sliders and its Run.
-    pub fn new(state: State) -> Self {
+    fn new(state: State) -> Self {
         let question = move || Question {
             step: state.view.get().step().unwrap_or_default(),
             sliders: state.view.sliders.get(),
@@ -34,11 +27,6 @@ impl Open {
             unit: state.view.unit.get(),
         };
         Self { state, page: Memo::new(move |_| question().page()) }
-    }
-
-    /// Name of the lesson.
-    pub fn title(self) -> Message {
-        self.page.with(|page| page.lesson.clone())
     }
 
     /// Parts of the page, one after the other.
@@ -96,7 +84,8 @@ impl Open {
     }
 }
 
-fn lesson(state: State) -> AnyView {
+/// The view of the open step.
+pub(crate) fn lesson(state: State) -> AnyView {
     let open = Open::new(state);
     let lessons = open.part(|page| [&page.lessons]);
     let head = open.part(|page| [&page.head]);
@@ -140,16 +129,19 @@ fn lesson(state: State) -> AnyView {
 const TALL: f64 = 480.0;
 
 /// The open step alone, in an embed: what can be moved first. A low frame has the words in a fold, and nothing scrolls.
-pub fn framed(open: Open) -> AnyView {
+/// `title` follows the name of the lesson.
+pub(crate) fn framed(state: State, title: RwSignal<Message>) -> AnyView {
+    let open = Open::new(state);
+    effect(move || title.set(open.page.with(|page| page.lesson.clone())));
     let height = window().inner_height().ok();
     let tall = height.and_then(|height| height.as_f64()) > Some(TALL);
-    let title = open.part(|page| [&page.title, &page.notices]);
+    let head = open.part(|page| [&page.title, &page.notices]);
     let picture = open.part(|page| [&page.picture]);
     let words = open.part(|page| [&page.formula, &page.words]);
     let table = open.part(|page| [&page.table, &page.source]);
     view! {
         <main class="lesson-frame">
-            <div use:patched=title></div>
+            <div use:patched=head></div>
             {open.sliders()}
             <div use:patched=picture></div>
             <details class="fold" open=tall>

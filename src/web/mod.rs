@@ -24,6 +24,8 @@ mod compare;
 #[cfg(feature = "ui")]
 mod dialog;
 #[cfg(feature = "ui")]
+mod dialog_body;
+#[cfg(feature = "ui")]
 mod embed;
 #[cfg(feature = "ui")]
 mod evaluated;
@@ -42,6 +44,8 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod late;
+#[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
 mod link_sync;
@@ -49,6 +53,8 @@ mod link_sync;
 mod memory;
 #[cfg(feature = "ui")]
 mod modal;
+#[cfg(feature = "ui")]
+mod opened;
 #[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]
@@ -58,11 +64,15 @@ mod plain;
 #[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]
+mod published;
+#[cfg(feature = "ui")]
 mod render;
 #[cfg(feature = "ui")]
 mod runs;
 #[cfg(feature = "ui")]
 mod sentence;
+#[cfg(feature = "ui")]
+mod settings;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]

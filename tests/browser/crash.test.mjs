@@ -52,7 +52,7 @@ test('without its optional files the page works', async () => {
     await page.addInitScript(() => { localStorage['shardscope.language'] = 'zh'; });
     await page.route(/(lazy\/\w+\.js|locales\/zh\.json|data\/\w+\.csv|icon\.svg)$/, (route) => route.abort());
   });
-  await eventually(() => page.locator('.strip').count(), (count) => count > 0);
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
   assert.equal(await panel(page).isVisible(), false);
 });
 
@@ -67,10 +67,30 @@ for (const [what, pattern, fault] of [
     await says(page, /did not arrive/);
     await page.unroute(pattern);
     await page.getByRole('button', { name: 'Reload' }).click();
-    await eventually(() => page.locator('.strip').count().catch(() => 0), (count) => count > 0);
-    assert.equal(await page.locator('[data-field="tp"] input').inputValue(), '4');
+    await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '4');
   });
 }
+
+test('a part that does not arrive says so where it is needed, and can be tried again', async () => {
+  const { page } = await site.open(LINK);
+  const missing = [/shardscope-(?!page)[^/]*\.wasm$/, (route) => route.abort()];
+  await page.route(...missing);
+  await page.getByRole('button', { name: 'Import' }).first().click();
+  await page.locator('#dialog textarea').first().fill('v=1&pp=2');
+  const said = page.locator('.missing');
+  await page.locator('#dialog .missing', { hasText: 'did not arrive' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Cluster', exact: true }).click();
+  await said.filter({ visible: true }).waitFor();
+  assert.equal(await panel(page).isVisible(), false);
+  await page.unroute(...missing);
+  await said.filter({ visible: true }).getByRole('button').click();
+  await page.locator('.cluster-map').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByRole('button', { name: 'Import' }).first().click();
+  await page.locator('#dialog .missing button').click();
+  await page.locator('#dialog').getByText('Read as a link.').waitFor();
+});
 
 /** Style sheets as a broken server or network gives them. */
 const STYLES = {
@@ -182,7 +202,7 @@ test('without storage and clipboard the page works and says what to do', async (
   const faults = [];
   page.on('pageerror', (error) => faults.push(error.message));
   await page.goto(site.url);
-  await page.locator('.strip').waitFor();
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
   const theme = () => page.locator('html').getAttribute('data-theme');
   const before = await theme();
   await page.getByRole('button', { name: 'Light or dark' }).click();

@@ -33,7 +33,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
     });
   });
   await page.goto(site.url);
-  await page.locator('.strip').waitFor();
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
   const quiet = async (when) => {
     assert.deepEqual(await page.evaluate(() => globalThis.broken), [], when);
     assert.deepEqual(problems, [], when);

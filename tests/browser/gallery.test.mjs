@@ -35,7 +35,7 @@ test('four schedules are compared in four clicks from the run, and the link hold
   const { page: other } = await site.open(await fragment(page));
   await eventually(() => lanes(other), (seen) => seen.join() === names.join());
   await page.goBack();
-  await page.locator('.strip').waitFor();
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
   assert.deepEqual(problems, []);
 });
 

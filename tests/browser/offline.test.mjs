@@ -174,7 +174,7 @@ test('where workers are refused the page goes on without', async (t) => {
     const faults = [];
     page.on('pageerror', (error) => faults.push(error.message));
     await page.goto(server.url);
-    await page.locator('.strip').waitFor();
+    await page.locator('#skeleton').waitFor({ state: 'detached' });
     await page.waitForTimeout(100);
     assert.deepEqual(faults, []);
     assert.equal(await page.locator('#crash').isVisible(), false);

@@ -22,13 +22,8 @@ use map::Map;
 use picture::head_and_map;
 use player::player;
 
-/// The view; built when it is first opened.
-pub fn cluster(state: State) -> AnyView {
-    let built = Memo::new(move |before: Option<&bool>| before == Some(&true) || state.view.open.get() == View::Cluster);
-    (move || built.get().then(|| whole(state))).into_any()
-}
-
-fn whole(state: State) -> AnyView {
+/// The view; hidden while another is open.
+pub(crate) fn whole(state: State) -> AnyView {
     let map = Map::new(state, flag(move || state.view.open.get() == View::Cluster));
     let side = map.view(move |drawn| {
         let gpu = map.gpu(drawn);

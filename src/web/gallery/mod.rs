@@ -32,20 +32,19 @@ struct Page {
     left: RwSignal<usize>,
 }
 
-/// The view, from when it is first opened on; hidden while another is.
-pub fn gallery(state: State) -> AnyView {
-    let opens = move || state.view.open.get() == View::Schedules;
-    let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || opens());
-    let shown = move || {
-        opened.get().then(|| {
-            view! { <main class="gallery" id="gallery" tabindex="-1" hidden=flag(move || !opens())>{schedules(state)}</main> }
-        })
-    };
-    shown.into_any()
+/// The view; hidden while another is open.
+pub(crate) fn whole(state: State) -> AnyView {
+    let hidden = flag(move || state.view.open.get() != View::Schedules);
+    view! { <main class="gallery" id="gallery" tabindex="-1" hidden=hidden>{schedules(state)}</main> }.into_any()
+}
+
+/// The view in an embed.
+pub(crate) fn framed(state: State) -> AnyView {
+    view! { <div class="gallery">{schedules(state)}</div> }.into_any()
 }
 
 /// Pictures of all schedules, and the timelines of those that are ticked.
-pub fn schedules(state: State) -> AnyView {
+fn schedules(state: State) -> AnyView {
     let page = Page {
         state,
         rows: RwSignal::new((None, Vec::new())),

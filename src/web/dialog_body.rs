@@ -1,0 +1,35 @@
+//! The open page of the dialog.
+
+use crate::io::export::Stamp;
+use crate::io::import::summary::summary;
+use crate::view::node::action::Dialog;
+use crate::view::node::markup::Node;
+use crate::web::html::view_once;
+use crate::web::render::patched;
+use crate::web::state::State;
+use crate::web::{browser, dialog_page, runs};
+use leptos::prelude::*;
+
+/// The page; `typed` is a text to import.
+pub(crate) fn body(state: State, typed: RwSignal<String>) -> AnyView {
+    let content = content(state, typed);
+    view! {
+        {runs::dialog(state)}
+        <div class="summary" aria-live="polite" use:patched=content></div>
+    }
+    .into_any()
+}
+
+/// The open page about the Run, with the import that is `typed`; the page that was open last while the dialog is closed.
+fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
+    view_once(move || match state.panels.dialog.get()? {
+        Dialog::Import => Some(match typed.get() {
+            text if text.trim().is_empty() => Node::none(),
+            text => state.run.with(|run| summary(&text, run)),
+        }),
+        page => {
+            let stamp = Stamp { date: &browser::today(), address: &browser::address() };
+            Some(state.run.with(|run| dialog_page::content(page, run, &stamp)))
+        }
+    })
+}

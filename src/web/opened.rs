@@ -1,0 +1,35 @@
+//! Views that stand beside the Run, from when they are first opened on.
+
+use crate::view::views::View;
+use crate::web::late::{arriving, cluster_view, lesson_view, schedules_view, second_run};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// All schedules; kept once it was open.
+pub(crate) fn schedules(state: State) -> AnyView {
+    let opened = since(state, View::Schedules);
+    (move || opened.get().then(|| arriving(move || schedules_view(state)))).into_any()
+}
+
+/// The cluster; kept once it was open.
+pub(crate) fn cluster(state: State) -> AnyView {
+    let opened = since(state, View::Cluster);
+    (move || opened.get().then(|| arriving(move || cluster_view(state)))).into_any()
+}
+
+/// The open step of a lesson.
+pub(crate) fn lesson(state: State) -> AnyView {
+    let open = Memo::new(move |_| matches!(state.view.open.get(), View::Learn(_)));
+    (move || open.get().then(|| arriving(move || lesson_view(state)))).into_any()
+}
+
+/// The second Run beside the first, while there is one.
+pub(crate) fn second(state: State) -> AnyView {
+    let is_there = Memo::new(move |_| state.view.second.with(Option::is_some));
+    (move || is_there.get().then(|| arriving(move || second_run(state)))).into_any()
+}
+
+/// Whether `view` is or was open.
+fn since(state: State, view: View) -> Memo<bool> {
+    Memo::new(move |before: Option<&bool>| before == Some(&true) || state.view.open.get() == view)
+}
