@@ -8,7 +8,7 @@ PORT ?= 8080
 # A desktop gets its browser opened, a terminal without one the address.
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
-SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/split.mjs tools/csp.mjs tools/trim.mjs \
+SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/split.mjs tools/first.mjs tools/csp.mjs tools/trim.mjs \
 	tools/licences.mjs examples/pages.rs \
 	$(wildcard tools/offline/* tools/npm/*) \
 	$(shell find src style public -type f)

@@ -13,6 +13,20 @@ const inLink = /[#?&]view\.lang=(\w+)/.exec(location.hash || location.search)?.[
 const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'en';
 if ((inLink ?? chosen ?? browsers) === 'zh') document.documentElement.lang = 'zh-CN';
 
+// The first screen stands in the page (tools/first.mjs) as the program shows it where no link and no language asks for
+// another; until then it is inert.
+const root = document.documentElement;
+if (root.lang === 'en' && !location.hash && !location.search) {
+  root.dataset.first = '';
+  let theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  try {
+    theme = localStorage['shardscope.theme'] ?? theme;
+  } catch { /* a frame without storage */ }
+  root.dataset.theme = theme;
+} else {
+  addEventListener('DOMContentLoaded', () => find('first')?.remove());
+}
+
 function stop(when, what) {
   const { dataset, children } = document.body;
   if (dataset.stopped) return;

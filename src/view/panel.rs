@@ -146,7 +146,7 @@ impl Panel {
 /// A picture with the buttons that save it below, as `io::export` draws it for its own Run.
 fn saved(picture: Node, name: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let buttons = save_drawn(name, name, unit, &evaluation.scenario.run);
-    Node::from_iter([picture, el("p", &[("class", "saves")], &[buttons])])
+    Node::from_iter([picture, el("div", &[("class", "saves")], &[buttons])])
 }
 
 /// Memory of one rank over the step: the picture, its fullest instant in words, a table.
@@ -164,7 +164,7 @@ fn over_the_step(evaluation: &Evaluation, rank: Option<usize>, theme: Theme, wid
     [
         el("p", &[("class", "legend")], &[legend(evaluation.scenario.gpu.usable, unit)]),
         picture(evaluation, &curve, theme, width, unit),
-        el("p", &[("class", "saves")], &[save("memory-over-time")]),
+        el("div", &[("class", "saves")], &[save("memory-over-time")]),
         leaf("p", "peak-words", peak_words(&curve, unit)),
         other,
         fold("Show as a table", curve_table(&curve, unit)),
