@@ -9,7 +9,7 @@ use crate::core::run::{Method, OneOf};
 use crate::core::units::MemoryUnit;
 use crate::view::charts::figure::{save, save_drawn};
 use crate::view::charts::palette::Theme;
-use crate::view::node::markup::{Node, el, fold, leaf, raw};
+use crate::view::node::markup::{Node, el, fold, leaf, muted, raw};
 use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::view::panels::about::about;
 use crate::view::panels::changes::what_changed;
@@ -154,12 +154,12 @@ fn over_the_step(evaluation: &Evaluation, rank: Option<usize>, theme: Theme, wid
     let report = &evaluation.report.memory;
     let known = rank.filter(|rank| *rank < report.per_stage.len());
     let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
-        return leaf("p", "muted", "Nothing is simulated for this run.");
+        return muted("Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {
         Node::none()
     } else {
-        leaf("p", "muted", "By the detailed method: the published ones know no time.")
+        muted("By the detailed method: the published ones know no time.")
     };
     [
         el("p", &[("class", "legend")], &[legend(evaluation.scenario.gpu.usable, unit)]),
@@ -195,7 +195,7 @@ fn about_figure(evaluation: &Evaluation, figure: Option<Figure>, unit: MemoryUni
     figure
         .and_then(|figure| explain(evaluation, figure))
         .or_else(|| explain(evaluation, peak))
-        .map_or_else(|| leaf("p", "muted", "Choose a figure to see where it comes from."), |term| about(&term, unit))
+        .map_or_else(|| muted("Choose a figure to see where it comes from."), |term| about(&term, unit))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::core::run::Run;
 use crate::io::export::{FORMATS, Stamp, menu::menu};
 use crate::view::node::action::Dialog;
 use crate::view::node::glossary;
-use crate::view::node::markup::{Node, leaf};
+use crate::view::node::markup::{Node, muted};
 use crate::view::panels::issues::line;
 use crate::view::panels::{methods, published};
 
@@ -37,7 +37,7 @@ pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
         Dialog::Methods => evaluate(run)
             .map_or_else(|issues| issues.iter().map(line).collect(), |evaluation| methods::panel(&evaluation)),
         Dialog::Glossary(word) => glossary::panel(word.unwrap_or_default()),
-        Dialog::Unknown => leaf("p", "muted", "There is no page of that name."),
+        Dialog::Unknown => muted("There is no page of that name."),
     }
 }
 

@@ -5,7 +5,7 @@ use super::stamp::Stamp;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::view::node::action::{Dialog, Save};
-use crate::view::node::markup::{Action, Node, copied, el, leaf, text};
+use crate::view::node::markup::{Action, Node, copied, el, faint, leaf, text, title};
 use crate::view::panels::issues::line;
 
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
@@ -26,10 +26,10 @@ pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
         Ok(file) => {
             let save = Save::Text { name: format!("shardscope.{}", chosen.end), text: file.as_str().into() };
             let save = leaf("button", "main", "Save").on(Action::Save(save));
-            copied("main", &file, Node::from_iter([save, leaf("span", "muted", chosen.what)]))
+            copied("main", &file, Node::from_iter([save, faint(chosen.what)]))
         }
     };
-    [leaf("h2", "", "Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), body]
+    [title("Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), body]
         .into_iter()
         .collect()
 }

@@ -8,7 +8,7 @@ use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
-use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
+use crate::view::node::markup::{Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text};
 use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
@@ -33,12 +33,12 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         load("main", run, "", &[text(words)]),
     ];
     if count > 0 {
-        parts.push(leaf("h4", "", "What changes"));
+        parts.push(subheading("What changes"));
         parts.push(table("What changes", &["", "now", "then"], &changes));
     }
     if !assumed.is_empty() {
-        let items: Node = assumed.iter().map(|line| leaf("li", "", line)).collect();
-        parts.push(leaf("h4", "", "Assumed"));
+        let items: Node = assumed.iter().map(|line| bullet(line)).collect();
+        parts.push(subheading("Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !used.is_empty() {
@@ -66,7 +66,7 @@ fn size(run: &Run) -> Node {
     } else {
         t!(", {active} active", active = show_count(all.active() as f64))
     };
-    leaf("p", "", t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
+    paragraph(t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }
 
 /// The report of the Run, in a line, before it is taken.
@@ -81,7 +81,7 @@ fn outcome(run: &Run) -> Node {
                 peak,
                 gpus = run.gpus
             );
-            leaf("p", "muted", &said)
+            muted(&said)
         }
         Err(issues) => {
             let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
@@ -113,7 +113,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         let (now, then) = (shown(before, &meant, field.key), shown(after, &means, field.key));
         let symbol = match field.symbol {
             "" => Node::none(),
-            symbol => leaf("small", "", verbatim(format!(" {symbol}"))),
+            symbol => aside(verbatim(format!(" {symbol}"))),
         };
         let label = Node::from_iter([text(field.label), symbol]);
         (now != then).then(|| (false, vec![label, leaf("code", "", verbatim(&now)), leaf("code", "", verbatim(&then))]))

@@ -9,7 +9,7 @@ use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds};
 use crate::io::import::summary::changes;
 use crate::view::node::action::Measured;
-use crate::view::node::markup::{Action, Node, el, fold, leaf, load, table, text};
+use crate::view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
 use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
@@ -19,7 +19,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
     let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = &of.program))];
     if let Some(step) = of.step {
         let (used, left_out) = (step.used, step.left_out);
-        parts.push(leaf("p", "", t!(
+        parts.push(paragraph(t!(
             "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones left out: {left_out}.",
             seconds = show_seconds(Seconds(step.seconds)), used, spread = show_percent(step.spread), left_out
         )));
@@ -36,16 +36,16 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
     parts.extend(notes.map(|note| line(&note)));
     let run = &of.run;
     let differences = changes(present, run);
-    parts.push(leaf("h4", "", "Its run"));
-    parts.push(leaf("p", "", words::line(run)));
+    parts.push(subheading("Its run"));
+    parts.push(paragraph(words::line(run)));
     parts.extend(expected(of, run));
     if !differences.is_empty() {
         let head = ["", "this page", "the file"];
         parts.push(table("Other than on this page", &head, &differences));
     }
     if !of.assumed.is_empty() {
-        let items: Node = of.assumed.iter().map(|one| leaf("li", "", one)).collect();
-        parts.push(leaf("h4", "", "Assumed"));
+        let items: Node = of.assumed.iter().map(|one| bullet(one)).collect();
+        parts.push(subheading("Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
     if !of.used.is_empty() {
@@ -72,15 +72,11 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
 fn expected(of: &Reading, run: &Run) -> Option<Node> {
     let measured = of.step?.seconds;
     let expected = report(run).ok()?.step.time_s;
-    Some(leaf(
-        "p",
-        "",
-        t!(
-            "The shipped constants say {expected}, {off} against what was measured.",
-            expected = show_seconds(expected),
-            off = show_off(expected.0 / measured - 1.0, 1)
-        ),
-    ))
+    Some(paragraph(t!(
+        "The shipped constants say {expected}, {off} against what was measured.",
+        expected = show_seconds(expected),
+        off = show_off(expected.0 / measured - 1.0, 1)
+    )))
 }
 
 #[cfg(test)]

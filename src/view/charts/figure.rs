@@ -5,7 +5,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::action::Save;
-use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::node::markup::{Action, Node, aside, el, leaf, text};
 use std::sync::Arc;
 
 /// The buttons that save the SVG picture of the same panel as `name`.
@@ -46,6 +46,6 @@ pub fn key(kinds: &[(&str, &'static str)]) -> Node {
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
 #[must_use]
 pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> Node {
-    let head = [leaf("small", "", words), leaf("span", "spring", ""), save(name)];
+    let head = [aside(words), leaf("span", "spring", ""), save(name)];
     el("figure", &[], &[el("div", &[("class", "panel-head")], &head), picture])
 }

@@ -7,7 +7,7 @@ use crate::core::report::{Evaluation, evaluate, needs_worker};
 use crate::core::run::{OneOf, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, apply, leaf, table, text};
+use crate::view::node::markup::{Node, apply, faint, paragraph, table, text};
 
 /// Step, and what node link and network of the busiest rank are busy of it.
 type Figures = (Seconds, f64, f64);
@@ -94,7 +94,7 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
     };
     let rows: Vec<_> = kinds.map(row).collect();
     if rows.is_empty() {
-        return leaf("p", "", "One GPU: no groups.");
+        return paragraph("One GPU: no groups.");
     }
     let head = ["group", "GPUs", "lies on", "sent per GPU", "link busy", "must it leave the node?"];
     table("Groups and the links that they cross", &head, &rows)
@@ -153,7 +153,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
             None => ["–"; 3].map(str::to_owned),
         };
         let set = vec![("rank_order", of.order.id().to_owned())];
-        let last = if own { leaf("span", "muted", "your run") } else { apply("fix", set, "", "Use") };
+        let last = if own { faint("your run") } else { apply("fix", set, "", "Use") };
         let cells = vec![
             text(verbatim(of.order.id())),
             text(leaving),

@@ -5,7 +5,7 @@ use crate::core::cluster::GroupKind;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, leaf, text};
+use crate::view::node::markup::{el, faint, leaf, strong, text};
 
 /// A class for the colour and the dashes of a kind.
 pub(super) fn class(kind: GroupKind) -> &'static str {
@@ -28,11 +28,11 @@ pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
         let class = format!("line {}", class(wire.kind));
         let line = el("i", &[("class", &*class), ("style", &width)], &[]);
         let traffic = t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
-        let kind = leaf("b", "", wire.kind.name());
+        let kind = strong(wire.kind.name());
         el("span", &[], &[line, kind, text(" "), wire.meter(), leaf("small", "muted", traffic)])
     };
     let items = wires.iter().map(item);
-    let note = leaf("span", "muted", "line width: share of the step that the link is busy");
+    let note = faint("line width: share of the step that the link is busy");
     let scale = most.map(|most| {
         let ramp = leaf("i", "ramp", "");
         let ends = t!("0 to {most} busy", most = show_percent(most));

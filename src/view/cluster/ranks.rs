@@ -4,7 +4,7 @@ use super::scene::Scene;
 use crate::core::cluster::{Mesh, RANK_COLUMNS};
 use crate::core::message::verbatim;
 use crate::core::t;
-use crate::view::node::markup::{Node, leaf, table, text};
+use crate::view::node::markup::{Node, muted, table, text};
 
 /// Most rows of a copied table, and of a shown one.
 const MAX_COPIED: u64 = 1 << 20;
@@ -39,7 +39,7 @@ pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let rows: Vec<_> = rows.collect();
     let node = gpu / mesh.per_node;
     let label = t!("Ranks of node {node}", node);
-    Node::from_iter([leaf("p", "muted", &label), table(label, &RANK_COLUMNS, &rows)])
+    Node::from_iter([muted(&label), table(label, &RANK_COLUMNS, &rows)])
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::core::pipeline::Spans;
 use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent};
-use crate::view::node::markup::{Node, el, leaf, text};
+use crate::view::node::markup::{Node, aside, el, inline, leaf, strong, text};
 
 /// Members that are listed by number.
 const LISTED: u64 = 4;
@@ -26,7 +26,7 @@ pub fn selected(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryU
 
 fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
     let own = mesh.members(kind, gpu);
-    let name = leaf("b", "", kind.name());
+    let name = strong(kind.name());
     let experts = evaluation.scenario.model.moe.is_some();
     let unused = match kind {
         GroupKind::Ep | GroupKind::ExpertDp if !experts => Some(t!("dense model")),
@@ -34,7 +34,7 @@ fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: 
         _ => None,
     };
     if let Some(why) = unused {
-        return el("li", &[("class", "off")], &[name, leaf("span", "", why)]);
+        return el("li", &[("class", "off")], &[name, inline(why)]);
     }
     let listed: Vec<_> = (0..own.size().min(LISTED)).map(|at| own.rank(at).to_string()).collect();
     let listed = listed.join(", ") + if own.size() > LISTED { ", …" } else { "" };
@@ -48,11 +48,11 @@ fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: 
     let wire = wires.iter().find(|wire| wire.kind == kind);
     let sent = wire.map_or_else(Node::none, |wire| {
         let line = t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
-        Node::from_iter([leaf("small", "", line), wire.meter()])
+        Node::from_iter([aside(line), wire.meter()])
     });
     let with_cp = if kind == GroupKind::Dp && mesh.cp > 1 {
         let n = mesh.dp * mesh.cp;
-        leaf("small", "", t!("gradients are shared by the {n} GPUs of DP × CP", n))
+        aside(t!("gradients are shared by the {n} GPUs of DP × CP", n))
     } else {
         Node::none()
     };

@@ -10,7 +10,7 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, leaf, percent, raw, text};
+use crate::view::node::markup::{Action, el, leaf, percent, raw, strong, text};
 use crate::view::panels::words::verdict;
 
 /// The zero-bubble papers' measure is shown from this difference on.
@@ -105,7 +105,7 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
 /// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
 fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Node {
     let pair = |value: String, word: &'static str| {
-        let value = leaf("b", "", verbatim(value));
+        let value = strong(verbatim(value));
         el("span", &[], &[value, text(" "), text(word)])
     };
     let splits = schedule(variant.id).is_some_and(|row| row.splits_backward);
@@ -126,7 +126,7 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     };
     let time =
         [pair(show_seconds(figures.step_s), "step"), pair(show_percent(figures.bubble_fraction), "bubble"), span];
-    let memory = [leaf("b", "", verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), tight];
+    let memory = [strong(verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), tight];
     let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
     lines.into_iter().collect()
 }
@@ -164,7 +164,7 @@ pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node
         ("disabled", if full { "disabled" } else { "" }),
     ];
     let mark = leaf("i", "", verbatim(at.map_or("", letter)));
-    let name = leaf("b", "", verbatim(variant.name()));
+    let name = strong(verbatim(variant.name()));
     let title = if full { t!("Four are compared already") } else { t!("Compare whole steps") };
     let mut parts = vec![mark, name];
     parts.extend_from_slice(inside);

@@ -8,7 +8,7 @@ use crate::core::report::{ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{Bytes, number, show_percent};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, leaf, scrolled, text};
+use crate::view::node::markup::{el, fold, heading, leaf, muted, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
 
 /// True if it runs within the GPU's memory.
@@ -38,10 +38,8 @@ pub fn cards(gallery: &Gallery) -> Node {
     let stale = match list(true) {
         Node::List(_) => Node::none(),
         cards => Node::from_iter([
-            leaf("h3", "", "Stale weights"),
-            leaf(
-                "p",
-                "muted",
+            heading("Stale weights"),
+            muted(
                 "They never drain: gradients are of weights of an earlier step, so they train another way. The figures are of the steady state.",
             ),
             cards,
@@ -56,7 +54,7 @@ pub fn cards(gallery: &Gallery) -> Node {
         let heads: Node = heads.into_iter().map(|head| leaf("th", "", head)).collect();
         let heads = el("thead", &[], &[el("tr", &[], &[heads])]);
         let parts = [
-            leaf("h3", "", "Do not fit or cannot run"),
+            heading("Do not fit or cannot run"),
             scrolled("Do not fit or cannot run", el("table", &[], &[heads, body])),
         ];
         el("div", &[("class", "without")], &parts)

@@ -6,7 +6,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, leaf, text};
+use crate::view::node::markup::{Action, el, inline, leaf, text, title};
 
 /// Orders of the pictures: the column of the table, and its word.
 const SORTS: [(&str, &str); 3] = [("step", "step"), ("bubble", "bubble"), ("peak", "memory")];
@@ -66,11 +66,8 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(sorts.collect(), "Sort by"),
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
-    let said = [
-        leaf("h2", "", "Schedules for this run"),
-        el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
-        legend(),
-    ];
+    let said =
+        [title("Schedules for this run"), el("p", &[("class", "muted"), ("role", "status")], &[text(words)]), legend()];
     Node::from_iter([el("div", &[], &said), el("div", &[("class", "tools")], &tools)])
 }
 
@@ -84,7 +81,7 @@ fn legend() -> Node {
         item("c-backward", "B, BW backward"),
         item("c-weight", "W weight gradient"),
         item("hatch", "bubble"),
-        leaf("span", "", "lighter: later chunk of the rank"),
+        inline("lighter: later chunk of the rank"),
     ];
     el("div", &[("class", "legend")], &items)
 }

@@ -10,7 +10,9 @@ use crate::view::charts::prepared::Prepared;
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, fold, leaf, percent, text};
+use crate::view::node::markup::{
+    Action, aside, el, fold, heading, inline, leaf, link_button, muted, paragraph, percent, strong, text,
+};
 use crate::view::panels::pipeline::ranks;
 use crate::view::panels::schedules::against;
 
@@ -28,12 +30,9 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
     let away = el("button", &[("class", "quiet")], &[text("×")])
         .label(t!("Take {name} away", name = verbatim(variant.name())))
         .on(Action::Gallery(GalleryAction::Tick(variant)));
-    let own = if set.is_empty() {
-        leaf("small", "muted", "your run")
-    } else {
-        leaf("button", "link", "Use it").on(Action::Apply(set))
-    };
-    let parts = [leaf("h3", "", name), own, away];
+    let own =
+        if set.is_empty() { leaf("small", "muted", "your run") } else { link_button("Use it").on(Action::Apply(set)) };
+    let parts = [heading(name), own, away];
     el("div", &[("class", "lane-title")], &parts)
 }
 
@@ -45,10 +44,10 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
     let now = cursor.map_or(Message::default(), |time| verbatim(unit.show(held(curve, time))));
     Node::from_iter([
-        leaf("b", "", verbatim(show_seconds(figures.step_s))),
-        leaf("small", "", t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
+        strong(verbatim(show_seconds(figures.step_s))),
+        aside(t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
         leaf("b", "now", now),
-        leaf("small", "", t!("peak {peak}", peak = unit.show(peak))),
+        aside(t!("peak {peak}", peak = unit.show(peak))),
     ])
 }
 
@@ -58,10 +57,10 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
     let marks = ticks(view.start, view.end, 6)
         .into_iter()
-        .map(|tick| leaf("span", "", verbatim(tick_label(tick))).say("style", verbatim(place(tick))));
+        .map(|tick| inline(verbatim(tick_label(tick))).say("style", verbatim(place(tick))));
     let now = cursor.map_or_else(Node::none, |time| {
         let label = verbatim(show_seconds(Seconds(time)));
-        leaf("b", "", label).say("style", verbatim(place(time)))
+        strong(label).say("style", verbatim(place(time)))
     });
     marks.chain([now]).collect()
 }
@@ -74,7 +73,7 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
             let said = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
-            leaf("p", "", said)
+            paragraph(said)
         })
     });
     let versions = lanes.iter().filter_map(|(_, prepared)| {
@@ -82,7 +81,7 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
             ..0 => "5·v−1: micro-batch 5 with the weights of one update before this step, as all of a PipeDream-2BW step; a rank keeps two versions, these and the next.",
             _ => "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
         };
-        Some(leaf("p", "muted", said))
+        Some(muted(said))
     });
     let tables = lanes.iter().map(|lane| {
         let summary = t!("{name} as a table", name = name(lane));

@@ -3,7 +3,7 @@
 use crate::core::message::Message;
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, leaf, table, text};
+use crate::view::node::markup::{el, fold, inline, table, text};
 
 /// Names of the colours of a picture.
 pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {
@@ -24,7 +24,7 @@ pub(super) const FAINT: f64 = 0.16;
 
 /// The same of a picture of one rank.
 pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
-    let faint = leaf("span", "", "faint: on other ranks");
+    let faint = inline("faint: on other ranks");
     el("div", &[("class", "legend")], &[swatches(entries), faint])
 }
 

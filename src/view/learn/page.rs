@@ -7,7 +7,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::Node;
-use crate::view::node::markup::{Action, cited_at, el, leaf, prose, text};
+use crate::view::node::markup::{Action, aside, cited_at, el, heading, leaf, link_button, muted, prose, strong, text};
 use crate::view::views::View;
 
 /// The lessons, and the steps of the one that is open.
@@ -22,7 +22,7 @@ pub(super) fn lessons(current: StepId) -> Node {
 fn item(first: StepId, current: StepId) -> Node {
     let lesson = first.lesson();
     let open = first.lesson == current.lesson;
-    let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
+    let head = [strong(lesson.title), aside(lesson.about)];
     let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
     let steps = if open { steps(first, current) } else { Node::none() };
     el("li", &[("class", if open { "open" } else { "" })], &[head, steps]).keyed(first.lesson_id())
@@ -73,7 +73,7 @@ pub fn formula(live: &Live) -> Node {
         .formula
         .iter()
         .flat_map(|[symbols, values]| [leaf("p", "formula", symbols), leaf("p", "values", t!("= {values}", values))]);
-    let note = leaf("p", "muted", &live.note);
+    let note = muted(&live.note);
     el("div", &[("class", "lesson-formula")], &[lines.chain([note]).collect()])
 }
 
@@ -86,7 +86,7 @@ pub fn picture(live: &Live) -> Node {
 /// Every step of every lesson, as ways there.
 pub(super) fn overview(current: StepId) -> Node {
     let lesson = |first: StepId| {
-        let title = leaf("h3", "", first.lesson().title);
+        let title = heading(first.lesson().title);
         el("section", &[], &[title, steps(first, current)])
     };
     let lessons = StepId::all().filter(|id| id.step == 0).map(lesson);
@@ -100,7 +100,7 @@ fn steps(first: StepId, current: StepId) -> Node {
     let steps = StepId::all().filter(|id| id.lesson == first.lesson);
     let steps = steps.map(|id| {
         let here = if id == current { "step" } else { "" };
-        let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
+        let button = link_button(id.step().title).on(Action::Show(View::Learn(id)));
         el("li", &[("aria-current", here)], &[button])
     });
     el("ol", &[("class", "steps")], &[steps.collect()])
@@ -130,7 +130,7 @@ pub(super) fn on_run(
             )
         },
     );
-    let button = leaf("button", "link", "See it on your run").on(Action::Try(set));
+    let button = link_button("See it on your run").on(Action::Try(set));
     el("p", &[], &[button, text(" "), text(said)])
 }
 

@@ -1,6 +1,6 @@
 //! The field's words, each with a source; marked where they are used: hover or focus shows the meaning.
 
-use super::markup::{Node, cited_at, el, leaf, text};
+use super::markup::{Node, cited_at, el, leaf, text, title};
 use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::sort::sort_by;
 use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
@@ -186,7 +186,7 @@ pub fn panel(of: &str) -> Node {
             ]
         })
         .collect();
-    [leaf("h2", "", "Glossary"), el("dl", &[("class", "glossary")], &[rows])].into_iter().collect()
+    [title("Glossary"), el("dl", &[("class", "glossary")], &[rows])].into_iter().collect()
 }
 
 #[cfg(test)]

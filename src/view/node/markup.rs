@@ -54,6 +54,84 @@ pub fn leaf(name: &'static str, class: &str, content: impl Into<Message>) -> Nod
     el(name, &[("class", class)], &[text(content)])
 }
 
+/// The title of a panel or page.
+#[must_use]
+pub fn title(words: impl Into<Message>) -> Node {
+    leaf("h2", "", words)
+}
+
+/// The heading of a part.
+#[must_use]
+pub fn heading(words: impl Into<Message>) -> Node {
+    leaf("h3", "", words)
+}
+
+/// The heading of a part of a part.
+#[must_use]
+pub fn subheading(words: impl Into<Message>) -> Node {
+    leaf("h4", "", words)
+}
+
+/// A paragraph.
+#[must_use]
+pub fn paragraph(words: impl Into<Message>) -> Node {
+    leaf("p", "", words)
+}
+
+/// A paragraph that steps back.
+#[must_use]
+pub fn muted(words: impl Into<Message>) -> Node {
+    leaf("p", "muted", words)
+}
+
+/// A paragraph that steps back below a table or picture.
+#[must_use]
+pub fn footnote(words: impl Into<Message>) -> Node {
+    leaf("p", "muted note", words)
+}
+
+/// The words below a picture.
+#[must_use]
+pub fn caption(words: impl Into<Message>) -> Node {
+    leaf("figcaption", "muted", words)
+}
+
+/// Words within a line.
+#[must_use]
+pub fn inline(words: impl Into<Message>) -> Node {
+    leaf("span", "", words)
+}
+
+/// Words within a line that step back.
+#[must_use]
+pub fn faint(words: impl Into<Message>) -> Node {
+    leaf("span", "muted", words)
+}
+
+/// Small words beside others.
+#[must_use]
+pub fn aside(words: impl Into<Message>) -> Node {
+    leaf("small", "", words)
+}
+
+/// Words that stand out.
+#[must_use]
+pub fn strong(words: impl Into<Message>) -> Node {
+    leaf("b", "", words)
+}
+
+/// An item of a list.
+#[must_use]
+pub fn bullet(words: impl Into<Message>) -> Node {
+    leaf("li", "", words)
+}
+
+/// A button that looks like a link.
+#[must_use]
+pub fn link_button(words: impl Into<Message>) -> Node {
+    leaf("button", "link", words)
+}
+
 /// A length as a style: `left:12.5%`.
 #[must_use]
 pub fn percent(property: &str, share: f64) -> String {

@@ -4,7 +4,7 @@ use crate::core::explain::Term;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text};
+use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text, title};
 
 /// A term with everything below it, memory in `unit`.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
         "div",
         &[("class", "term")],
         &[
-            leaf("h2", "", &term.name),
+            title(&term.name),
             leaf("p", "big", verbatim(term.shown(unit))),
             body(term, unit),
             form("As text", &term.text(unit)),

@@ -4,7 +4,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::{FIELDS, Field, Slot};
 use crate::core::run::{Run, Value};
 use crate::core::t;
-use crate::view::node::markup::{Action, Node, el, leaf, load, text};
+use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
 
 /// A setting that differs.
 pub struct Change {
@@ -86,11 +86,11 @@ pub fn name(field: &Field) -> Node {
 pub(crate) fn what_changed(run: &Run) -> Node {
     let all = changed(run);
     if all.is_empty() {
-        return leaf("p", "muted", "Nothing: this is the default run.");
+        return muted("Nothing: this is the default run.");
     }
     let line = |change: &Change| {
         let back = t!("Back to {from}", from = &change.from);
-        let values = el("span", &[], &[leaf("s", "", &change.from), text(" → "), leaf("b", "", &change.to)]);
+        let values = el("span", &[], &[leaf("s", "", &change.from), text(" → "), strong(&change.to)]);
         let button = el("button", &[("class", "choose")], &[text("↶")])
             .label(t!("{field}: {back}", field = change.field.label, back = &back))
             .title(back)

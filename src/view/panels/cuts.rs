@@ -8,7 +8,7 @@ use crate::core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps, sequence_cuts,
 };
 use crate::core::units::{Bytes, MemoryUnit, number, significant};
-use crate::view::node::markup::{Node, el, leaf, table, text};
+use crate::view::node::markup::{Node, el, muted, table, text};
 
 fn row<const N: usize>(cells: [Message; N]) -> (bool, Vec<Node>) {
     (false, cells.map(text).into())
@@ -57,10 +57,10 @@ pub fn sequences(scenario: &Scenario) -> Node {
         if shared > 1 { Message::default() } else { t!("P is an example: this run does not split sequences.") };
     let head = ["cut", "as the Fudan lecture counts", "a GPU really sends", "most ranks", "lecture's example"];
     [
-        leaf("p", "muted", Message::joined(" ", [what, example])),
+        muted(Message::joined(" ", [what, example])),
         table("Ways to cut a sequence", &head, &rows),
-        leaf("p", "muted", "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP."),
-        leaf("p", "muted", "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
+        muted("The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP."),
+        muted("Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
     ]
     .into_iter()
     .collect()
@@ -77,9 +77,9 @@ pub(crate) fn grids(scenario: &Scenario) -> Node {
     }
     let head = ["ranks", "grid", "compute", "parameters", "activations", "receives", "messages"];
     [
-        leaf("p", "muted", "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
+        muted("One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
         table("Tensor parallelism in one, two and three dimensions", &head, &rows),
-        leaf("p", "muted", "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D."),
+        muted("1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D."),
     ]
     .into_iter()
     .collect()
@@ -147,7 +147,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     );
     let head = ["step", "plain", "in all", "zig-zag", "in all", "meanwhile sends"];
     [
-        leaf("p", "muted", Message::joined(" ", [what, example])),
+        muted(Message::joined(" ", [what, example])),
         table("Ring attention step by step", &head, &rows),
         el("p", &[("class", "muted")], &[text(&facts)]),
     ]

@@ -3,7 +3,7 @@
 use crate::core::message::verbatim;
 use crate::core::run::Run;
 use crate::core::units::thousands;
-use crate::view::node::markup::{Node, el, leaf, text};
+use crate::view::node::markup::{Node, aside, el, leaf, text};
 
 /// Data-parallel size and micro-batches; a dash where they do not divide.
 #[must_use]
@@ -14,7 +14,7 @@ pub fn derived(run: &Run) -> Node {
     ]
     .into_iter()
     .map(|(label, symbol, hint, count)| {
-        let label = [text(label), text(" "), leaf("small", "", symbol)];
+        let label = [text(label), text(" "), aside(symbol)];
         let count = count.map_or_else(|| "–".to_owned(), thousands);
         let parts = [el("span", &[], &label), leaf("output", "", verbatim(&count)), leaf("span", "unit", "derived")];
         el("div", &[("class", "field-row")], &parts).title(hint)

@@ -4,7 +4,7 @@ use crate::core::issue::{Fix, Issue, Severity};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::field;
 use crate::core::t;
-use crate::view::node::markup::{Action, Node, apply, el, leaf, text};
+use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, muted, paragraph, text};
 
 /// One issue with its fix.
 #[must_use]
@@ -56,16 +56,16 @@ const NAMED: usize = 3;
 #[must_use]
 pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched: Message) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
-        Some(field) => leaf("button", "link", field.label).on(Action::Focus(field.key)),
-        None => leaf("span", "", &issue.message),
+        Some(field) => link_button(field.label).on(Action::Focus(field.key)),
+        None => inline(&issue.message),
     };
     if let Some(fault) = fault {
-        let parts = [leaf("span", "mark", "✕ "), go(fault), text(" "), leaf("span", "", instead(stands_in))];
+        let parts = [leaf("span", "mark", "✕ "), go(fault), text(" "), inline(instead(stands_in))];
         return el("p", &[("class", "stale-note"), ("role", "status")], &parts).keyed(&fault.message.to_string());
     }
     if warnings.is_empty() {
         let words = Message::joined(" ", [t!("No warnings."), searched]);
-        return leaf("p", "muted", words).keyed("none");
+        return muted(words).keyed("none");
     }
     let mut keys: Vec<&Issue> = Vec::new();
     for issue in warnings {
@@ -87,7 +87,7 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched
     };
     let words = if count > 1 && keys.len() <= NAMED { t!(": {count} warnings.", count) } else { words };
     parts.push(text(words));
-    parts.push(leaf("span", "muted", Message::joined("", [t!(" "), searched])));
+    parts.push(faint(Message::joined("", [t!(" "), searched])));
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
@@ -98,7 +98,7 @@ pub fn refused(notices: &[Issue]) -> Node {
         return Node::none();
     }
     let lines = el("ul", &[("class", "issues")], &[list(notices)]);
-    let words = leaf("p", "", "This link asks for something that is not shown.");
+    let words = paragraph("This link asks for something that is not shown.");
     el("div", &[("role", "status")], &[words, lines])
 }
 
@@ -108,7 +108,7 @@ pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {
         return Node::none();
     }
-    let words = if errors.is_empty() { Node::none() } else { leaf("p", "", instead(stands_in)) };
+    let words = if errors.is_empty() { Node::none() } else { paragraph(instead(stands_in)) };
     let lines: Node = errors.iter().chain(notices).map(line).collect();
     el("div", &[("role", "status")], &[words, lines])
 }

@@ -6,7 +6,7 @@ use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
 use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::t;
-use crate::view::node::markup::{Node, cited, el, leaf, text};
+use crate::view::node::markup::{Node, cited, el, leaf, paragraph, strong, text, title};
 
 /// Subjects that no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
@@ -37,7 +37,7 @@ pub fn limits() -> Node {
     let list = |items: Vec<Node>| el("ul", &[], &[items.into_iter().map(|item| el("li", &[], &[item])).collect()]);
     let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());
     let methods = METHODS.iter().map(|row| {
-        let label = leaf("b", "", row.method.choice().label);
+        let label = strong(row.method.choice().label);
         [
             label,
             text(": "),
@@ -65,14 +65,14 @@ pub fn limits() -> Node {
     ];
     [
         leaf("h1", "", "What Shardscope does not model"),
-        leaf("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
-        leaf("h2", "", "Scope"),
+        paragraph("A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        title("Scope"),
         plain(SCOPE),
-        leaf("h2", "", "Step time"),
+        title("Step time"),
         plain(NOT_MODELLED),
-        leaf("h2", "", "Memory, by method"),
+        title("Memory, by method"),
         list(methods.collect()),
-        leaf("h2", "", "Sizes"),
+        title("Sizes"),
         list(sizes.iter().map(text).collect()),
     ]
     .into_iter()

@@ -6,7 +6,7 @@ use crate::core::memory::Component;
 use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, Figure, explain};
 use crate::core::run::{Method, OneOf};
-use crate::view::node::markup::{Node, el, fold, leaf, prose};
+use crate::view::node::markup::{Node, bullet, el, fold, heading, leaf, muted, prose, subheading};
 
 /// The figures of the page, by what they are about.
 fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
@@ -32,14 +32,12 @@ fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
 pub fn panel(evaluation: &Evaluation) -> Node {
     let mut pieces = vec![
         leaf("h2", "", "Methods"),
-        leaf(
-            "p",
-            "muted",
+        muted(
             "The formulas behind the figures of this page, for the model and layout that it shows. A figure's own drawer has its values.",
         ),
     ];
     for (title, figures) in chapters(evaluation) {
-        pieces.push(leaf("h3", "", title));
+        pieces.push(heading(title));
         let mut names = Vec::new();
         for term in figures.into_iter().filter_map(|figure| explain(evaluation, figure)) {
             // A figure that is part of another has its words.
@@ -72,11 +70,11 @@ fn formula(term: &Term) -> Node {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Node = term.notes.iter().map(|note| leaf("li", "", verbatim(note.to_string()))).collect();
+    let notes: Node = term.notes.iter().map(|note| bullet(verbatim(note.to_string()))).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
-        pieces.push(leaf("h4", "", verbatim(format!("{}: {}", part.symbol, part.name))));
+        pieces.push(subheading(verbatim(format!("{}: {}", part.symbol, part.name))));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)

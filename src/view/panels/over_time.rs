@@ -10,7 +10,7 @@ use crate::core::report::over_time::{Instant, OverTime};
 use crate::core::sort::sort;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, number, show_seconds};
-use crate::view::node::markup::{Node, leaf, table, text};
+use crate::view::node::markup::{Node, inline, table, text};
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +145,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Node = Component::ALL.into_iter().map(entry).collect();
     let line = t!("line: {usable} usable", usable = unit.show(usable));
-    [all, leaf("span", "", &line)].into_iter().collect()
+    [all, inline(&line)].into_iter().collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::traffic::{OverlapRow, Traffic};
 use crate::core::units::{MemoryUnit, Seconds, show_seconds, significant};
-use crate::view::node::markup::{Node, apply, ask, el, leaf, percent, scrolled, text};
+use crate::view::node::markup::{Node, apply, aside, ask, el, inline, leaf, muted, percent, scrolled, strong, text};
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
 fn names(traffic: Traffic) -> (&'static str, &'static str) {
@@ -37,7 +37,7 @@ const HEADS: [(&str, &str, &str); 7] = [
 pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {
-        return leaf("p", "muted", "One GPU sends nothing.");
+        return muted("One GPU sends nothing.");
     }
     let head: Node = HEADS
         .iter()
@@ -52,13 +52,9 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
     let kernels = if tensor {
         let notes = [
-            leaf("span", "", names(Traffic::Tp).0),
+            inline(names(Traffic::Tp).0),
             text(": "),
-            leaf(
-                "span",
-                "",
-                "reductions of the backward pass only: the other messages stand between two kernels that need them",
-            ),
+            inline("reductions of the backward pass only: the other messages stand between two kernels that need them"),
         ];
         el("p", &[("class", "muted")], &notes)
     } else {
@@ -88,7 +84,7 @@ fn sharing(evaluation: &Evaluation) -> Node {
         notes.push(t!("ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."));
     }
     notes.push(t!("Other rows are counted as if each had its wire alone."));
-    let notes: Node = notes.iter().flat_map(|sentence| [leaf("span", "", sentence), text(" ")]).collect();
+    let notes: Node = notes.iter().flat_map(|sentence| [inline(sentence), text(" ")]).collect();
     el("p", &[("class", "muted")], &[notes])
 }
 
@@ -105,7 +101,7 @@ fn average(evaluation: &Evaluation) -> Node {
         rows = show_seconds(Seconds(rows))
     );
     let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(all)))]);
-    el("p", &[("class", "muted")], &[leaf("span", "", &notes), text(" "), open])
+    el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
 }
 
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
@@ -122,11 +118,9 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
     }
     let fix = vec![("overlap.ep", "1".to_owned())];
     let notes = [
-        leaf("span", "", "This schedule pairs passes so that the messages of one overlap with the other."),
+        inline("This schedule pairs passes so that the messages of one overlap with the other."),
         text(" "),
-        leaf(
-            "span",
-            "",
+        inline(
             "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
         ),
         text(" "),
@@ -144,12 +138,12 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
     let speed = t!("{link}, {speed}", link, speed);
     let exposed = match row.traffic {
-        Traffic::Pp => leaf("b", "", "in the bubble"),
-        _ if row.exposed_s.0 <= 0.0 => leaf("b", "", "none"),
+        Traffic::Pp => strong("in the bubble"),
+        _ if row.exposed_s.0 <= 0.0 => strong("none"),
         _ => {
             let slows = t!("of it {time} by slowing compute", time = show_seconds(row.slows_compute_s));
-            let slows = (row.slows_compute_s.0 > 0.0).then(|| leaf("small", "", slows));
-            let whole = leaf("b", "", verbatim(show_seconds(row.exposed_s)));
+            let slows = (row.slows_compute_s.0 > 0.0).then(|| aside(slows));
+            let whole = strong(verbatim(show_seconds(row.exposed_s)));
             std::iter::once(whole).chain(slows).collect()
         }
     };
@@ -173,7 +167,7 @@ fn ratio(row: &OverlapRow) -> Node {
     if row.compute_s.0 <= 0.0 {
         return text("–");
     }
-    let whole = leaf("span", "", verbatim(significant(row.ratio, 3)));
+    let whole = inline(verbatim(significant(row.ratio, 3)));
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.traffic != Traffic::Pp => {
             let [forward, backward] = [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));

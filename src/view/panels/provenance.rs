@@ -13,7 +13,7 @@ use crate::core::run::presets::{GPUS, MODELS, STACKS};
 use crate::core::source::{ALL, Source};
 use crate::core::t;
 use crate::core::units::{show_count, significant};
-use crate::view::node::markup::{Node, cited, el, leaf, table, text};
+use crate::view::node::markup::{Node, cited, el, leaf, paragraph, table, text};
 
 /// Where every constant comes from.
 #[must_use]
@@ -22,7 +22,7 @@ pub fn sources() -> Node {
         any figure of the page.";
     [
         leaf("h1", "", "Sources of Shardscope"),
-        leaf("p", "", words),
+        paragraph(words),
         of_constants(),
         of_gpus(),
         of_presets(),

@@ -8,7 +8,7 @@ use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, published};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, cited_at, el, leaf, load, table, text};
+use crate::view::node::markup::{Node, cited_at, el, leaf, load, muted, table, text};
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error.
 fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String, String, f64) {
@@ -109,7 +109,7 @@ pub fn all(run: &Run) -> Node {
         .collect();
     [
         leaf("h2", "", "Published runs"),
-        leaf("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against."),
+        muted("Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against."),
         table("Published runs", &["", "figure", "published", "computed", "off", "source"], &rows),
     ]
     .into_iter()

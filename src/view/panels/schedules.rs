@@ -8,7 +8,7 @@ use crate::core::report::{ScheduleFigures, ScheduleRow};
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
-use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
+use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, muted, scrolled, strong, text};
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -131,7 +131,7 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     let note = t!(
         "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
     );
-    let note = leaf("p", "muted", note);
+    let note = muted(note);
     Node::from_iter([scrolled("Schedules for this run", table), note])
 }
 
@@ -139,7 +139,7 @@ fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let mine = row.set.is_empty();
     let called = verbatim(row.variant.name());
     let name = if mine {
-        leaf("b", "", called)
+        strong(called)
     } else {
         let title = t!("Use {row}", row = called.clone());
         apply("link", row.set.clone(), &title, called)

@@ -6,7 +6,7 @@ use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
 use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, ask, el, leaf, text};
+use crate::view::node::markup::{Node, ask, el, faint, inline, leaf, strong, text};
 
 /// Certainty of the step, utilisation, and the time of a token budget.
 #[must_use]
@@ -29,7 +29,7 @@ fn utilisation(step: &Step) -> Node {
     });
     let others: Vec<String> = others.collect();
     let parts = [
-        leaf("span", "", &own),
+        inline(&own),
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
         text(verbatim(format!(": {}", others.join(", ")))),
@@ -123,11 +123,9 @@ fn budget(step: &Step) -> Node {
     }
     let facts: Node = facts
         .into_iter()
-        .map(|(name, figure)| {
-            el("span", &[], &[leaf("b", "", verbatim(&figure)), text(" "), leaf("span", "muted", name)])
-        })
+        .map(|(name, figure)| el("span", &[], &[strong(verbatim(&figure)), text(" "), faint(name)]))
         .collect();
-    let lead = leaf("span", "", "The token budget");
+    let lead = inline("The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
 }
 

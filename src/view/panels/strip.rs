@@ -9,7 +9,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::time::Step;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
+use crate::view::node::markup::{Action, Node, aside, ask, el, leaf, percent, text};
 
 /// Tokens of the budget where the Run has none.
 const TOKENS: f64 = 1e12;
@@ -48,12 +48,8 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     };
     let capacity = memory.capacity_bytes;
     let peak = t!("{peak} of {capacity}", peak = unit.number(memory.peak_bytes), capacity = unit.show(capacity));
-    let value = [
-        leaf("span", "mark", mark),
-        leaf("span", "word", words::verdict(memory.verdict)),
-        text(" "),
-        leaf("small", "", &peak),
-    ];
+    let value =
+        [leaf("span", "mark", mark), leaf("span", "word", words::verdict(memory.verdict)), text(" "), aside(&peak)];
     let most = capacity.max(memory.need_high_bytes).0;
     let at = |bytes: Bytes| bytes.0 / most;
     let bar = [

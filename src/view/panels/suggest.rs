@@ -12,7 +12,7 @@ use crate::core::search::{Figures, Found, Place, Request, TIE, why};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, leaf, load, text};
+use crate::view::node::markup::{Action, Node, el, faint, inline, leaf, load, text};
 use std::sync::Arc;
 
 /// Progress of the search in the background.
@@ -169,7 +169,7 @@ fn second(evaluation: &Evaluation, searched: &Searched, better: Option<&Suggesti
                 feasible = searched.feasible
             )
         };
-        return leaf("span", "muted", words);
+        return faint(words);
     };
     let layout = brief(&best.run, &evaluation.scenario.run);
     let peak = unit.show(best.peak);
@@ -189,8 +189,8 @@ fn second(evaluation: &Evaluation, searched: &Searched, better: Option<&Suggesti
             peak
         )
     };
-    let more = (!searched.done).then(|| leaf("span", "muted", " Still searching…"));
-    let words = leaf("span", "", words).title(&best.why);
+    let more = (!searched.done).then(|| faint(" Still searching…"));
+    let words = inline(words).title(&best.why);
     std::iter::once(words).chain(more).collect()
 }
 

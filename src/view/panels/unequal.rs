@@ -12,7 +12,7 @@ use crate::view::charts::figure::figure;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::strips::strips;
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, apply, choices, el, leaf, table, text};
+use crate::view::node::markup::{Action, Node, apply, choices, el, muted, table, text};
 
 /// The distributions, and what the page calls them.
 pub(crate) const SPREADS: [(Spread, &str); 3] =
@@ -24,7 +24,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
     let own = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
-        return Node::from_iter([own, leaf("p", "muted", why)]);
+        return Node::from_iter([own, muted(why)]);
     };
     let message = t!(
         "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
@@ -43,7 +43,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
             }),
             Node::none(),
         ),
-        leaf("p", "muted", &message),
+        muted(&message),
         figure(
             "packing",
             "Micro-batches by time: samples, and what is padding (hatched)",
@@ -55,9 +55,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
             pipelines(&found).inline("The simulated pipeline of each way, on one axis"),
         ),
         figures(&found),
-        leaf(
-            "p",
-            "muted",
+        muted(
             "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
         ),
     ])

@@ -9,7 +9,7 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::figure::figure;
 use crate::view::charts::strips::strips;
-use crate::view::node::markup::{Node, apply, ask, cited, leaf, table, text};
+use crate::view::node::markup::{Node, apply, ask, cited, muted, table, text};
 
 /// Less than this is not worth a button.
 const WORTH: f64 = 0.003;
@@ -79,7 +79,7 @@ fn speed(split: &Split, even: &Split) -> String {
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
     let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(Origin::Even)?))) else {
-        return leaf("p", "muted", "One stage has nothing to balance.");
+        return muted("One stage has nothing to balance.");
     };
     let drawn: Vec<_> = balance
         .splits
@@ -134,7 +134,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
         ),
         table("Splits of the layers", &head, &rows),
-        leaf("p", "muted", outcome(balance, &evaluation.scenario.run.gpu.title())),
+        muted(outcome(balance, &evaluation.scenario.run.gpu.title())),
     ])
 }
 

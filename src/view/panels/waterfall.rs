@@ -11,7 +11,7 @@ use crate::core::time::{PartKind, Step, executed_flops};
 use crate::core::traffic::Traffic;
 use crate::core::units::{Seconds, show_flops, show_percent, show_seconds, significant};
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
+use crate::view::node::markup::{Action, Node, ask, el, leaf, link_button, percent, text};
 
 /// A row: name, class, figure, and the parts that it adds up.
 pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
@@ -101,7 +101,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     ];
     lines.push(el("div", &[("class", "row total")], &total));
     if let Some(words) = by_profile(evaluation) {
-        let open = leaf("button", "link", "My runs").on(Action::Open(Dialog::Runs));
+        let open = link_button("My runs").on(Action::Open(Dialog::Runs));
         let parts = [text(words), text(" "), open];
         lines.push(el("p", &[("class", "muted note")], &parts));
     }

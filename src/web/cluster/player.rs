@@ -3,7 +3,7 @@
 use super::map::Map;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
+use crate::view::node::markup::paragraph;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
@@ -45,7 +45,7 @@ pub(super) fn player(map: Map) -> AnyView {
     let words = move || {
         let drawn = map.drawn.get();
         let waits = drawn.and_then(|_| map.waits(&map.wires()));
-        waits.map_or_else(Node::none, |waits| leaf("p", "", waits.words()))
+        waits.map_or_else(Node::none, |waits| paragraph(waits.words()))
     };
     view! {
         <div class="cluster-player">

@@ -4,7 +4,7 @@
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
 use crate::core::report::fit::{Base, Suggestions};
-use crate::view::node::markup::{Node, leaf};
+use crate::view::node::markup::{Node, muted};
 use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
@@ -63,7 +63,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
     Memo::new(move |_| {
         found.with(|found| match found {
             None => Node::none(),
-            Some((_, None)) => leaf("p", "muted", "Searching."),
+            Some((_, None)) => muted("Searching."),
             Some((base, Some(list))) => suggestions(&base.report.memory, list, state.view.unit.get()),
         })
     })

@@ -9,7 +9,7 @@ use crate::io::export::{Stamp, trial};
 use crate::io::link;
 use crate::io::logs::summary::summary;
 use crate::view::node::action::{Dialog, Measured};
-use crate::view::node::markup::{Node, leaf};
+use crate::view::node::markup::{Node, muted};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::{bare, fitted, kept, profiles};
 use crate::web::browser;
@@ -126,7 +126,7 @@ fn taught(state: State) -> Node {
         None if runs.failed.get() => {
             line(&Issue::error("", "The runs could not be fitted: one of them cannot be computed."))
         }
-        None => leaf("p", "muted", "The runs are fitted…"),
+        None => muted("The runs are fitted…"),
     })
 }
 

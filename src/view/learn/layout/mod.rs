@@ -13,7 +13,7 @@ use crate::core::t;
 use crate::core::units::{Bytes, Seconds, number, show_count, show_percent, show_seconds, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
-use crate::view::node::markup::{el, leaf};
+use crate::view::node::markup::{bullet, el};
 use axes::{batch, context, pipeline, tensor};
 
 const S: Slider = slider("s", "tokens of a sequence", &[4096, 8192, 16_384, 32_768], 1);
@@ -181,7 +181,7 @@ fn recipe(dials: &Dials) -> Live {
             "One size at a time misses what only wins together, so the page searches all of them; the recipe says why a layout is a good one."
         ),
     ];
-    let steps = walked.steps.iter().map(|step| leaf("li", "", &step.text));
+    let steps = walked.steps.iter().map(|step| bullet(&step.text));
     let steps = el("ol", &[], &[steps.collect()]);
     let [first, last] = [0, bars.len() - 1].map(|at| total(&bars, at));
     let live = Live::of(text)

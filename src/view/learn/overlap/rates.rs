@@ -12,7 +12,7 @@ use crate::core::traffic::Fabric;
 use crate::core::units::{Bytes, number, show_bandwidth, show_percent, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
+use crate::view::node::markup::muted;
 
 pub(super) fn roofline(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));
@@ -64,7 +64,7 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let head = ["kernel", "operations per byte", "TFLOP/s", "time"];
     let names = kernels.iter().zip(1_usize..);
     let names = names.map(|(kernel, number)| t!("{number} {kernel}", number, kernel = kernel.name));
-    let names = leaf("p", "muted", Message::joined(" · ", names));
+    let names = muted(Message::joined(" · ", names));
     let live = Live::of(text)
         .formula(
             "P ≤ min(F, M I),  F = M I at I = F / M",

@@ -10,7 +10,7 @@ use crate::view::charts::ticks::ticks;
 use crate::view::learn::caption::{colours, data};
 use crate::view::learn::{Dials, Live};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, leaf};
+use crate::view::node::markup::{el, inline};
 
 /// Time of all steps, in full blocks, and what a rank computes of it on average.
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
@@ -171,7 +171,7 @@ fn legend(ranks: u64) -> Node {
     let named =
         colours(&[(t!("rank {rank}", rank = 0_u8), Ink::Forward), (t!("rank {rank}", rank = ranks - 1), Ink::Weight)]);
     let hatch = el("i", &[("class", "swatch hatch")], &[]);
-    let waits = el("span", &[], &[hatch, leaf("span", "", "waits for the slowest rank")]);
+    let waits = el("span", &[], &[hatch, inline("waits for the slowest rank")]);
     [named, el("div", &[("class", "legend")], &[waits])].into_iter().collect()
 }
 

@@ -13,7 +13,7 @@ use crate::core::t;
 use crate::core::time::range;
 use crate::core::units::show_percent;
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::{Action, Node, el, fold, leaf, text};
+use crate::view::node::markup::{Action, Node, bullet, el, fold, footnote, heading, link_button, muted, text};
 use scatter::picture;
 use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
 
@@ -31,8 +31,8 @@ pub struct Yours<'a> {
 pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
     let like = nearest(bench, &scenario.run, NEAREST);
     let own = standings(yours.runs, yours.standings);
-    let head = if own == Node::none() { Node::none() } else { leaf("h3", "", "Your runs") };
-    let open = leaf("button", "link", "Add runs that you measured");
+    let head = if own == Node::none() { Node::none() } else { heading("Your runs") };
+    let open = link_button("Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
     let parts = [head, own, likes(bench, scenario, &like), open];
     let beside = el("div", &[], &parts);
@@ -63,7 +63,7 @@ fn likes(bench: &Bench, scenario: &Scenario, like: &[Fact]) -> Node {
         runs = range.runs,
         of = range.of
     );
-    Node::from_iter([leaf("h3", "", "Runs most like yours"), likes_table(bench, like), leaf("p", "muted note", words)])
+    Node::from_iter([heading("Runs most like yours"), likes_table(bench, like), footnote(words)])
 }
 
 /// Rows shown without a fold.
@@ -87,15 +87,12 @@ fn summary(bench: &Bench) -> Node {
             &[text(t!("Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {mean} slower than the fastest measured on average, {worst} at worst.", groups, mean = show_percent(mean), worst = show_percent(worst)))],
         ));
     }
-    pieces.push(leaf("h3", "", "Error by source"));
+    pieces.push(heading("Error by source"));
     pieces.push(by_source(bench));
-    pieces.push(leaf(
-        "p",
-        "muted",
-        "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
+    pieces.push(muted("Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
     ));
     let outcomes = t!("Verdicts against {verdicts} outcomes", verdicts = bench.verdicts.len());
-    pieces.push(leaf("h3", "", &outcomes));
+    pieces.push(heading(&outcomes));
     pieces.push(bands(bench));
     pieces.into_iter().collect()
 }
@@ -104,7 +101,7 @@ fn summary(bench: &Bench) -> Node {
 fn left_out() -> Node {
     let line = |(source, n, why): (&str, usize, &'static str)| {
         let name = verbatim(source.trim_end_matches(['@', ':']));
-        leaf("li", "", t!("{n} of {name}: {why}", n, name, why))
+        bullet(t!("{n} of {name}: {why}", n, name, why))
     };
     el("ul", &[], &[LEFT_OUT.into_iter().map(line).collect()])
 }
@@ -114,7 +111,7 @@ fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
-        leaf("h3", "", "Worst misses first"),
+        heading("Worst misses first"),
         misses("Worst misses", bench, first),
         fold(t!("The other {rest} runs", rest = rest.len()), misses("The other runs", bench, rest)),
         uneven(bench),
@@ -127,7 +124,7 @@ fn details(bench: &Bench) -> Node {
 }
 
 fn list(items: &[&'static str]) -> Node {
-    let items: Node = items.iter().map(|item| leaf("li", "", item)).collect();
+    let items: Node = items.iter().map(|item| bullet(item)).collect();
     el("ul", &[("class", "plain")], &[items])
 }
 

@@ -9,7 +9,7 @@ use crate::view::charts::drawing::{Drawing, Form};
 use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::markup::{Node, el, leaf};
+use crate::view::node::markup::{Node, caption, el, heading};
 
 /// The scatter with its data table.
 pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -> Node {
@@ -33,15 +33,11 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
         "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only; large: most like yours. Beyond half and twice: on the edge.",
         memory = points_in_words(bench, memory)
     );
-    let own = if yours.is_empty() {
-        Node::none()
-    } else {
-        leaf("figcaption", "muted", "Ring: your runs, by the shipped constants.")
-    };
+    let own = if yours.is_empty() { Node::none() } else { caption("Ring: your runs, by the shipped constants.") };
     let pieces = [
-        leaf("h3", "", title),
+        heading(title),
         scatter(&points, unit).inline(title),
-        leaf("figcaption", "muted", &words),
+        caption(&words),
         own,
         save(if memory { "accuracy-memory" } else { "accuracy-step" }),
     ];

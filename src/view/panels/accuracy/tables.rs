@@ -6,7 +6,7 @@ use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, group, show_off, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, el, leaf, load, table, text};
+use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, strong, table, text};
 use crate::view::panels::words;
 
 /// A mean error above which a source is called a miss.
@@ -63,7 +63,7 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
                 _ => verbatim(show_seconds(Seconds(value))),
             };
             let name = load("link", &row.run, verbatim(&row.note), &[text(verbatim(&row.label))]);
-            let source = leaf("small", "", verbatim(format!(" {}", row.source().name)));
+            let source = aside(verbatim(format!(" {}", row.source().name)));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
@@ -92,7 +92,7 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
             rate(fact.measured),
             rate(fact.predicted),
             // The prediction's rate over the measured one.
-            leaf("b", "", verbatim(show_off(1.0 / fact.ratio() - 1.0, 0))),
+            strong(verbatim(show_off(1.0 / fact.ratio() - 1.0, 0))),
         ];
         (false, cells)
     });
@@ -145,7 +145,7 @@ pub fn uneven(bench: &Bench) -> Node {
         peak = show_percent(scenario.model_flops() / peak)
     );
     let head = t!("A known miss: uneven pipeline on {gpu}", gpu = run.gpu.title());
-    Node::from_iter([leaf("h3", "", &head), leaf("p", "", &message)])
+    Node::from_iter([heading(&head), paragraph(&message)])
 }
 
 pub(crate) fn constants_table() -> Node {
@@ -162,7 +162,7 @@ pub(crate) fn constants_table() -> Node {
         })
         .collect();
     [
-        leaf("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
+        muted("Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
         table("Constants", &["constant", "value", "how"], &rows),
     ]
     .into_iter()

@@ -3,7 +3,7 @@
 use crate::core::report::Memory;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, leaf};
+use crate::view::node::markup::{Node, heading};
 use crate::view::panels::memory::{Bars, bars_on, legend, scale, thin};
 use crate::view::panels::words;
 
@@ -13,12 +13,12 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     let pictures = memories.map(|memory| bars_on(memory, scale));
     let group = |(memory, picture, which): (&Memory, &Bars, &'static str)| {
         Node::from_iter([
-            leaf("h3", "", t!("{which}: {memory}", which, memory = words::memory(memory, unit))),
+            heading(t!("{which}: {memory}", which, memory = words::memory(memory, unit))),
             thin(picture, unit),
         ])
     };
     Node::from_iter([
-        leaf("h3", "", "Memory per GPU, by pipeline rank, on one scale"),
+        heading("Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
         group((memories[0], &pictures[0], "first")),
         group((memories[1], &pictures[1], "second")),

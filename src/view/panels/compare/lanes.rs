@@ -6,7 +6,7 @@ use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{figure, key};
 use crate::view::charts::strips::strips;
-use crate::view::node::markup::{Node, leaf};
+use crate::view::node::markup::{Node, heading, muted};
 use crate::view::panels::words;
 
 /// Both timelines over one axis that ends with the longer one, and the figures of each in words.
@@ -29,10 +29,10 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
     let notes = both.map(|(run, which)| {
         let notes = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
-        leaf("p", "muted", t!("{which}: {said}", which, notes))
+        muted(t!("{which}: {said}", which, notes))
     });
     let pictures = [
-        leaf("h3", "", "Pipeline timelines on one axis"),
+        heading("Pipeline timelines on one axis"),
         key(&[
             ("c-forward", "forward"),
             ("c-backward", "backward"),

@@ -11,7 +11,7 @@ use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::units::MemoryUnit;
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, fold, leaf, table, text};
+use crate::view::node::markup::{Action, Node, aside, el, fold, leaf, muted, table, text};
 use bars::memory;
 use figures::{figures, sentence};
 use lanes::timelines;
@@ -55,7 +55,7 @@ fn head(runs: [&Run; 2]) -> Node {
         &[("class", "panel-head")],
         &[
             leaf("h2", "", "Compare"),
-            leaf("small", "", "first: this page's run; second: one kept beside it"),
+            aside("first: this page's run; second: one kept beside it"),
             leaf("span", "spring", ""),
             el("span", &[("class", "tools")], &[buttons]),
         ],
@@ -67,7 +67,7 @@ fn settings(first: &Run, second: &Run) -> Node {
     let all = changes(first, second);
     if all.is_empty() {
         let words = "Both runs are set alike. Change anything: the second stays as it is.";
-        return leaf("p", "muted", words);
+        return muted(words);
     }
     let row = |change: &Change| {
         let take = el("button", &[("class", "choose")], &[text("use this value")]).on(change.undo());

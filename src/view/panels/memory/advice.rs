@@ -10,7 +10,7 @@ use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_seconds};
-use crate::view::node::markup::{Node, apply, el, leaf, table, text};
+use crate::view::node::markup::{Node, apply, aside, bullet, el, heading, muted, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
@@ -26,10 +26,10 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
         (false, true) => "The smallest change of each setting that takes less, the cheapest in GPU time first.",
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
-    let note = leaf("p", "muted", words);
+    let note = muted(words);
     let note = if found.is_cut {
         let words = "The search ended at its limit of work: some changes were not tried.";
-        Node::from_iter([note, leaf("p", "muted", words)])
+        Node::from_iter([note, muted(words)])
     } else {
         note
     };
@@ -47,7 +47,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
     let button = apply("fix", one.set.clone(), "", one.label());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
         let words = t!("global batch {batch}", batch);
-        leaf("small", "", &words)
+        aside(&words)
     });
     let cost = change(one.dearer - 1.0);
     vec![
@@ -98,13 +98,13 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
         .map(|(gap, counted)| {
             let counted = counted.map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
             let clauses = std::iter::once(gap.words().into()).chain(counted);
-            leaf("li", "", Message::joined("; ", clauses))
+            bullet(Message::joined("; ", clauses))
         })
         .collect();
     [
-        leaf("p", "muted", &intro),
+        muted(&intro),
         el("div", &[("class", "steps")], &[table("Narrowing it down", &head, &rows)]),
-        leaf("h3", "", "What stands between the estimate and the driver"),
+        heading("What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ]
     .into_iter()

@@ -10,7 +10,7 @@ use crate::core::run::OneOf;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Action, Node, ask, cited, el, fold, leaf, table, text};
+use crate::view::node::markup::{Action, Node, ask, cited, el, fold, paragraph, table, text};
 
 /// The table of methods, and what each leaves out.
 #[must_use]
@@ -69,12 +69,12 @@ fn about(row: &MethodRow) -> Node {
     let source = cited(row.source, row.source.short);
     let title = el("h3", &[], &[text(row.label), text(" "), el("small", &[], &[source])]);
     let leaves = t!("Leaves out: {list}.", list = Message::joined("; ", row.leaves_out.iter().map(Message::from)));
-    let mut parts = vec![title, leaf("p", "", &leaves)];
+    let mut parts = vec![title, paragraph(&leaves)];
     if !row.ignores.is_empty() {
         let label = |key: &str| field(key).map_or(verbatim(key), |field| field.label.into());
         let fields: Vec<Message> = row.ignores.iter().map(|issue| label(&issue.field)).collect();
         let words = t!("Of this run it ignores: {fields}.", fields = Message::joined(", ", fields));
-        parts.push(leaf("p", "", &words));
+        parts.push(paragraph(&words));
     }
     if !row.slips.is_empty() {
         let summary = t!("{slips} slips of the source", slips = row.slips.len());

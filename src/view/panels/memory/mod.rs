@@ -23,7 +23,7 @@ use crate::core::memory::{Component, StageMemory, Verdict};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Node, el, leaf, percent, text};
+use crate::view::node::markup::{Node, el, leaf, percent, strong, text};
 
 /// A component's swatch and name.
 #[must_use]
@@ -50,8 +50,7 @@ fn swatch(component: Component) -> Node {
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
 pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
-    let lines: Node =
-        parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", verbatim(figure))]).collect();
+    let lines: Node = parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), strong(verbatim(figure))]).collect();
     [leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])].into_iter().collect()
 }
 

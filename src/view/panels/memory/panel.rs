@@ -7,7 +7,7 @@ use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
+use crate::view::node::markup::{Action, Node, ask, el, inline, leaf, percent, text};
 use crate::view::panels::words;
 
 /// Named parts in a tip; the rest in one line.
@@ -133,13 +133,9 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
         low = unit.number(memory.need_low_bytes),
         high = unit.show(memory.need_high_bytes)
     );
-    [
-        leaf("span", "", words::known(memory)),
-        leaf("span", "", &range),
-        ask("link", Figure::Capacity, &[text("the rule")]),
-    ]
-    .into_iter()
-    .collect()
+    [inline(words::known(memory)), inline(&range), ask("link", Figure::Capacity, &[text("the rule")])]
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::Memory;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, el, leaf, percent};
+use crate::view::node::markup::{Node, el, heading, leaf, percent};
 
 /// The bars of a suggested layout below those of `own`, on the same scale.
 #[must_use]
 pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {
     let head = t!("Suggested layout: {name}", name);
     let bars = bars_on(other, scale(own));
-    Node::from_iter([leaf("h3", "", head), thin(&bars, unit)])
+    Node::from_iter([heading(head), thin(&bars, unit)])
 }
 
 /// The bars of one picture.

@@ -11,7 +11,7 @@ use crate::core::report::{Evaluation, Figure, Memory, OffloadStep};
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, ask, el, leaf, table, text};
+use crate::view::node::markup::{Node, ask, el, heading, muted, table, text};
 
 /// All three, as far as the run has them.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 }
 
 fn section(title: &'static str, content: Node, note: &'static str) -> Node {
-    let parts = [leaf("h3", "", title), content, leaf("p", "muted", note)];
+    let parts = [heading(title), content, muted(note)];
     el("div", &[("class", "tuning")], &parts)
 }
 

@@ -5,7 +5,7 @@ use crate::core::report::Evaluation;
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::core::units::MemoryUnit;
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, PanelAction, el, leaf, text, toggled_fold};
+use crate::view::node::markup::{Node, PanelAction, el, faint, text, toggled_fold};
 
 /// Inputs of the panel's parts.
 pub struct View<'a> {
@@ -41,7 +41,7 @@ pub(super) fn buttons(commands: &[(PlanCommand, &'static str)]) -> Node {
 /// A row of chips behind a name; each with its command and whether it is on.
 pub(super) fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, Message)>) -> Node {
     let chips = chips.map(|(command, on, label)| button("toggle-link", command, Some(on), label));
-    let inside: Node = std::iter::once(leaf("span", "muted", name)).chain(chips).collect();
+    let inside: Node = std::iter::once(faint(name)).chain(chips).collect();
     el("p", &[("class", "chips")], &[inside])
 }
 

@@ -14,7 +14,7 @@ use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, el, leaf, load, table, text};
+use crate::view::node::markup::{Node, caption, el, faint, footnote, load, table, text};
 
 const BUTTONS: [(PlanCommand, &str); 3] = [
     (PlanCommand::Sweep(Grown::Gpus), "over GPUs"),
@@ -24,7 +24,7 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 
 /// The buttons, and the curves of the last sweep.
 pub(crate) fn sweeps(view: &View) -> Node {
-    let name = leaf("span", "muted", "How the cost grows");
+    let name = faint("How the cost grows");
     let chips = el("p", &[("class", "chips ask")], &[name, buttons(&BUTTONS)]);
     let Some(sweep) = &view.result.sweep else {
         return chips;
@@ -74,7 +74,7 @@ fn curves(view: &View, sweep: &Points) -> Node {
     let without = (!none.is_empty()).then(|| t!("Nothing fits or divides at {points}.", points = none.join(", ")));
     let words = Message::joined(" ", std::iter::once(what).chain(without));
     let data_table = fold(view, Fold::SweepTable, "Show as a table", || data_table(view, sweep));
-    [el("div", &[("class", "curves")], &[pictures]), leaf("p", "muted note", &words), data_table].into_iter().collect()
+    [el("div", &[("class", "curves")], &[pictures]), footnote(&words), data_table].into_iter().collect()
 }
 
 /// A power of two as people write it: "1k", "64k", "1M".
@@ -88,7 +88,7 @@ fn short(value: u64) -> String {
 
 fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool, line: Option<f64>) -> Node {
     let points = &sweep.points;
-    let heading = leaf("figcaption", "muted", name);
+    let heading = caption(name);
     let places = points.iter().enumerate();
     let found: Vec<((f64, f64), u64, &Found)> = places
         .filter_map(|(index, point)| {

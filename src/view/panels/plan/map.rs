@@ -12,7 +12,7 @@ use crate::core::search::{Axes, Found};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
+use crate::view::node::markup::{Node, aside, el, footnote, leaf, load, muted, scrolled, text};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
@@ -22,7 +22,7 @@ pub fn map(view: &View, axes: &Axes) -> Node {
     fold(view, Fold::Map, "Map: the best layout over two axes", || {
         let grid = match &view.result.map {
             Some(map) => grid(view, map, axes),
-            None => leaf("p", "muted", "being searched…"),
+            None => muted("being searched…"),
         };
         [grid, choices(view, axes)].into_iter().collect()
     })
@@ -103,8 +103,8 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
         map = words,
         unit = view.unit.name()
     );
-    let again = if map.done { Node::none() } else { leaf("p", "muted note", "The rest is being searched…") };
-    [scrolled("Map of layouts", table), again, leaf("p", "muted note", &note)].into_iter().collect()
+    let again = if map.done { Node::none() } else { footnote("The rest is being searched…") };
+    [scrolled("Map of layouts", table), again, footnote(&note)].into_iter().collect()
 }
 
 /// The best layout of a cell; `mine` where the page's own run is of the cell.
@@ -113,7 +113,7 @@ fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) ->
     let title = layout(found);
     let tight = found.figures.peak.verdict != Verdict::Fits;
     let peak = if tight { format!("▲ {peak}") } else { peak };
-    let lines = [text(verbatim(figure)), leaf("small", "", verbatim(peak))];
+    let lines = [text(verbatim(figure)), aside(verbatim(peak))];
     let button = load("plain", &found.run, &title, &lines);
     let class = if mine { "mine" } else { "" };
     el("td", &[("class", class), ("style", &tint)], &[button])

@@ -15,7 +15,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, el, leaf, percent, text};
+use crate::view::node::markup::{Node, bullet, el, leaf, muted, paragraph, percent, text};
 use controls::fold;
 
 /// The panel: how far the work is, and everything else.
@@ -30,7 +30,7 @@ pub fn panel(view: &View) -> [Node; 2] {
 
 fn intro() -> Node {
     let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
-    leaf("p", "muted", words)
+    muted(words)
 }
 
 fn progress(view: &View) -> Node {
@@ -99,8 +99,8 @@ fn walk(view: &View) -> Node {
         let walk = recipe::walk(&question, view.result.best.as_deref());
         let steps = walk.steps.iter();
         let items: Node =
-            steps.map(|step| leaf("li", "", t!("{step}: {text}", step = step.title, text = &step.text))).collect();
-        let end = leaf("p", "", &walk.end);
+            steps.map(|step| bullet(t!("{step}: {text}", step = step.title, text = &step.text))).collect();
+        let end = paragraph(&walk.end);
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }

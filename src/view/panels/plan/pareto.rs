@@ -12,7 +12,7 @@ use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, el, leaf};
+use crate::view::node::markup::{Node, caption, el, muted};
 
 /// Memory against throughput of all layouts that were searched; the front marked.
 pub(crate) fn pareto(view: &View) -> Node {
@@ -25,7 +25,7 @@ pub(crate) fn pareto(view: &View) -> Node {
 fn dots(view: &View) -> Node {
     let Layouts { front, others } = &view.result.layouts;
     if front.is_empty() {
-        return leaf("p", "muted", "being searched…");
+        return muted("being searched…");
     }
     let point = |figures: &Figures| (figures.peak.bytes.0, figures.tokens_per_s_per_gpu);
     let points: Vec<(f64, f64)> = front.iter().map(|row| point(&row.figures)).collect();
@@ -57,6 +57,6 @@ fn dots(view: &View) -> Node {
     let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
     let across = across.named(t!("peak memory per GPU"));
     let picture = draw(&across, 240.0, &[Plot { up, marks }]).inline(words);
-    let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
+    let figure = [picture, save("layouts"), caption(words)];
     el("figure", &[("class", "chart")], &figure)
 }

@@ -13,7 +13,10 @@ use crate::core::t;
 use crate::core::units::{Bytes, group, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::node::action::{Compare, Fold};
-use crate::view::node::markup::{Action, Node, PanelAction, choices, el, leaf, percent, scrolled, text};
+use crate::view::node::markup::{
+    Action, Node, PanelAction, aside, choices, el, faint, footnote, inline, leaf, link_button, muted, paragraph,
+    percent, scrolled, strong, text,
+};
 use crate::view::panels::strip::without_unit;
 use crate::view::panels::words;
 use std::borrow::Cow;
@@ -148,7 +151,7 @@ pub fn rows(view: &View, done: bool) -> Node {
     let found = &ordered(view)[..];
     if found.is_empty() {
         return if done && view.result.done && !view.query.filter.is_empty() {
-            leaf("p", "muted", "No layout that is left by the filters counts as feasible.")
+            muted("No layout that is left by the filters counts as feasible.")
         } else {
             Node::none()
         };
@@ -187,14 +190,14 @@ pub fn rows(view: &View, done: bool) -> Node {
     let legend = t!(
         "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
     );
-    let notes = [legend, rule(view)].map(|note: Message| leaf("p", "muted note", note));
+    let notes = [legend, rule(view)].map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
         let words = if all {
             t!("Show the first {count}", count = FIRST)
         } else {
             t!("Show {count} more", count = found.len() - FIRST)
         };
-        leaf("button", "link", words).on(PanelAction::Fold(Fold::Rows))
+        link_button(words).on(PanelAction::Fold(Fold::Rows))
     });
     std::iter::once(rows).chain(more).chain(notes).collect()
 }
@@ -246,10 +249,10 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         let sign = if more.0 < 0.0 { "−" } else { "+" };
         change(format!("{sign}{shown}"), false)
     });
-    let time = leaf("b", "", verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
+    let time = strong(verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let tight = memory.verdict != Verdict::Fits;
-    let peak = leaf("span", "", verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
+    let peak = inline(verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
     let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
     let used = if order == Order::Cheapest {
         let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
@@ -257,10 +260,10 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
             let share = hours(one) / hours(own) - 1.0;
             change(show_off(share, 1), share < 0.0)
         });
-        let hours = leaf("span", "", verbatim(show_count(hours(one))));
+        let hours = inline(verbatim(show_count(hours(one))));
         std::iter::once(hours).chain(dearer).collect()
     } else {
-        leaf("span", "", verbatim(show_percent(figures.mfu)))
+        inline(verbatim(show_percent(figures.mfu)))
     };
     let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [
@@ -295,15 +298,15 @@ fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> No
         sizes = Message::joined(" · ", [gpus, sizes]);
     }
     let tag = (!mark.is_empty()).then(|| leaf("span", "tag", mark));
-    let sizes = std::iter::once(leaf("b", "", sizes)).chain(tag);
-    let lines: Node = sizes.chain([leaf("small", "", others)]).collect();
+    let sizes = std::iter::once(strong(sizes)).chain(tag);
+    let lines: Node = sizes.chain([aside(others)]).collect();
     // Layouts on other GPUs are places of another search, and differ in more than their layout.
     let Some(own) = own.filter(|_| view.query.order != Order::Cheapest) else {
         return el("div", &[], &[lines]);
     };
     let pinned = view.query.pinned.contains(&one.place);
     let pin = PlanCommand::Pin(one.place);
-    let more = [leaf("p", "", reason(one, own)), button("toggle-link", pin, Some(pinned), "pin")];
+    let more = [paragraph(reason(one, own)), button("toggle-link", pin, Some(pinned), "pin")];
     let key = format!("{}.{}", one.place.block(), one.place.member());
     let head = el("summary", &[], &[lines]).title(layout(one));
     el("details", &[], &[head, el("div", &[], &more)]).keyed(&key)
@@ -333,7 +336,7 @@ fn made_of(figures: &Figures, longest: f64) -> Node {
 
 fn tools(one: &Found, own: bool) -> Node {
     if own {
-        return leaf("span", "muted", "your run");
+        return faint("your run");
     }
     let run = Arc::new(one.run.clone());
     let compare = leaf("button", "choose", "Compare").on(Action::Compare(Compare::Keep(Arc::clone(&run))));

@@ -8,7 +8,9 @@ use crate::core::report::{FOUR_OF_FIVE, report};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, copied, el, leaf, load, table, text};
+use crate::view::node::markup::{
+    Node, aside, copied, el, inline, leaf, load, muted, paragraph, subheading, table, text,
+};
 use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
 
@@ -37,20 +39,16 @@ pub fn fitted(
     parts.extend(wrong.map(|one| named(one.observation, wrong_layout(one))));
     parts.extend(predicted(of, present));
     parts.push(constants(of));
-    parts.push(leaf("p", "muted", t!(
+    parts.push(muted(t!(
         "Times of each kind of work over the shipped constants, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
         spread = show_percent((FOUR_OF_FIVE * fit.spread).exp_m1())
     )));
     if fit.memory.runs > 0 {
-        parts.push(leaf(
-            "p",
-            "",
-            t!(
-                "Memory: {gib} GiB beyond the model's overhead, reserved {ratio} times allocated.",
-                gib = significant(fit.memory.overhead_gib, 2),
-                ratio = significant(fit.memory.ratio, 3)
-            ),
-        ));
+        parts.push(paragraph(t!(
+            "Memory: {gib} GiB beyond the model's overhead, reserved {ratio} times allocated.",
+            gib = significant(fit.memory.overhead_gib, 2),
+            ratio = significant(fit.memory.ratio, 3)
+        )));
     }
     let stand = standings(observations, &fit.standings);
     if stand != Node::none() {
@@ -83,16 +81,12 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
     let with = Run { profile: of.profile.clone(), ..plain.clone() };
     let (with, before) = (report(&with).ok()?.step, report(&plain).ok()?.step);
     let [low, high, before] = [with.low_s, with.high_s, before.time_s].map(show_seconds);
-    Some(leaf(
-        "p",
-        "",
-        t!(
-            "This page's run: {low} to {high} a step in four of five runs with this profile; the shipped constants say {before}.",
-            low,
-            high,
-            before
-        ),
-    ))
+    Some(paragraph(t!(
+        "This page's run: {low} to {high} a step in four of five runs with this profile; the shipped constants say {before}.",
+        low,
+        high,
+        before
+    )))
 }
 
 fn constants(of: &Calibrated) -> Node {
@@ -102,7 +96,7 @@ fn constants(of: &Calibrated) -> Node {
         } else {
             t!("not informed by your runs; what would: {what}", what = informed_by(lesson.multiplier))
         };
-        let name = [leaf("span", "", lesson.multiplier.name()), leaf("small", "", words)];
+        let name = [inline(lesson.multiplier.name()), aside(words)];
         let cells = vec![
             el("span", &[("class", "wrap")], &name),
             text(deviation(lesson.before)),
@@ -133,10 +127,8 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
             settings.push(t!("this page's run"));
         }
         let layout = Message::joined(", ", settings);
-        let name = [
-            load("link", &run, "", &[text(layout)]),
-            leaf("small", "", t!("informs most: {what}", what = next.teaches.name())),
-        ];
+        let name =
+            [load("link", &run, "", &[text(layout)]), aside(t!("informs most: {what}", what = next.teaches.name()))];
         let cells =
             vec![el("span", &[("class", "wrap")], &name), text(deviation(next.sd.0)), text(deviation(next.sd.1))];
         (false, cells)
@@ -145,16 +137,12 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let head = ["run, where it differs from this page", "range now", "range after it"];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
-        leaf(
-            "p",
-            "muted",
-            "The runs that would narrow the prediction of this page's run most, on the GPUs that you have.",
-        ),
+        muted("The runs that would narrow the prediction of this page's run most, on the GPUs that you have."),
         table("The next run to try", &head, &rows),
     ];
     if let Some(command) = command(&first.run) {
         let heading = if command.starts_with("#!") { "Launch command of the first" } else { "Settings of the first" };
-        parts.push(leaf("h4", "", heading));
+        parts.push(subheading(heading));
         parts.push(copied("", &command, Node::none()));
     }
     Node::from_iter(parts)

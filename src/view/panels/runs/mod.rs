@@ -11,7 +11,7 @@ use crate::core::run::{Multiplier, Profile, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
 use crate::view::node::action::{Compare, Measured};
-use crate::view::node::markup::{Action, Node, copied, el, fold, leaf, load, table, text};
+use crate::view::node::markup::{Action, Node, aside, copied, el, fold, leaf, load, muted, paragraph, table, text};
 use crate::view::panels::issues::line;
 use std::sync::Arc;
 
@@ -23,16 +23,14 @@ fn button(class: &str, label: &'static str, action: Action) -> Node {
 #[must_use]
 pub fn kept(observations: &[Observation]) -> Node {
     if observations.is_empty() {
-        return leaf(
-            "p",
-            "muted",
+        return muted(
             "No run is kept yet. One run of yours takes away most of what this calculator cannot know of a cluster and its software.",
         );
     }
     let row = |(at, one): (usize, &Observation)| {
         let remove = button("quiet", "Remove", Action::Measured(Measured::Remove(at)));
         let title = words::line(&one.run);
-        let name = [load("link", &one.run, &title, &[text(verbatim(&*one.name))]), leaf("small", "", &title)];
+        let name = [load("link", &one.run, &title, &[text(verbatim(&*one.name))]), aside(&title)];
         let cells = vec![el("span", &[("class", "wrap")], &name), leaf("span", "wrap", figures(one)), remove];
         (false, cells)
     };
@@ -91,9 +89,7 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
     let heading = if read.is_some() { "A profile was read" } else { "The profile in use" };
     let mut parts = vec![
         leaf("h3", "", heading),
-        leaf(
-            "p",
-            "",
+        paragraph(
             "Every step and range of the page, its plan and its exports follow the profile in use, and the link holds it.",
         ),
         compared(&columns),

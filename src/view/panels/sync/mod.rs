@@ -11,7 +11,7 @@ use crate::core::traffic::CONTENTION;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{key, save};
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, ask, choices, el, leaf, table, text};
+use crate::view::node::markup::{Action, Node, ask, choices, el, leaf, muted, table, text};
 use picture::picture;
 
 /// Rows of the table; of more, the first.
@@ -27,7 +27,7 @@ pub(crate) const CHOICES: [(Policy, &str); 3] = [
 #[must_use]
 pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
     let Some(found) = gradient_sync(evaluation, policy) else {
-        return leaf("p", "muted", nothing(evaluation));
+        return muted(nothing(evaluation));
     };
     Node::from_iter([
         choices(
