@@ -5,7 +5,7 @@ use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
 use crate::view::node::action::{Compare, Dialog};
-use crate::view::node::markup::{self, Action, Node, el, leaf};
+use crate::view::node::markup::{self, Action, Node, el, leaf, link_button};
 use crate::view::panels::issues::refused;
 use crate::view::panels::{published, words};
 use crate::view::views::View;
@@ -113,7 +113,7 @@ fn exchange() -> Node {
 
 /// The line below everything.
 fn footer() -> Node {
-    let open = |page, label: &'static str| leaf("button", "link", label).on(Action::Open(page));
+    let open = |page, label: &'static str| link_button(label).on(Action::Open(page));
     // A page of the other language stands at another address.
     let link = |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
     let links = [
@@ -212,9 +212,7 @@ fn language_button(shown: Viewed) -> AnyView {
     let other = move || i18n::shown().0.other();
     let turn = move |_| {
         let to = untrack(other);
-        browser::store("language", to.id());
-        // A language in the link is replaced.
-        shown.change(|view| view.lang = view.lang.take().map(|_| to.id().to_owned()));
+        shown.prefer_language(to.id());
         leptos::task::spawn_local(i18n::speak(to));
     };
     view! {

@@ -58,7 +58,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let link = move || whole(state.view.lang.get());
     // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
     let chosen = move || {
-        let lang = state.view.lang.get().or_else(|| browser::stored("language"));
+        let lang = state.view.lang.get().or_else(|| state.view.language.get());
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {

@@ -50,6 +50,8 @@ pub(crate) struct Viewed {
     /// Light or dark: by the link, else by the visitor.
     pub theme: Memo<Theme>,
     preferred: RwSignal<Theme>,
+    /// The language that the visitor chose, on this or an earlier visit.
+    pub language: RwSignal<Option<String>>,
     /// GiB or GB.
     pub unit: RwSignal<MemoryUnit>,
     /// Variants of panels.
@@ -80,6 +82,7 @@ impl Viewed {
             page: part(state, |state| &state.page),
             theme: Memo::new(move |_| state.with(|state| state.theme).unwrap_or_else(|| preferred.get())),
             preferred,
+            language: RwSignal::new(browser::stored("language")),
             unit: RwSignal::new(MemoryUnit::Gib),
             chosen: RwSignal::new(Chosen::default()),
         }
@@ -130,6 +133,13 @@ impl Viewed {
             browser::to_top();
         }
         self.change(|state| state.show(view));
+    }
+
+    /// Keeps the language called `id` for later visits; a language in the link is replaced.
+    pub fn prefer_language(self, id: &str) {
+        self.language.set(Some(id.to_owned()));
+        browser::store("language", id);
+        self.change(|state| state.lang = state.lang.take().map(|_| id.to_owned()));
     }
 
     /// Shows `theme`, now and on later visits; a theme in the link is replaced.
