@@ -61,6 +61,7 @@ sources! {
     PIPEDREAM_2BW = "PipeDream-2BW", "Narayanan et al., Memory-Efficient Pipeline-Parallel DNN Training, 2020", "https://arxiv.org/abs/2006.09503";
     CHIMERA = "Chimera", "Li and Hoefler, Chimera: Efficiently Training Large-Scale Neural Networks with Bidirectional Pipelines, 2021", "https://arxiv.org/abs/2107.06925";
     HANAYO = "Hanayo", "Liu et al., Hanayo: Harnessing Wave-like Pipeline Parallelism for Enhanced Large Model Training Efficiency, 2023", "https://arxiv.org/abs/2308.15762";
+    JOB_SHOP = "Job shop", "Carlier and Pinson, An Algorithm for Solving the Job-Shop Problem, Management Science, 1989", "https://doi.org/10.1287/mnsc.35.2.164";
     ZERO_BUBBLE = "Zero Bubble", "Qi et al., Zero Bubble Pipeline Parallelism, 2023", "https://arxiv.org/abs/2401.10241";
     CONTROLLABLE = "Controllable memory", "Qi et al., Pipeline Parallelism with Controllable Memory, 2024", "https://arxiv.org/abs/2405.15362";
     TORCH_PIPELINING = "PyTorch pipelining", "PyTorch, torch.distributed.pipelining schedules", "https://docs.pytorch.org/docs/stable/distributed.pipelining.html";

@@ -6,6 +6,7 @@ use crate::core::calibrate::{self, Calibration};
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::pipeline::{self, request::Reply};
+use crate::core::report::certify::Certified;
 use crate::core::report::{self, Report};
 use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
@@ -27,16 +28,19 @@ pub enum Verb {
     Export,
     /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
     Log,
+    /// A Run: how far the order of its pipeline is from the best one.
+    Certify,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
     Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
+        ("certify", Self::Certify),
         ("import", Self::Import),
         ("export", Self::Export),
         ("calibrate", Self::Calibrate),
@@ -61,6 +65,8 @@ pub enum Answer {
     Schedule(Box<Reply>),
     /// To [`Verb::Plan`].
     Plan(Box<Plan>),
+    /// To [`Verb::Certify`].
+    Certified(Box<Certified>),
     /// To [`Verb::Import`].
     Imported(Box<Imported>),
     /// To [`Verb::Export`].
@@ -147,6 +153,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         Verb::Report => Answer::Report(Box::new(report::report_value(&request).map_err(|no| no.errors)?)),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
+        Verb::Certify => Answer::Certified(Box::new(report::certify::certify(&request)?)),
         Verb::Import => {
             let (run, text) = run_and_text(&request, "text")?;
             Answer::Imported(Box::new(import::read(text, &run)?.into()))

@@ -55,15 +55,42 @@ export interface Report {
 }
 export interface ScheduleRequest {
   schedule: string; pp?: number; microbatches?: number; virtual_stages?: number; group?: number;
-  variant?: string; waves?: number; memory_limit?: number; splits?: number; order?: string[][] | string;
-  forward_s?: number; backward_input_s?: number; backward_weight_s?: number; pair_s?: number;
-  p2p_s?: number; stage_scale?: number[]; ops?: boolean;
+  variant?: string; waves?: number; splits?: number; order?: string[][] | string;
+  /** stage-micro-batches that a rank holds at most, of the automatic schedules; a list by rank with `optimal` */
+  memory_limit?: number | number[];
+  /** seconds of a chunk, or a list by stage */
+  forward_s?: number | number[]; backward_input_s?: number | number[]; backward_weight_s?: number | number[];
+  /** the backward is one op that takes `backward_input_s` */
+  whole_backward?: boolean;
+  pair_s?: number; p2p_s?: number; stage_scale?: number[]; ops?: boolean; certificate?: boolean;
+}
+/** No order of the same stage times, on ranks that hold as much as this one does at most, ends before `lower_bound_s`. */
+export interface Certificate {
+  lower_bound_s: number;
+  /** makespan over the bound, less 1 */
+  gap: number;
+  /** the gap is below one in 10,000 */
+  proven: boolean;
+  binding: { bound: "work" | "memory" | "both"; work_rank: number; work_s: number; memory_rank: number | null;
+    microbatches: number | null; round_trip_s: number | null };
+  /** makespan of the best order that was found under the same memory */
+  best_s: number;
+  /** chunks that each rank may hold: what the order itself holds at most */
+  memory_limit: number[];
+  whole_backward: boolean;
+  /** the bound with one chunk more on every rank */
+  one_more_s: number;
+  /** states that were searched, and whether the gap is open because that came to its limit */
+  states: number; stopped: boolean;
 }
 export interface ScheduleReply {
   errors: Issue[]; warnings: Issue[]; makespan_s: number; ideal_s: number; bubble_fraction: number;
   bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
   /** of a schedule that never drains: seconds of a step once it is full; the figures above have its fill and drain */
   steady_s?: number;
+  /** the durations of the request are of a chunk */
+  unit: "chunk";
+  certificate?: Certificate;
   order: string[][];
   /** rank, kind (F, B, W, BW), stage, micro-batch, start, end */
   ops?: [number, string, number, number, number, number][];
@@ -90,6 +117,8 @@ export interface Plan {
 }
 export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
+/** The certificate of a Run's pipeline. */
+export function certify(run: Run): { errors: Issue[]; makespan_s: number; certificate: Certificate } | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export interface Observation {
   name?: string; run?: Run;
@@ -143,8 +172,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export" | "calibrate" | "log", line: string):
-  Report | ScheduleReply | Plan | Imported | Calibration | Measured | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log", line: string):
+  Report | ScheduleReply | Plan | { errors: Issue[]; makespan_s: number; certificate: Certificate } | Imported | Calibration | Measured | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

@@ -38,6 +38,13 @@ pub fn schedule(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
 }
 
+/// How far the order of a Run's pipeline is from the best one under the same memory.
+#[wasm_bindgen(js_name = certify)]
+#[must_use]
+pub fn certify(run: JsValue) -> JsValue {
+    reply(value(run).and_then(|run| report::certify::certify(&run)))
+}
+
 /// Units of a search between two turns of the event loop: some milliseconds.
 const SLICE: u64 = 4000;
 

@@ -41,6 +41,7 @@ const LINES = {
   report: ['{}', '{"model":"llama-3.1-70b","gpus":256,"tp":8}', 'v=1&tp=4&from_a_newer_version=1', 'v=1&tp=x', '#v=1&gpus=128',
     '{"gpus":64,"schedule":"dualpipe","pp":4}', '  {"gpus":8,"pp":1}\r'],
   schedule: ['{"schedule":"1f1b","pp":4,"microbatches":8}', '{"schedule":"custom","order":"0F0 0B0"}', '{"schedule":"zb-h1","ops":false}'],
+  certify: ['{"gpus":32,"tp":1,"pp":4}', '{"gpus":32,"tp":1,"pp":4,"schedule":"pipedream"}', '{"tq":1}'],
   plan: ['{"run":{"gpus":8,"global_batch":64},"top":3}', '{"run":{"gpus":8},"top":2,"pin":["zero"],"space":{"tp":[1,2]}}', '{"run":{"tq":1}}'],
   import: [JSON.stringify({ text: MEGATRON, run: { gpus: 8 } }), '{"text":"v=1&tp=4"}', '{"text":7}', '{"text":"what is this?"}',
     JSON.stringify({ text: '{"hidden_size":4096,\u2028"num_hidden_layers":40}' })],

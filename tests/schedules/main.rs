@@ -5,6 +5,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod certificates;
+mod exhaustive;
 mod forms;
 mod peers;
 mod periodic;

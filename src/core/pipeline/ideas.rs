@@ -190,6 +190,13 @@ pub static IDEAS: &[Idea] = &[
         source: &source::TERAPIPE,
     },
     Idea {
+        id: "optimal",
+        idea: "The order with the least makespan for the durations and a memory limit, with a proof of how good it is.",
+        cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
+        needs: "Durations that are known and steady; software that takes an order.",
+        source: &source::JOB_SHOP,
+    },
+    Idea {
         id: "custom",
         idea: "An order of your own, token by token.",
         cost: "Whatever it costs: it is simulated like the others.",

@@ -10,6 +10,7 @@
 //! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
 
 pub mod balance;
+pub mod certify;
 pub mod durations;
 pub mod families;
 pub mod fault;

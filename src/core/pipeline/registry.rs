@@ -58,6 +58,8 @@ pub struct Schedule {
     pub splits_backward: bool,
     /// The order depends on the durations.
     pub uses_durations: bool,
+    /// Time to lay out an op, in simulated ops.
+    pub work: u64,
     /// The next step's micro-batches follow at once: it never drains, and a step takes what its steady state does.
     pub endless: bool,
     /// Micro-batches that the generator works with at least, of p.
@@ -109,6 +111,10 @@ pub struct Spec {
     pub waves: u32,
     /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
     pub memory_limit: Option<u32>,
+    /// The same rank by rank, of `optimal`; it wins.
+    pub memory_limits: Option<Vec<u32>>,
+    /// The backward is one op, of `optimal`.
+    pub whole_backward: bool,
     /// Pieces a sequence is cut into (seq1f1b, terapipe).
     pub splits: u32,
     /// The order of `custom`: tokens separated by commas, ranks by a line break or `|`.
@@ -128,6 +134,8 @@ impl Spec {
             variant: Variant::Concat,
             waves: 1,
             memory_limit: None,
+            memory_limits: None,
+            whole_backward: false,
             splits: 2,
             order: None,
         }

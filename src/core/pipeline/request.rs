@@ -2,10 +2,10 @@
 //!
 //! For tests, scripts and the JavaScript API; the names are the contract's.
 
+use super::certify::Certificate;
 use super::durations::Durations;
 use super::op::Kind;
-use super::registry::Spec;
-use super::registry::Stages;
+use super::registry::{Built, Schedule, Spec, Stages};
 use super::rows::{SCHEDULES, schedule};
 use super::simulate::Timeline;
 use super::spec::{build, check};
@@ -55,6 +55,11 @@ pub struct Reply {
     /// with fill and drain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady_s: Option<f64>,
+    /// What the durations of the request are of.
+    pub unit: &'static str,
+    /// How far the order is from the best one, where the request asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certificate>,
     /// Tokens, a list a rank.
     pub order: Vec<Vec<String>>,
     /// Every op with its times, unless the request leaves them out.
@@ -86,7 +91,7 @@ impl Serialize for OpEntry {
 pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     let mut read = Reader::new(request)?;
     let (spec, sizes) = read.spec();
-    let ops = read.flag("ops", true);
+    let (ops, certified) = (read.flag("ops", true), read.flag("certificate", false));
     read.done()?;
     let Some(spec) = spec else {
         return Err(vec![Issue::error("schedule", "name a schedule")]);
@@ -99,10 +104,11 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     } else {
         sizes.durations(spec.stages())?
     };
-    let built = build(&spec, &durations).map_err(one)?;
+    let mut built = build(&spec, &durations).map_err(one)?;
     let durations = sizes.durations(built.order.stages)?;
     let steady_s = spec.schedule.endless.then(|| step_seconds(&durations, built.order.microbatches));
     let (timeline, stats) = measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
+    let certificate = if certified { certificate(&spec, &mut built, &durations) } else { None };
     Ok(Reply {
         errors: Vec::new(),
         warnings: built.warnings,
@@ -114,9 +120,26 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
         peak_in_flight: stats.peak_in_flight,
         weight_copies: stats.weight_copies,
         steady_s,
+        unit: "chunk",
+        certificate,
         order: built.order.tokens(),
         ops: if ops { entries(&timeline) } else { Vec::new() },
     })
+}
+
+/// The certificate of an order; a warning says why there is none.
+fn certificate(spec: &Spec, built: &mut Built, durations: &Durations) -> Option<Certificate> {
+    let found = if spec.schedule.endless {
+        Err(t!("the schedule never drains"))
+    } else {
+        Certificate::of(&built.order, durations)
+    };
+    found.map_err(|reason| built.warnings.push(no_certificate(reason))).ok()
+}
+
+/// The issue that says why there is no certificate.
+pub(crate) fn no_certificate(reason: Message) -> Issue {
+    Issue::warning("certificate", t!("there is no certificate: {reason}", reason))
 }
 
 fn entries(timeline: &Timeline) -> Vec<OpEntry> {
@@ -135,11 +158,31 @@ fn entries(timeline: &Timeline) -> Vec<OpEntry> {
         .collect()
 }
 
+/// A number for all, or a list with one for each.
+enum Each<T> {
+    All(T),
+    List(Vec<T>),
+}
+
+impl<T: Copy> Each<T> {
+    /// One for each of `count` stages or ranks.
+    fn list(&self, key: &'static str, count: u32) -> Result<Vec<T>, Vec<Issue>> {
+        match self {
+            Self::All(one) => Ok(vec![*one; count as usize]),
+            Self::List(list) if list.len() == count as usize => Ok(list.clone()),
+            Self::List(list) => {
+                let message = t!("{key} has {list} entries and needs {count}", key, list = list.len(), count);
+                Err(vec![Issue::error(key, message)])
+            }
+        }
+    }
+}
+
 /// The durations of a request, before the number of stages is known.
 struct Sizes {
-    forward: f64,
-    backward_input: f64,
-    backward_weight: f64,
+    forward: Each<f64>,
+    backward_input: Each<f64>,
+    backward_weight: Each<f64>,
     pair: Option<f64>,
     p2p: f64,
     scale: Option<Vec<f64>>,
@@ -147,8 +190,12 @@ struct Sizes {
 
 impl Sizes {
     fn durations(&self, stages: u32) -> Result<Durations, Vec<Issue>> {
-        let mut durations =
-            Durations::uniform(stages, self.forward, self.backward_input, self.backward_weight).with_p2p(self.p2p);
+        let mut durations = Durations {
+            forward: self.forward.list("forward_s", stages)?,
+            backward_input: self.backward_input.list("backward_input_s", stages)?,
+            backward_weight: self.backward_weight.list("backward_weight_s", stages)?,
+            ..Durations::unit(0).with_p2p(self.p2p)
+        };
         if let Some(pair) = self.pair {
             durations = durations.with_pair(pair);
         }
@@ -209,6 +256,38 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// Seconds of every stage, or a list by stage.
+    fn times(&mut self, key: &'static str) -> Option<Each<f64>> {
+        let one = |value: &Value| match value {
+            Value::Number(number) if (0.0..=MAX_DURATION).contains(number) => Some(or_none(*number)),
+            _ => None,
+        };
+        let found = match self.get(key)? {
+            Value::List(items) => items.iter().map(one).collect::<Option<Vec<_>>>().map(Each::List),
+            value => one(value).map(Each::All),
+        };
+        if found.is_none() {
+            self.wrong(key, "seconds from 0 to 10^12, or a list of them, one a global stage");
+        }
+        found
+    }
+
+    /// Activations of every rank, or a list by rank.
+    fn limits(&mut self) -> Option<Each<u32>> {
+        let one = |value: &Value| match value {
+            Value::Number(number) => whole(*number).and_then(|count| u32::try_from(count).ok()),
+            _ => None,
+        };
+        let found = match self.get("memory_limit")? {
+            Value::List(items) => items.iter().map(one).collect::<Option<Vec<_>>>().map(Each::List),
+            value => one(value).map(Each::All),
+        };
+        if found.is_none() {
+            self.wrong("memory_limit", "a whole number below 2^32, or a list of them, one a rank");
+        }
+        found
     }
 
     fn flag(&mut self, key: &'static str, default: bool) -> bool {
@@ -281,7 +360,16 @@ impl<'a> Reader<'a> {
         let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
         let (pp, microbatches) = (self.count("pp"), self.count("microbatches"));
         let (virtual_stages, group) = (self.count("virtual_stages"), self.count("group"));
-        let (waves, limit, splits) = (self.count("waves"), self.count("memory_limit"), self.count("splits"));
+        let (waves, limits, splits) = (self.count("waves"), self.limits(), self.count("splits"));
+        let (memory_limit, memory_limits) = match limits {
+            None => (None, None),
+            Some(Each::All(limit)) => (Some(limit), None),
+            Some(Each::List(list)) => (None, Some(list)),
+        };
+        if memory_limits.is_some() && id != "optimal" {
+            self.wrong("memory_limit", t!("one number with {schedule}", schedule = id.to_owned()));
+        }
+        let whole_backward = self.whole_backward(found);
         let variant = match self.get("variant") {
             None => Some(Variant::Concat),
             Some(Value::Text(id)) => Variant::from_id(id),
@@ -299,21 +387,35 @@ impl<'a> Reader<'a> {
                 group,
                 variant: variant.unwrap_or(usual.variant),
                 waves: waves.unwrap_or(usual.waves),
-                memory_limit: limit,
+                memory_limit,
+                memory_limits,
+                whole_backward,
                 splits: splits.unwrap_or(usual.splits),
                 order,
                 ..usual
             }
         });
         let sizes = Sizes {
-            forward: self.seconds("forward_s").unwrap_or(1.0),
-            backward_input: self.seconds("backward_input_s").unwrap_or(1.0),
-            backward_weight: self.seconds("backward_weight_s").unwrap_or(1.0),
+            forward: self.times("forward_s").unwrap_or(Each::All(1.0)),
+            backward_input: self.times("backward_input_s").unwrap_or(Each::All(1.0)),
+            backward_weight: self.times("backward_weight_s").unwrap_or(Each::All(f64::from(u8::from(!whole_backward)))),
             pair: self.seconds("pair_s"),
             p2p: self.seconds("p2p_s").unwrap_or(0.0),
             scale: self.scale(),
         };
         (spec, sizes)
+    }
+
+    /// The backward is one op that takes `backward_input_s`.
+    fn whole_backward(&mut self, found: Option<&Schedule>) -> bool {
+        let asked = self.flag("whole_backward", false);
+        if asked && found.is_some_and(|row| row.splits_backward && row.id != "optimal") {
+            self.wrong("whole_backward", "a schedule that does not split the backward");
+        }
+        if asked && self.get("backward_weight_s").is_some() {
+            self.wrong("backward_weight_s", "no value with whole_backward: the backward takes backward_input_s");
+        }
+        asked
     }
 
     fn done(mut self) -> Result<(), Vec<Issue>> {

@@ -1,8 +1,8 @@
 //! Every schedule, one row.
 
 use super::families::{
-    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto, zb_v, zb_v_auto,
-    zero_bubble,
+    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, optimal, sequence, slots, zb_auto, zb_v,
+    zb_v_auto, zero_bubble,
 };
 use super::order::Placement;
 use super::registry::{Make, Schedule, Spec, Stages};
@@ -23,6 +23,7 @@ const ROW: Schedule = Schedule {
     copies: |_, _| 1,
     splits_backward: false,
     uses_durations: false,
+    work: 1,
     endless: false,
     fill: None,
     make: Make::Always(flush::naive),
@@ -202,6 +203,16 @@ pub static SCHEDULES: &[Schedule] = &[
     },
     Schedule { id: "seq1f1b", name: "Seq1F1B", options: &["splits"], make: Make::Always(sequence::seq1f1b), ..ROW },
     Schedule { id: "terapipe", name: "TeraPipe", options: &["splits"], make: Make::Always(sequence::terapipe), ..ROW },
+    Schedule {
+        id: "optimal",
+        name: "Optimal",
+        options: &["memory_limit"],
+        splits_backward: true,
+        uses_durations: true,
+        work: 200,
+        make: Make::Timed(optimal::optimal),
+        ..ROW
+    },
     Schedule {
         id: "custom",
         name: "Custom order",

@@ -3,6 +3,7 @@
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.
 
+pub mod certify;
 mod confidence;
 mod draft;
 mod evaluate;

@@ -118,7 +118,7 @@ pub fn needs_worker(run: &Run) -> bool {
     let whole = spec.schedule.uses_durations || run.microbatch_lengths.is_some();
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
     let microbatches = if whole { spec.microbatches } else { few };
-    op_count(&Spec { microbatches, ..spec }) > MAX_OPS_AT_ONCE
+    spec.schedule.work * op_count(&Spec { microbatches, ..spec.clone() }) > MAX_OPS_AT_ONCE
 }
 
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.

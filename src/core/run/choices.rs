@@ -89,6 +89,8 @@ one_of! {
         Seq1F1B = "seq1f1b" "Seq1F1B",
         /// GPipe over pieces of a sequence.
         TeraPipe = "terapipe" "TeraPipe",
+        /// The best order for the durations under a memory limit.
+        Optimal = "optimal" "optimal",
         /// An order you give.
         Custom = "custom" "your own order",
     }

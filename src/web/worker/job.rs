@@ -1,6 +1,8 @@
 //! Jobs of a worker and its replies, as data.
 
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
+use crate::core::pipeline::certify::Certificate;
+use crate::core::report::certify::proof as proof_of;
 use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
@@ -37,6 +39,8 @@ pub enum Job {
     Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
     Fit(fit::Base),
+    /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
+    Certify(Run),
 }
 
 /// A part of a job's result. Replies are numbers; the messages of a Run that cannot be evaluated are computed where they
@@ -57,6 +61,8 @@ pub enum Reply {
     Calibrated(Option<Box<Calibrated>>),
     /// What would make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
+    /// What is proven so far, and whether that is all; none where such an order has no certificate.
+    Certificate(Option<Box<Certificate>>, bool),
 }
 
 /// Which worker takes a job.
@@ -124,7 +130,7 @@ impl Job {
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
-            Self::Plan(_) | Self::Fit(_) => Lane::Search,
+            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) => Lane::Search,
         }
     }
 
@@ -162,6 +168,7 @@ impl Job {
             }
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
+            Self::Certify(run) => Box::new(certify(run, pace)),
         }
     }
 }
@@ -221,6 +228,30 @@ fn fit(base: fit::Base, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
         let tells = !told && (pace.now)() - begun > SILENT_MS;
         told |= tells;
         Some(tells.then_some(Reply::Fit(None)))
+    })
+}
+
+fn certify(run: Run, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
+    let (mut proof, mut begun, mut done) = (None, false, false);
+    let mut replied = (pace.now)();
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        if !begun {
+            begun = true;
+            proof = evaluate(&run).ok().and_then(|evaluation| proof_of(&evaluation).ok());
+        }
+        let Some(proof) = &mut proof else {
+            done = true;
+            return Some(Some(Reply::Certificate(None, true)));
+        };
+        done = pace.slice(|| proof.step());
+        if !done && (pace.now)() - replied < REPLY_MS {
+            return Some(None);
+        }
+        replied = (pace.now)();
+        Some(Some(Reply::Certificate(Some(Box::new(proof.certificate())), done)))
     })
 }
 
@@ -313,6 +344,22 @@ mod tests {
         let found = Fit::finished(&base).suggestions();
         assert!(!found.list.is_empty());
         assert_eq!(sent(&last.unwrap()), Reply::Fit(Some(found)));
+    }
+
+    #[test]
+    fn a_certificate_in_slices_is_that_of_one_go() {
+        let run = Run { pp: 4, gpus: 32, ..Run::default() };
+        let job = sent(&Job::Certify(run.clone()));
+        let replies: Vec<Reply> = job.slices(many_slices()).flatten().collect();
+        let Some(Reply::Certificate(Some(last), true)) = replies.last().map(sent) else {
+            panic!("another reply");
+        };
+        let mut proof = proof_of(&evaluate(&run).unwrap()).unwrap();
+        while !proof.step() {}
+        assert_eq!(*last, proof.certificate());
+        let endless = Run { schedule: crate::core::run::Schedule::Pipedream, ..run };
+        let none: Vec<Reply> = super::tests::replies(Job::Certify(endless)).collect();
+        assert_eq!(none, [Reply::Certificate(None, true)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod dualpipe;
 pub(crate) mod flush;
 pub(crate) mod hanayo;
 pub(crate) mod interleaved;
+pub(crate) mod optimal;
 mod pull;
 mod rounds;
 pub(crate) mod sequence;

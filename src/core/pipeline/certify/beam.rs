@@ -1,0 +1,151 @@
+//! Layered search over active schedules: layer d holds states with d ops laid out, at most `width` of them.
+//!
+//! What it drops for width or limit is the proof: with D the least bound among the dropped, every schedule takes at least
+//! min(D, best found). States that another one dominates do not count: what they lead to is matched.
+
+use super::memo::{Memo, NumberMap};
+use super::problem::Ticks;
+use super::state::{Choice, Layout, Merit};
+
+/// Which state of the layer before a state comes from, and by which chain's op.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    parent: u32,
+    chain: u16,
+}
+
+/// A search, one layer at a time.
+#[derive(Clone, Debug)]
+pub struct Beam {
+    width: usize,
+    limit: Ticks,
+    states: Vec<Ticks>,
+    history: Vec<Vec<Step>>,
+    /// Least bound of all that was dropped for width or limit.
+    pub dropped: Ticks,
+    /// States were dropped for width.
+    pub narrowed: bool,
+    /// States generated.
+    pub children: u64,
+    starts: Vec<Ticks>,
+    choices: Vec<Choice>,
+}
+
+/// The result of a search that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Makespan and the order of the chains' ops; none where nothing met the limit.
+    pub found: Option<(Ticks, Vec<u16>)>,
+}
+
+impl Beam {
+    /// A search for an order that takes at most `limit`.
+    #[must_use]
+    pub fn new(layout: &Layout, memo: &mut Memo, width: usize, limit: Ticks) -> Self {
+        Self {
+            width,
+            limit,
+            states: layout.start(memo),
+            history: Vec::new(),
+            dropped: Ticks::MAX,
+            narrowed: false,
+            children: 0,
+            starts: Vec::new(),
+            choices: Vec::new(),
+        }
+    }
+
+    /// From now on keeps one state a layer.
+    pub fn hurry(&mut self) {
+        self.width = 1;
+    }
+
+    /// Lays out one op more in every state; something once the search has ended.
+    pub fn advance(&mut self, layout: &Layout, memo: &mut Memo) -> Option<Ended> {
+        if self.history.len() == layout.problem().ops() {
+            return Some(self.ended(layout));
+        }
+        let words = layout.words;
+        let mut next: Vec<Ticks> = Vec::with_capacity(self.states.len() * 2);
+        let mut candidates: Vec<(Merit, Step)> = Vec::new();
+        let (mut starts, mut choices) = (std::mem::take(&mut self.starts), std::mem::take(&mut self.choices));
+        for (parent, state) in self.states.chunks_exact(words).enumerate() {
+            layout.earliest(state, &mut starts);
+            layout.choices(state, &starts, &mut choices);
+            for &choice in &choices {
+                self.children += 1;
+                let at = next.len();
+                next.extend_from_slice(state);
+                layout.lay(&mut next[at..], choice, memo);
+                layout.earliest(&next[at..], &mut starts);
+                let merit = layout.merit(&next[at..], &starts);
+                if merit.bound > self.limit {
+                    self.dropped = self.dropped.min(merit.bound);
+                    next.truncate(at);
+                    continue;
+                }
+                let step = Step {
+                    parent: u32::try_from(parent).unwrap_or(0),
+                    chain: u16::try_from(choice.chain).unwrap_or(0),
+                };
+                candidates.push((merit, step));
+            }
+        }
+        (self.starts, self.choices) = (starts, choices);
+        self.keep(layout, &next, &candidates);
+        if self.states.is_empty() { Some(Ended { found: None }) } else { None }
+    }
+
+    /// The best candidates that no better one dominates.
+    fn keep(&mut self, layout: &Layout, next: &[Ticks], candidates: &[(Merit, Step)]) {
+        let words = layout.words;
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_unstable_by_key(|at| (candidates[*at].0, *at));
+        let state = |at: usize| &next[at * words..(at + 1) * words];
+        let mut alike: NumberMap<Vec<usize>> = NumberMap::default();
+        let (mut kept, mut steps) = (Vec::new(), Vec::new());
+        for at in order {
+            let key = hash(layout.counts(state(at)));
+            let same = alike.entry(key).or_default();
+            if same.iter().any(|better| layout.dominates(state(*better), state(at))) {
+                continue;
+            }
+            if steps.len() == self.width {
+                // The rest is no better than this one.
+                self.dropped = self.dropped.min(candidates[at].0.bound);
+                self.narrowed = true;
+                break;
+            }
+            same.push(at);
+            kept.extend_from_slice(state(at));
+            steps.push(candidates[at].1);
+        }
+        self.states = kept;
+        self.history.push(steps);
+    }
+
+    fn ended(&self, layout: &Layout) -> Ended {
+        let ends = self.states.chunks_exact(layout.words).map(|state| layout.latest(state));
+        let best = ends.enumerate().min_by_key(|(_, end)| *end);
+        let found = best.map(|(mut at, end)| {
+            let mut chains: Vec<u16> = Vec::with_capacity(self.history.len());
+            for steps in self.history.iter().rev() {
+                chains.push(steps[at].chain);
+                at = steps[at].parent as usize;
+            }
+            chains.reverse();
+            (end, chains)
+        });
+        Ended { found }
+    }
+}
+
+fn hash(counts: &[Ticks]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = super::memo::Multiply::default();
+    for pair in counts.chunks(2) {
+        let second = pair.get(1).copied().unwrap_or(0);
+        hasher.write_u64(pair[0].cast_unsigned() << 32 | second.cast_unsigned());
+    }
+    hasher.finish()
+}

@@ -1,0 +1,310 @@
+//! Partly laid out orders as flat words, the earliest starts they leave, and a lower bound on every way to finish them.
+//!
+//! A state is what the future can see of the past: ops laid out of each chain, the clock of each rank, and for every arc that
+//! crosses ranks the arrivals that its waiting chain has not used yet. One-machine bounds of each rank's remaining ops depend
+//! on counts alone; they are kept with the state and renewed for the rank that moves.
+
+use super::memo::Memo;
+use super::problem::{Problem, Ticks};
+use super::tails::Tails;
+
+/// A chain without ops left starts never.
+const NEVER: Ticks = Ticks::MAX / 2;
+
+/// An arc into a chain.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    from: usize,
+    lag: Ticks,
+    offset: Ticks,
+    /// Where its arrivals lie; none where the clock of the rank already tells.
+    ring: Option<Ring>,
+}
+
+/// Arrivals of an arc, by the op of the waiting chain modulo the size.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    at: usize,
+    size: usize,
+    /// The chain that waits.
+    to: usize,
+    offset: usize,
+    lag: Ticks,
+}
+
+impl Ring {
+    const fn place(self, op: usize) -> usize {
+        self.at + op % self.size
+    }
+}
+
+/// The problem as the search reads it.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    problem: Problem,
+    /// Tails of the same problem.
+    pub tails: Tails,
+    topological: Vec<usize>,
+    by_rank: Vec<Vec<usize>>,
+    waits: Vec<Vec<Wait>>,
+    /// Rings that an op of a chain fills.
+    fills: Vec<Vec<Ring>>,
+    rings: Vec<Ring>,
+    clocks: usize,
+    left: usize,
+    without: usize,
+    /// Words of a state.
+    pub words: usize,
+}
+
+/// The least bound on every completion of a state, and the sum that orders states of equal bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Merit {
+    /// No completion ends earlier.
+    pub bound: Ticks,
+    /// Sum of the parts of the bound: room that a completion has.
+    pub score: Ticks,
+}
+
+/// An op that may be laid out next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its chain.
+    pub chain: usize,
+    /// Its start.
+    pub start: Ticks,
+}
+
+impl Layout {
+    /// The layout of states of `problem`.
+    #[must_use]
+    pub fn new(problem: &Problem) -> Self {
+        let chains = problem.chains.len();
+        let m = problem.microbatches as usize;
+        let reach = problem.reach();
+        let (clocks, left) = (chains, chains + problem.ranks);
+        let without = left + problem.ranks;
+        let mut words = without + chains;
+        let (mut waits, mut fills) = (vec![Vec::new(); chains], vec![Vec::new(); chains]);
+        let mut rings = Vec::new();
+        for arc in &problem.arcs {
+            let crosses = problem.chains[arc.from].rank != problem.chains[arc.to].rank || arc.lag > 0;
+            let ring = crosses.then(|| {
+                // Ops of `from` that may end before the waiting chain has used their arrivals.
+                let lead = reach[arc.to][arc.from].map_or(m, |back| (back.offset + arc.offset) as usize);
+                let size = lead.clamp(1, m) + 1;
+                let ring = Ring { at: words, size, to: arc.to, offset: arc.offset as usize, lag: arc.lag };
+                words += size;
+                ring
+            });
+            waits[arc.to].push(Wait { from: arc.from, lag: arc.lag, offset: Ticks::from(arc.offset), ring });
+            fills[arc.from].extend(ring);
+            rings.extend(ring);
+        }
+        Self {
+            tails: Tails::new(problem),
+            topological: problem.topological(),
+            by_rank: problem.chains_by_rank(),
+            waits,
+            fills,
+            rings,
+            clocks,
+            left,
+            without,
+            words,
+            problem: problem.clone(),
+        }
+    }
+
+    /// The problem.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The state in which nothing is laid out.
+    pub fn start(&self, memo: &mut Memo) -> Vec<Ticks> {
+        let mut state = vec![0; self.words];
+        for rank in 0..self.problem.ranks {
+            self.renew(&mut state, rank, memo);
+        }
+        state
+    }
+
+    /// Ops laid out of each chain.
+    #[must_use]
+    pub fn counts<'a>(&self, state: &'a [Ticks]) -> &'a [Ticks] {
+        &state[..self.clocks]
+    }
+
+    /// End of the last op so far.
+    #[must_use]
+    pub fn latest(&self, state: &[Ticks]) -> Ticks {
+        state[self.clocks..self.left].iter().copied().max().unwrap_or(0)
+    }
+
+    /// The one-machine bounds of `rank`, which depend on its counts alone.
+    fn renew(&self, state: &mut [Ticks], rank: usize, memo: &mut Memo) {
+        let (counts, rest) = state.split_at_mut(self.clocks);
+        rest[self.left - self.clocks + rank] = memo.left(&self.tails, rank, counts, None);
+        let chains = &self.by_rank[rank];
+        if chains.len() > 2 {
+            for chain in chains {
+                rest[self.without - self.clocks + chain] = memo.left(&self.tails, rank, counts, Some(*chain));
+            }
+        }
+    }
+
+    /// Lays out the next op of `choice.chain`.
+    pub fn lay(&self, state: &mut [Ticks], choice: Choice, memo: &mut Memo) {
+        let chain = self.problem.chains[choice.chain];
+        let op = usize::try_from(state[choice.chain]).unwrap_or(0);
+        let end = choice.start + chain.ticks;
+        state[choice.chain] += 1;
+        state[self.clocks + chain.rank] = end;
+        for ring in &self.fills[choice.chain] {
+            let waiting = op + ring.offset;
+            if waiting < self.problem.microbatches as usize {
+                state[ring.place(waiting)] = end + ring.lag;
+            }
+        }
+        self.renew(state, chain.rank, memo);
+    }
+
+    /// The earliest start of the next op of every chain, as far as arcs and clocks tell.
+    pub fn earliest(&self, state: &[Ticks], starts: &mut Vec<Ticks>) {
+        let m = Ticks::from(self.problem.microbatches);
+        starts.clear();
+        starts.extend(
+            self.problem
+                .chains
+                .iter()
+                .enumerate()
+                .map(|(index, chain)| if state[index] < m { state[self.clocks + chain.rank] } else { NEVER }),
+        );
+        // The second sweep is for the arcs that point back: those of memory.
+        for _ in 0..2 {
+            for &chain in &self.topological {
+                let k = state[chain];
+                if k >= m {
+                    continue;
+                }
+                let mut start = starts[chain];
+                for wait in &self.waits[chain] {
+                    let lacking = k - wait.offset + 1 - state[wait.from];
+                    if lacking > 0 {
+                        let duration = self.problem.chains[wait.from].ticks;
+                        start = start.max(starts[wait.from] + lacking * duration + wait.lag);
+                    } else if k >= wait.offset
+                        && let Some(ring) = wait.ring
+                    {
+                        start = start.max(state[ring.place(usize::try_from(k).unwrap_or(0))]);
+                    }
+                }
+                starts[chain] = start;
+            }
+        }
+    }
+
+    /// The bound of a state with these earliest starts.
+    #[must_use]
+    pub fn merit(&self, state: &[Ticks], starts: &[Ticks]) -> Merit {
+        let (mut bound, mut score) = (self.latest(state), 0);
+        for (chain, start) in starts.iter().enumerate() {
+            if let Some(tau) = self.tails.tau[chain].get(usize::try_from(state[chain]).unwrap_or(0)) {
+                bound = bound.max(start + tau);
+                score += start + tau;
+            }
+        }
+        for (rank, chains) in self.by_rank.iter().enumerate() {
+            let (mut first, mut second, mut earliest) = (NEVER, NEVER, None);
+            for &chain in chains {
+                let start = starts[chain];
+                if start < first {
+                    (second, first, earliest) = (first, start, Some(chain));
+                } else if start < second {
+                    second = start;
+                }
+            }
+            let Some(earliest) = earliest else { continue };
+            let needed = first + state[self.left + rank];
+            bound = bound.max(needed);
+            score += needed;
+            // Without the chain that could begin first the others begin later.
+            if second < NEVER && chains.len() > 2 {
+                bound = bound.max(second + state[self.without + earliest]);
+            }
+        }
+        Merit { bound, score }
+    }
+
+    /// The next op of `chain` has all that it waits for.
+    fn is_ready(&self, state: &[Ticks], chain: usize) -> bool {
+        let k = state[chain];
+        k < Ticks::from(self.problem.microbatches)
+            && self.waits[chain].iter().all(|wait| k - wait.offset < state[wait.from])
+    }
+
+    /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op could end
+    /// first that could start before that end.
+    pub fn choices(&self, state: &[Ticks], starts: &[Ticks], found: &mut Vec<Choice>) {
+        found.clear();
+        let mut first: Option<(Ticks, usize)> = None;
+        for (chain, start) in starts.iter().enumerate() {
+            if *start < NEVER && self.is_ready(state, chain) && self.has_room(state, chain) {
+                let end = start + self.problem.chains[chain].ticks;
+                if first.is_none_or(|(held, _)| end < held) {
+                    first = Some((end, chain));
+                }
+                found.push(Choice { chain, start: *start });
+            }
+        }
+        let Some((end, at)) = first else { return };
+        let rank = self.problem.chains[at].rank;
+        found.retain(|choice| {
+            choice.chain == at || self.problem.chains[choice.chain].rank == rank && choice.start < end
+        });
+    }
+
+    /// The room of the rank takes the next op of `chain`, if that takes room.
+    fn has_room(&self, state: &[Ticks], chain: usize) -> bool {
+        self.problem.pools.iter().all(|pool| {
+            let takes = pool.stages.iter().find(|(first, _, _)| *first == chain);
+            takes.is_none_or(|(_, _, amount)| held(pool, state) + Ticks::from(*amount) <= Ticks::from(pool.room))
+        })
+    }
+
+    /// `state` is no worse than `other`, which has the same counts: no clock is later, and no arrival that is still waited
+    /// for, as far as the clock of the waiting rank lets it matter.
+    #[must_use]
+    pub fn dominates(&self, state: &[Ticks], other: &[Ticks]) -> bool {
+        if state[..self.clocks] != other[..self.clocks] {
+            return false;
+        }
+        let clocks = self.clocks..self.left;
+        if !state[clocks.clone()].iter().zip(&other[clocks]).all(|(one, other)| one <= other) {
+            return false;
+        }
+        self.rings.iter().all(|ring| {
+            let from = usize::try_from(state[ring.to]).unwrap_or(0).max(ring.offset);
+            let waiting = self.problem.chains[ring.to].rank;
+            let clock = other[self.clocks + waiting];
+            (from..self.filled(ring, state)).all(|op| {
+                let place = ring.place(op);
+                state[place] <= other[place].max(clock)
+            })
+        })
+    }
+
+    /// Ops of the waiting chain whose arrivals are known.
+    fn filled(&self, ring: &Ring, state: &[Ticks]) -> usize {
+        let from = self.waits[ring.to].iter().find(|wait| wait.ring.is_some_and(|held| held.at == ring.at));
+        let count = from.map_or(0, |wait| usize::try_from(state[wait.from]).unwrap_or(0));
+        (count + ring.offset).min(self.problem.microbatches as usize)
+    }
+}
+
+fn held(pool: &super::problem::Pool, state: &[Ticks]) -> Ticks {
+    let each = pool.stages.iter().map(|(takes, frees, amount)| (state[*takes] - state[*frees]) * Ticks::from(*amount));
+    each.sum()
+}

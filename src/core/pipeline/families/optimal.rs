@@ -1,0 +1,93 @@
+//! The best order there is for given durations and memory, as far as a search of limited work finds it.
+//!
+//! A search over active schedules that ends where a lower bound proves the order optimal; see [`certify`](super::super::certify).
+
+use super::super::certify::many::{DIRECT, folded};
+use super::super::certify::modulo::periodic;
+use super::super::certify::{Search, Stages};
+use super::super::durations::Durations;
+use super::super::order::Order;
+use super::super::registry::Spec;
+use crate::issue::Issue;
+use crate::t;
+
+/// States that the search generates at most.
+const WORK: u64 = 40_000;
+
+/// The order with the least makespan that was found.
+pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
+    let room = match &spec.memory_limits {
+        Some(list) if list.len() == spec.pp as usize => list.clone(),
+        Some(list) => {
+            let message = t!("{list} limits for {pp} ranks", list = list.len(), pp = spec.pp);
+            return Err(Issue::error("memory_limit", message));
+        }
+        None => vec![spec.memory_limit.unwrap_or(spec.pp); spec.pp as usize],
+    };
+    if room.contains(&0) {
+        let message = "a rank must hold at least one micro-batch";
+        return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
+    }
+    let stages = Stages {
+        home: (0..spec.pp as usize).collect(),
+        microbatches: spec.microbatches,
+        forward: durations.forward.clone(),
+        backward_input: durations.backward_input.clone(),
+        backward_weight: durations.backward_weight.clone(),
+        whole: spec.whole_backward,
+        lag: durations.p2p,
+        room,
+        apart: Vec::new(),
+    };
+    let (problem, _) = stages.problem();
+    if problem.ops() > DIRECT
+        && let Some(folded) = folded(&stages, WORK)
+    {
+        return Ok(spec.order(stages.folded_rows(&folded)));
+    }
+    let mut search = Search::new(&problem, WORK);
+    if let Some(chains) = periodic(&stages) {
+        search.start_from(chains);
+    }
+    search.finish();
+    match search.best {
+        Some((_, chains)) => Ok(spec.order(stages.rows(&chains))),
+        None => Err(Issue::error("schedule", "no order was found")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{build, measure, schedule};
+
+    fn built(p: u32, m: u32, limit: u32, durations: &Durations) -> Order {
+        let spec = Spec { memory_limit: Some(limit), ..Spec::new(schedule("optimal").unwrap(), p, m) };
+        build(&spec, durations).unwrap().order
+    }
+
+    #[test]
+    fn many_micro_batches_are_written_as_a_period() {
+        let durations = Durations::uniform(4, 1.0, 1.1, 0.9).with_p2p(0.05);
+        for limit in [2, 4, 7] {
+            let order = built(4, 2000, limit, &durations);
+            assert!(order.check().is_ok());
+            let written: usize = order.ranks.iter().map(|row| row.written().len()).sum();
+            assert!(written < 4 * 3 * 200, "{written}");
+            let (_, stats) = measure(&order, &durations).unwrap();
+            assert!(stats.peak_in_flight.iter().all(|peak| *peak <= limit));
+        }
+    }
+
+    #[test]
+    fn every_rank_has_its_own_limit() {
+        let durations = Durations::unit(3);
+        let spec = Spec { memory_limits: Some(vec![3, 1, 2]), ..Spec::new(schedule("optimal").unwrap(), 3, 6) };
+        let (_, stats) = measure(&build(&spec, &durations).unwrap().order, &durations).unwrap();
+        assert!(stats.peak_in_flight.iter().zip([3, 1, 2]).all(|(peak, limit)| *peak <= limit));
+        let short = Spec { memory_limits: Some(vec![1, 2]), ..spec.clone() };
+        assert_eq!(build(&short, &durations).unwrap_err().field, "memory_limit");
+        let none = Spec { memory_limits: Some(vec![0, 1, 2]), ..spec };
+        assert_eq!(build(&none, &durations).unwrap_err().field, "memory_limit");
+    }
+}
