@@ -8,6 +8,7 @@ mod common;
 mod certificates;
 mod exhaustive;
 mod forms;
+mod joint;
 mod peers;
 mod periodic;
 mod properties;

@@ -11,6 +11,7 @@
 
 pub mod beam;
 pub mod certificate;
+pub mod joint;
 pub mod many;
 pub mod memo;
 pub mod modulo;
