@@ -14,6 +14,7 @@ mod rounds;
 pub(crate) mod sequence;
 pub(crate) mod slots;
 mod weave;
+mod within;
 pub(crate) mod zb_auto;
 pub(crate) mod zb_v;
 pub(crate) mod zb_v_auto;

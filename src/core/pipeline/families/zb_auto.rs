@@ -3,6 +3,7 @@
 //! Source: Qi et al. 2023, section 3; the rule is that of their published scheduler (`zb.py`, without its solver).
 
 use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
+use super::within::fastest;
 use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
@@ -310,15 +311,16 @@ impl<'a> Layout<'a> {
 
 /// The best of the eight settings: the first with the shortest longest span.
 pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
-    best_of_eight(spec, durations, LONGEST)
-}
-
-fn best_of_eight(spec: &Spec, durations: &Durations, longest: usize) -> Result<Order, Issue> {
     let limit = spec.memory_limit.unwrap_or(spec.pp);
     if limit == 0 {
         let message = "a rank must hold at least one micro-batch";
         return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
     }
+    let made = fastest(limit, op_count(spec), durations, |limit| best_of_eight(spec, durations, limit, LONGEST));
+    made.ok_or_else(|| Issue::error("schedule", "no setting gives an order"))
+}
+
+fn best_of_eight(spec: &Spec, durations: &Durations, limit: u32, longest: usize) -> Option<Order> {
     let durations = &exact(durations, op_count(spec));
     let mut best: Option<(f64, Layout)> = None;
     for bits in 0..8 {
@@ -329,10 +331,7 @@ fn best_of_eight(spec: &Spec, durations: &Durations, longest: usize) -> Result<O
             best = Some((span, layout));
         }
     }
-    match best {
-        Some((_, layout)) => Ok(layout.order(spec)),
-        None => Err(Issue::error("schedule", "no setting gives an order")),
-    }
+    best.map(|(_, layout)| layout.order(spec))
 }
 
 #[cfg(test)]
@@ -360,13 +359,10 @@ mod tests {
     proptest! {
         /// Rounds that are repeated without being laid out are those that would have been.
         #[test]
-        fn the_order_is_that_of_all_rounds(random in any::<u64>(), p in 1u32..7, m in 1u32..90, limit in 0u32..12) {
+        fn the_order_is_that_of_all_rounds(random in any::<u64>(), p in 1u32..7, m in 1u32..90, limit in 1u32..12) {
             let durations = any_durations(random, p);
-            let spec = Spec {
-                memory_limit: Some(limit).filter(|limit| *limit > 0),
-                ..Spec::new(schedule("zb-auto").unwrap(), p, m)
-            };
-            let [whole, ours] = [0, LONGEST].map(|longest| best_of_eight(&spec, &durations, longest).unwrap());
+            let spec = Spec::new(schedule("zb-auto").unwrap(), p, m);
+            let [whole, ours] = [0, LONGEST].map(|longest| best_of_eight(&spec, &durations, limit, longest).unwrap());
             prop_assert_eq!(whole, ours);
         }
     }

@@ -5,6 +5,7 @@
 //! Source: Qi et al. 2024, section 4; the rule is that of their published scheduler (`zbv.py`).
 
 use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
+use super::within::fastest;
 use crate::issue::Issue;
 use crate::pipeline::Durations;
 use crate::pipeline::op::{Kind, Op};
@@ -389,13 +390,14 @@ fn best_of_four(spec: &Spec, durations: &Durations, limit: usize, longest: usize
 
 /// The best of the four settings: the first that loses least on its worst rank.
 pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
-    let durations = &exact(durations, op_count(spec));
+    let exact = &exact(durations, op_count(spec));
     let usual = spec.pp.saturating_mul(2);
     let limit = spec.memory_limit.unwrap_or(usual);
-    if let Some(order) = best_of_four(spec, durations, limit as usize, LONGEST) {
+    let make = |limit: u32| best_of_four(spec, exact, limit as usize, LONGEST);
+    if let Some(order) = fastest(limit, op_count(spec), durations, make) {
         return Ok(order);
     }
-    let works = |limit: &u32| best_of_four(spec, durations, *limit as usize, LONGEST).is_some();
+    let works = |limit: &u32| make(*limit).is_some();
     let enough = (limit.saturating_add(1)..usual).take(16).find(works).unwrap_or(usual);
     let message = t!("{limit} chunks do not hold what ZB-V's rule runs before its first gradients", limit);
     Err(Issue::error("memory_limit", message).with_fix("memory_limit", enough))
