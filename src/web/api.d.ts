@@ -164,7 +164,7 @@ export interface Imported {
   assumed: string[];
   ignored: string[];
 }
-export type ExportFormat = "markdown" | "json" | "csv" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
+export type ExportFormat = "markdown" | "json" | "csv" | "order" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
   | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft";
 /** A link, JSON, a config.json, or the settings of one of the programs above; what the text does not say is as in `run`. */
 export function importText(text: string, run?: Run): Imported | Refusal;

@@ -6,7 +6,7 @@
 //! Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left out.
 
 use super::op::{BadToken, Item, Kind, Op};
-use super::order::parse_ranks;
+use super::order::{Order, parse_ranks};
 use crate::sort::sort;
 use std::fmt::Write;
 
@@ -46,6 +46,30 @@ pub fn to_tokens(text: &str) -> Result<String, BadToken> {
         })
         .collect();
     Ok(lines.join("\n"))
+}
+
+/// The CSV that PyTorch loads (`_load_csv` of a runtime schedule, torchtitan's `pipeline_parallel_schedule_csv`), in its newer
+/// dialect: `I` for the gradient of the input, `B` for the whole backward.
+#[must_use]
+pub fn to_csv(order: &Order) -> String {
+    let cell = |op: Op| {
+        let letters = match op.kind {
+            Kind::B => "I",
+            Kind::BW => "B",
+            kind => kind.letters(),
+        };
+        format!("{}{letters}{}", op.stage, op.microbatch)
+    };
+    let mut csv = String::new();
+    for row in &order.ranks {
+        let cells = row.iter().map(|item| match item {
+            Item::One(op) => cell(op),
+            Item::Pair(first, second) => format!("({};{})OVERLAP_F_B", cell(first), cell(second)),
+        });
+        csv.push_str(&cells.collect::<Vec<_>>().join(","));
+        csv.push('\n');
+    }
+    csv
 }
 
 fn moves(cell: &str) -> bool {
@@ -117,7 +141,8 @@ mod tests {
             assert_ne!(csv, ours);
             assert_eq!(to_tokens(&csv).unwrap(), ours);
             let spec = Spec { order: Some(ours), ..Spec::new(schedule("custom").unwrap(), 0, 0) };
-            assert!(build(&spec, &Durations::unit(1)).is_ok());
+            let order = build(&spec, &Durations::unit(1)).unwrap().order;
+            assert_eq!(to_csv(&order).trim_end(), csv);
         }
     }
 }

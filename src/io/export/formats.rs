@@ -4,6 +4,7 @@ use super::stamp::Stamp;
 use super::{csv, markdown};
 use crate::core::issue::Issue;
 use crate::core::message::verbatim;
+use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Value};
@@ -42,6 +43,12 @@ pub static FORMATS: &[Format] = &[
     format("markdown", "Markdown", "a report for a wiki or a review", "md"),
     format("json", "JSON", "the run and its report, for a program", "json"),
     format("csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
+    format(
+        "order",
+        "Pipeline order",
+        "the order of every rank, as PyTorch's runtime schedules and torchtitan load it",
+        "order.csv",
+    ),
     settings(&megatron::DIALECT, "a launch script"),
     settings(&torchtitan::DIALECT, "a launch script of command-line overrides"),
     settings(&deepspeed::DIALECT, "its JSON"),
@@ -84,6 +91,8 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
             report: &evaluation.report,
         }),
         ("csv", _) => csv::csv(&evaluation, stamp),
+        // Each line is a rank to what reads it: there is no place for version, date and link.
+        ("order", _) => torch_csv::to_csv(&evaluation.order),
         _ => markdown::markdown(&evaluation, stamp),
     })
 }
@@ -182,7 +191,7 @@ mod tests {
     #[test]
     fn every_form_names_version_date_and_link() {
         let run = Run { gpus: 128, ..Run::default() };
-        for format in FORMATS {
+        for format in FORMATS.iter().filter(|format| format.id != "order") {
             let text = export(&run, format.id, &STAMP).unwrap();
             let words = ["2026-11-21", env!("CARGO_PKG_VERSION"), "https://example.org/x/#v=1&gpus=128"];
             for word in words {

@@ -193,6 +193,13 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
         return;
     }
     let named = SCHEDULES.iter().find(|(schedule, _)| *schedule == run.schedule);
+    if run.schedule == Schedule::Optimal {
+        // The export "order" writes the file; torchtitan loads it into this class.
+        writer.text("parallelism.pipeline_parallel_schedule", "PipelineScheduleMulti");
+        writer.text("parallelism.pipeline_parallel_schedule_csv", "shardscope.order.csv");
+        writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
+        return;
+    }
     let name = named.map_or("1F1B", |(_, name)| name);
     writer.text("parallelism.pipeline_parallel_schedule", name);
     writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
