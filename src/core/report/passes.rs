@@ -55,13 +55,25 @@ impl Pass {
 /// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
 /// of what the last stage does beside its own.
 pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+    of_layers(scenario, |pass| pass.total().0)
+}
+
+/// The same as forward, gradient of the input and gradient of the weight.
+pub(super) fn layer_passes(scenario: &Scenario) -> Vec<[f64; 3]> {
+    of_layers(scenario, |pass| {
+        let backward = pass.compute.backward_input + pass.waits.backward();
+        [pass.forward().0, backward.0, pass.compute.backward_weight.0]
+    })
+}
+
+fn of_layers<T: Clone>(scenario: &Scenario, seconds: impl Fn(&Pass) -> T) -> Vec<T> {
     let mut apart = scenario.clone();
     apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
     apart.stage_layers.insert(0, 0);
     apart.stage_layers.push(0);
     apart.mtp_stage = apart.last_stage();
     let clock = Clock::new(&apart);
-    Kinds::new(&apart).each(|stage| Pass::of(&apart, &clock, stage).total().0)
+    Kinds::new(&apart).each(|stage| seconds(&Pass::of(&apart, &clock, stage)))
 }
 
 /// Durations of the simulation: what a pass waits for is part of it.

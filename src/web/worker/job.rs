@@ -1,8 +1,8 @@
 //! Jobs of a worker and its replies, as data.
 
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
-use crate::core::pipeline::certify::Certificate;
-use crate::core::report::certify::proof as proof_of;
+use crate::core::pipeline::certify::{Certificate, Proof};
+use crate::core::report::certify::{BestSplit, SplitSearch, proof};
 use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
@@ -39,6 +39,8 @@ pub enum Job {
     Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
     Fit(fit::Base),
+    /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
+    Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
 }
@@ -61,6 +63,8 @@ pub enum Reply {
     Calibrated(Option<Box<Calibrated>>),
     /// What would make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
+    /// The best split so far, and whether that is all; none where there is nothing to split.
+    Split(Option<BestSplit>, bool),
     /// What is proven so far, and whether that is all; none where such an order has no certificate.
     Certificate(Option<Box<Certificate>>, bool),
 }
@@ -130,7 +134,7 @@ impl Job {
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
-            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) => Lane::Search,
+            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) | Self::Split(_) => Lane::Search,
         }
     }
 
@@ -168,7 +172,18 @@ impl Job {
             }
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
-            Self::Certify(run) => Box::new(certify(run, pace)),
+            Self::Certify(run) => Box::new(streamed(
+                pace,
+                move || evaluate(&run).ok().and_then(|evaluation| proof(&evaluation).ok()),
+                Proof::step,
+                |proof, done| Reply::Certificate(proof.map(|proof| Box::new(proof.certificate())), done),
+            )),
+            Self::Split(run) => Box::new(streamed(
+                pace,
+                move || evaluate(&run).ok().and_then(|evaluation| SplitSearch::new(&evaluation)),
+                SplitSearch::step,
+                |search, done| Reply::Split(search.and_then(SplitSearch::best), done),
+            )),
         }
     }
 }
@@ -231,27 +246,32 @@ fn fit(base: fit::Base, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
     })
 }
 
-fn certify(run: Run, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
-    let (mut proof, mut begun, mut done) = (None, false, false);
+/// Work that replies with what it has every 100 ms and at the end; at once where it cannot begin.
+fn streamed<T>(
+    pace: Pace,
+    begin: impl FnOnce() -> Option<T>,
+    step: impl Fn(&mut T) -> bool,
+    reply: impl Fn(Option<&T>, bool) -> Reply,
+) -> impl Iterator<Item = Option<Reply>> {
+    let (mut begin, mut work, mut done) = (Some(begin), None, false);
     let mut replied = (pace.now)();
     std::iter::from_fn(move || {
         if done {
             return None;
         }
-        if !begun {
-            begun = true;
-            proof = evaluate(&run).ok().and_then(|evaluation| proof_of(&evaluation).ok());
+        if let Some(begin) = begin.take() {
+            work = begin();
         }
-        let Some(proof) = &mut proof else {
+        let Some(work) = &mut work else {
             done = true;
-            return Some(Some(Reply::Certificate(None, true)));
+            return Some(Some(reply(None, true)));
         };
-        done = pace.slice(|| proof.step());
+        done = pace.slice(|| step(work));
         if !done && (pace.now)() - replied < REPLY_MS {
             return Some(None);
         }
         replied = (pace.now)();
-        Some(Some(Reply::Certificate(Some(Box::new(proof.certificate())), done)))
+        Some(Some(reply(Some(work), done)))
     })
 }
 
@@ -354,9 +374,12 @@ mod tests {
         let Some(Reply::Certificate(Some(last), true)) = replies.last().map(sent) else {
             panic!("another reply");
         };
-        let mut proof = proof_of(&evaluate(&run).unwrap()).unwrap();
-        while !proof.step() {}
-        assert_eq!(*last, proof.certificate());
+        let mut alone = proof(&evaluate(&run).unwrap()).unwrap();
+        while !alone.step() {}
+        assert_eq!(*last, alone.certificate());
+        let Some(Reply::Split(Some(_), true)) = super::tests::replies(Job::Split(run.clone())).last() else {
+            panic!("another reply");
+        };
         let endless = Run { schedule: crate::core::run::Schedule::Pipedream, ..run };
         let none: Vec<Reply> = super::tests::replies(Job::Certify(endless)).collect();
         assert_eq!(none, [Reply::Certificate(None, true)]);

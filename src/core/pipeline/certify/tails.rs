@@ -50,7 +50,8 @@ impl Tails {
         }
         for k in (0..m).rev() {
             // How many micro-batches further than those of which J is computed.
-            let beyond = (m - k).checked_sub(depth).and_then(|more| Ticks::try_from(more).ok()).filter(|more| *more > 0);
+            let beyond =
+                (m - k).checked_sub(depth).and_then(|more| Ticks::try_from(more).ok()).filter(|more| *more > 0);
             if beyond == Some(1) {
                 for set in &mut sets {
                     set.extended = tails.jackson_prefix(&set.chains, k + 1);
