@@ -24,6 +24,7 @@ pub mod time;
 pub mod traffic;
 
 pub mod report;
+pub mod whole_run;
 
 pub mod calibrate;
 

@@ -114,6 +114,10 @@ sources! {
     TORCHTUNE = "torchtune", "PyTorch, torchtune: recipes and README (commit bd2a0fc)", "https://github.com/pytorch/torchtune";
     NANOCHAT = "nanochat", "Karpathy, nanochat issue 60: dense bf16 peaks with fp32 accumulation, from NVIDIA's whitepapers; memory, links and lower precisions as sellers print them", "https://github.com/karpathy/nanochat/issues/60";
     CUDA_NOTES = "CUDA-Learn-Notes", "DefTruth and contributors, CUDA-Learn-Notes: kernels/hgemm, cuBLAS on L20 and RTX 4090", "https://github.com/DefTruth/CUDA-Learn-Notes";
+    DALY_2006 = "Daly 2006", "Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, 2006", "Future Generation Computer Systems 22(3), 303-312";
+    KOKOLIS_2025 = "Kokolis 2025", "Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, 2025", "https://arxiv.org/abs/2410.21680";
+    MEGASCALE = "MegaScale", "Jiang et al., MegaScale: Scaling Large Language Model Training to More Than 10,000 GPUs, 2024", "https://arxiv.org/abs/2402.15627";
+    MLPERF = "MLPerf Training", "MLCommons, MLPerf Training results v4.0 to v5.1 with their logs of time and power", "https://github.com/mlcommons/training_results_v5.0";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

@@ -11,6 +11,7 @@ use crate::core::report::{self, Report};
 use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use crate::core::t;
+use crate::core::whole_run;
 use serde::Serialize;
 
 /// Requests to the calculator.
@@ -30,13 +31,15 @@ pub enum Verb {
     Log,
     /// A Run: how far the order of its pipeline is from the best one.
     Certify,
+    /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
+    WholeRun,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
     Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
@@ -45,6 +48,7 @@ impl Verb {
         ("export", Self::Export),
         ("calibrate", Self::Calibrate),
         ("log", Self::Log),
+        ("whole-run", Self::WholeRun),
     ];
 
     /// The verb called `name`.
@@ -73,6 +77,8 @@ pub enum Answer {
     Exported(Exported),
     /// To [`Verb::Log`].
     Measured(Box<Measured>),
+    /// To [`Verb::WholeRun`].
+    WholeRun(Box<whole_run::Reply>),
     /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
 }
@@ -166,6 +172,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
             let (run, text) = run_and_text(&request, "text")?;
             Answer::Measured(Box::new(logs::read(text, &run)?.into()))
         }
+        Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
     })
 }

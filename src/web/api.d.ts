@@ -151,6 +151,31 @@ export interface Measured {
 export function readLog(text: string, run?: Run): Measured | Refusal;
 /** What measured runs teach, and which to make next for `question` on at most `gpus`. */
 export function calibrate(request: { runs: Observation[]; name?: string; question?: Run; gpus?: number }): Calibration | Refusal;
+export interface WholeRun {
+  days: number; low_days: number; high_days: number;
+  /** what widens the range most; null without one */
+  range_from: "failures" | "operation" | "step" | null;
+  gpu_hours: number; cost: number | null; currency: string;
+  energy_kwh: number; low_energy_kwh: number; high_energy_kwh: number; co2e_t: number | null; power_w: number;
+  interruptions: number; mtti_s: number | null;
+  /** share of the calendar that trains */
+  productive: number; calendar_mfu: number;
+  steps: number; training_s: number;
+  losses: { name: "startup" | "evaluation" | "checkpoints" | "repeated_work" | "restarts" | "stragglers"; seconds: number }[];
+  checkpoint_s: number | null; best_checkpoint_s: number | null; checkpoint_range_s: [number, number] | null;
+  checkpoint_bytes: number; save_s: number; spares: number; tokens: number;
+}
+export interface WholeRunReply {
+  errors: Issue[]; warnings: Issue[];
+  whole_run?: WholeRun;
+  /** of `{run, days}` */
+  tokens?: number;
+  /** of `{run, tokens, by_days}`; `gpus` is null where no count meets the date */
+  deadline?: { gpus: number | null; days: number; high_days: number; fastest_gpus: number; counts: [number, number, number][] };
+}
+/** The whole run of a Run with `tokens_total`, or the answer to an inverse question. */
+export function wholeRun(request: Run | { run: Run; days: number } | { run: Run; tokens: number; by_days: number }):
+  WholeRunReply | Refusal;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
 export interface Imported {
@@ -172,8 +197,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log", line: string):
-  Report | ScheduleReply | Plan | { errors: Issue[]; makespan_s: number; certificate: Certificate } | Imported | Calibration | Measured | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run", line: string):
+  Report | ScheduleReply | Plan | { errors: Issue[]; makespan_s: number; certificate: Certificate } | Imported | Calibration | Measured | WholeRunReply | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

@@ -8,6 +8,7 @@ use crate::core::report;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
+use crate::core::whole_run;
 use crate::io::link;
 use crate::io::request::Verb;
 use crate::web::plain::{reply, text, value};
@@ -153,6 +154,13 @@ pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
 #[must_use]
 pub fn calibrate_runs(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| calibrate(&request)))
+}
+
+/// The whole run of a Run with a token budget: calendar, losses, energy, cost; or the answer to an inverse question.
+#[wasm_bindgen(js_name = wholeRun)]
+#[must_use]
+pub fn whole_run(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| whole_run::answer(&request)))
 }
 
 /// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.

@@ -16,7 +16,7 @@ const CORE: &[Row] = &[
     // What one of these needs of another is passed to it as numbers.
     Row::separate(&["memory", "pipeline", "traffic", "time"]),
     Row::related(&["report"]),
-    Row::related(&["calibrate"]),
+    Row::separate(&["calibrate", "whole_run"]),
     Row::related(&["search", "accuracy"]),
 ];
 

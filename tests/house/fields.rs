@@ -2,14 +2,16 @@
 
 use crate::common::random::{Random, random_run};
 use serde_json::Value as Json;
-use shardscope::core::report::report;
+use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Value};
+use shardscope::core::whole_run::whole_run;
 use shardscope::io::link::decode;
 
 /// Fields that change no figure, and why.
 const NO_FIGURE: &[(&str, &str)] = &[
     ("model.name", "a name"),
+    ("currency", "the symbol of the price"),
     ("profile.name", "a name"),
     ("profile.runs", "a remark on where the profile is from"),
     ("profile.gpu", "a remark on where the profile is from"),
@@ -51,6 +53,8 @@ const SPECIAL: &[&str] = &[
     "schedule=seq1f1b",
     "schedule=custom&pp=2&gpus=4&tp=1&global_batch=4&schedule_options.order=0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1BW1",
     "loader_ns=2&cuda_graphs=true&measured_step_s=20&tokens_total=1e12&price_per_gpu_hour=2",
+    "gpus=4096&global_batch=2048&tokens_total=1e12&eval_every=100&eval_samples=512&grid_kg_per_kwh=0.3&failures=shared&price_per_gpu_hour=2",
+    "gpus=4096&global_batch=2048&tokens_total=1e12&checkpoint_every_s=600&checkpoint_async=false",
     "profile.means=1,1,1,1,1,1,1&profile.widths=0.1,0.1,0.1,0.1,0.1,0.1,0.1&profile.spread=0.1",
 ];
 
@@ -75,20 +79,22 @@ fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
         (Slot::Toggle, _) => [true, false].map(Value::Bool).into(),
         (Slot::Choice { options }, _) => ids(options()).map(Value::Text).collect(),
         (Slot::Set { options }, _) => ids(options()).map(|id| Value::List(vec![Value::Text(id)])).collect(),
-        (Slot::Counts, _) => [vec![9, 8, 8, 7], vec![8192; 32], vec![4096; 32], vec![33, 31]]
+        (Slot::Counts, _) => [vec![9, 8, 8, 7], vec![8192; 32], vec![4096; 32], vec![33, 31], vec![64, 32, 4096]]
             .map(|list: Vec<u64>| Value::List(list.into_iter().map(Value::from).collect()))
             .into(),
         (Slot::Numbers { length, range }, _) => {
             let number = Value::Number(range.0 + (range.1 - range.0) * random.one(&[0.02, 0.05]));
             vec![Value::List(vec![number; *length])]
         }
-        (Slot::Text, _) => ["Wd,Ad", "MEM*E", "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1", "zzzzzzzzzzzzzzzzzzzzz", "a name"]
-            .map(|text| Value::Text(text.to_owned()))
-            .into(),
+        (Slot::Text, _) => {
+            ["Wd,Ad", "vetted", "MEM*E", "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1", "zzzzzzzzzzzzzzzzzzzzz", "a name"]
+                .map(|text| Value::Text(text.to_owned()))
+                .into()
+        }
     }
 }
 
-/// All figures of the report of `run`, none of its words; none where it makes no sense.
+/// All figures of the report and of the whole run of `run`, none of its words; none where it makes no sense.
 fn figures(run: &Run) -> Option<Vec<f64>> {
     fn take(json: &Json, into: &mut Vec<f64>) {
         match json {
@@ -99,7 +105,11 @@ fn figures(run: &Run) -> Option<Vec<f64>> {
         }
     }
     let mut figures = Vec::new();
-    take(&serde_json::to_value(report(run).ok()?).ok()?, &mut figures);
+    let evaluation = evaluate(run).ok()?;
+    take(&serde_json::to_value(&evaluation.report).ok()?, &mut figures);
+    if let Ok((whole, _)) = whole_run(&evaluation) {
+        take(&serde_json::to_value(whole).ok()?, &mut figures);
+    }
     Some(figures)
 }
 

@@ -23,6 +23,7 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
         Slot::Set { options, .. } => proptest::sample::subsequence(options(), 1..=options().len())
             .prop_map(|ids| Value::List(ids.into_iter().map(|c| Value::Text(c.id.to_owned())).collect()))
             .boxed(),
+        Slot::Text if field.key == "failures" => "vetted|shared|unknown|[1-9][0-9]{0,3}".prop_map(Value::Text).boxed(),
         Slot::Text => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
     }
 }

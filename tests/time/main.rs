@@ -10,3 +10,4 @@ mod outside;
 mod properties;
 mod throughput;
 mod utilisation;
+mod whole_run;

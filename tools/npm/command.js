@@ -34,7 +34,7 @@ if (verb === '--help' || verb === '-h') {
 } else if (verb === '--version') {
   await print(version());
 } else if (more.length > 0 || answerLine(verb, '{') === undefined) {
-  console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log, one request a line on standard input; shardscope --help');
+  console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; shardscope --help');
   exit(WRONG_CALL);
 } else {
   try {

@@ -33,6 +33,8 @@ shape! {
         /// PCIe or NVLink-C2C, one direction, per GPU
         host as host_gb_per_s: BytesPerSecond = PCIE_4
             => cluster("Link to the host").unit("GB/s").number(0.1, 1e5, 16.0).advanced(),
+        /// by its data sheet; energy follows from it, no step does
+        tdp_w: f64 = 700.0 => cluster("Rated power").unit("W").number(1.0, 1e5, 50.0).advanced(),
         /// GPUs on its scale-up link
         per_node as gpus_per_node: u64 = 8
             => cluster("GPUs per node (of this GPU)").count(1, 1 << 20, Double).advanced(),

@@ -30,6 +30,9 @@ impl<T: Default + 'static> Field<T> {
         }
         match (&self.slot, &value) {
             (Slot::Choice { options }, Value::Text(id)) => Err(unknown(id, &options())),
+            (Slot::Text, Value::Text(text)) => {
+                Err(t!("\"{text}\" is not known: {hint}", text = shorten(text), hint = Message::plain(self.hint)))
+            }
             _ => Err(self.wrong_type("one of a list", &value)),
         }
     }
@@ -98,6 +101,7 @@ impl<T: Default + 'static> Field<T> {
     fn text_of(&self, value: Value) -> Result<Value, Message> {
         let text = match value {
             Value::Text(text) => text,
+            Value::Number(number) => number.to_string(),
             other => joined(&other).ok_or_else(|| self.wrong_type("text, or a list of lists of tokens", &other))?,
         };
         if text.len() > LONGEST_TEXT {

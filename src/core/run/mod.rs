@@ -12,6 +12,7 @@ mod gpu_parts;
 mod json;
 mod kinds;
 mod layout;
+mod length;
 mod model_parts;
 mod offload;
 mod phases;
@@ -35,6 +36,7 @@ pub use choices::{
 };
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
+pub use length::{FailureClass, Failures, Operation, RunLength};
 pub use offload::{Offload, OffloadParts};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
@@ -121,6 +123,8 @@ fields! {
         tokens_total: Option<f64> => training("Token budget").unit("tokens").number(1.0, 1e18, 1e12).advanced(),
         /// in any currency
         price_per_gpu_hour: Option<f64> => training("Price").unit("per GPU-hour").number(0.0, 1e6, 0.5).advanced(),
+        /// interruptions, saves and the site: settings of the whole run
+        length: RunLength,
         /// what you train with; sets what software decides, and what is set besides wins
         stack: Based<StackParts> = Based::preset("megatron-2024") => training("Software"),
         /// bytes per parameter as weight, gradient and state

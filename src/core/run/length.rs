@@ -1,0 +1,109 @@
+//! How long a run trains and what interrupts it: settings of the whole run, none of which changes a step.
+
+use super::Run;
+use crate::field::Steps::{By, Double};
+use crate::field::{Held, OneOf, Row, Slot, Value, fields, one_of, training};
+
+one_of! {
+    /// Nodes by how often they interrupt a job.
+    FailureClass {
+        /// Own fleet or reservation, with health checks and a swap of bad nodes.
+        Vetted = "vetted" "vetted nodes",
+        /// Queue of a shared cluster, or the first weeks of new machines.
+        Shared = "shared" "shared or new nodes",
+        /// Either of the two.
+        Unknown = "unknown" "unknown",
+    }
+}
+
+one_of! {
+    /// What follows an interruption.
+    Operation {
+        /// Standby nodes, saves in memory.
+        Warm = "warm" "warm standby",
+        /// Detection and restart without a person.
+        Automatic = "automatic" "automatic restart",
+        /// A person is called.
+        Manual = "manual" "manual restart",
+    }
+}
+
+/// Rate of interruptions: a class, or a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Failures {
+    /// A class of nodes.
+    Class(FailureClass),
+    /// Interruptions per 1,000 node-days, nodes of eight GPUs.
+    Rate(f64),
+}
+
+/// Largest rate that is read.
+const MOST_FAILURES: f64 = 1e6;
+
+impl Held for Failures {
+    fn slot(_: &Row) -> Slot {
+        Slot::Text
+    }
+    fn get(&self) -> Value {
+        match self {
+            Self::Class(class) => class.get(),
+            Self::Rate(rate) => Value::Text(rate.to_string()),
+        }
+    }
+    fn of(value: &Value) -> Option<Self> {
+        let text = value.text()?;
+        if let Some(class) = FailureClass::from_id(text) {
+            return Some(Self::Class(class));
+        }
+        let rate = text.parse().ok()?;
+        (0.0..=MOST_FAILURES).contains(&rate).then_some(Self::Rate(rate))
+    }
+}
+
+/// Whether the run has a token budget, without which its length says nothing.
+fn has_budget(run: &Run) -> bool {
+    run.tokens_total.is_some()
+}
+
+fields! {
+    /// Settings of the whole run; unset ones take the defaults of `whole_run`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RunLength in "" {
+        /// symbol of the price: $, €
+        currency: Option<String> => training("Currency").advanced(),
+        /// vetted, shared, unknown, or interruptions per 1,000 node-days as a number; unset: unknown
+        failures: Option<Failures> => training("Failures").when(has_budget).advanced(),
+        /// running time between two interruptions, as you measured it; replaces the class
+        mtti_h: Option<f64> => training("Time to interrupt").unit("h").number(1e-3, 1e7, 1.0).advanced(),
+        /// what follows an interruption; unset: automatic
+        operation: Option<Operation> => training("Operation").when(has_budget).advanced(),
+        /// from an interruption to the first repeated step; unset: by operation
+        restart_s: Option<f64> => training("Restart").unit("s").number(0.0, 1e7, 60.0).advanced(),
+        /// of the storage that takes checkpoints; unset: 50
+        storage_gb_per_s: Option<f64> => training("Storage").unit("GB/s").number(1e-3, 1e6, 10.0).advanced(),
+        /// training between two saves; unset: the interval that loses least
+        checkpoint_every_s: Option<f64> => training("Checkpoint every").unit("s").number(1e-3, 1e9, 600.0).advanced(),
+        /// stored by parameter; unset: weights, masters and moments
+        checkpoint_bytes: Option<f64> => training("Checkpoint").unit("B").number(0.0, 64.0, 1.0).advanced(),
+        /// saves go through host memory while training goes on; unset: yes
+        checkpoint_async: Option<bool> => training("Asynchronous saves").advanced(),
+        /// from the first process to the first step; unset: by the number of GPUs
+        startup_s: Option<f64> => training("Start-up").unit("s").number(0.0, 1e7, 60.0).advanced(),
+        /// probability with which the spare nodes suffice; unset: 0.99
+        spare_quantile: Option<f64> => training("Spares suffice").unit("share").number(0.0, 0.999_999, 0.01).advanced(),
+        /// until a failed node is back; unset: 3
+        repair_days: Option<f64> => training("Repair").unit("days").number(0.0, 1e4, 1.0).advanced(),
+        /// power of the site over that of its nodes; unset: 1.2
+        pue: Option<f64> => training("PUE").number(1.0, 10.0, 0.1).advanced(),
+        /// emissions of the grid, location-based
+        grid_kg_per_kwh: Option<f64> => training("Grid factor").unit("kg/kWh").number(0.0, 1e3, 0.1).advanced(),
+        /// the batch at the start, its increment, the samples over which it grows, with commas
+        batch_ramp: Option<Vec<u64>> => training("Batch ramp").advanced(),
+        /// steps between two evaluations; unset: none
+        eval_every: Option<u64> => training("Evaluate every").unit("steps").count(1, 1 << 40, Double).advanced(),
+        /// sequences of an evaluation
+        eval_samples: Option<u64> => training("Evaluation").unit("seq").count(0, 1 << 40, By(1024.0)).advanced(),
+        /// time of a step with stragglers over that without; a measured step holds its own
+        straggler: Option<f64> => training("Stragglers").unit("x").number(1.0, 10.0, 0.01).advanced(),
+    }
+}

@@ -1,0 +1,100 @@
+//! Calendar of a run by what takes the time.
+
+use super::setting::Setting;
+use crate::units::Seconds;
+use serde::Serialize;
+
+/// Parts of the calendar in the mean; they sum to it exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calendar {
+    /// Steps, without stragglers.
+    pub training: Seconds,
+    /// What stragglers make steps longer by.
+    pub stragglers: Seconds,
+    /// From the first process to the first step, once.
+    pub startup: Seconds,
+    /// Evaluations.
+    pub evaluating: Seconds,
+    /// Saves, as far as they block.
+    pub saving: Seconds,
+    /// Work that is repeated after interruptions.
+    pub lost: Seconds,
+    /// Downtime of interruptions.
+    pub downtime: Seconds,
+    /// Interruptions.
+    pub interruptions: f64,
+}
+
+/// Kinds of time that do not train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossKind {
+    /// From the first process to the first step, once.
+    Startup,
+    /// Evaluations.
+    Evaluation,
+    /// Saves, as far as they block.
+    Checkpoints,
+    /// Work that is repeated after interruptions.
+    RepeatedWork,
+    /// Downtime of interruptions.
+    Restarts,
+    /// Steps that wait for slow nodes.
+    Stragglers,
+}
+
+/// A part of the calendar that does not train.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Loss {
+    /// Kind of time.
+    #[serde(rename = "name")]
+    pub kind: LossKind,
+    /// Its time.
+    pub seconds: Seconds,
+}
+
+impl Calendar {
+    /// The calendar of a setting. Of `W` productive time, `W/τ` segments fail `e^((τ+δ)/M) - 1` times each.
+    #[must_use]
+    pub fn new(setting: &Setting) -> Self {
+        let rhythm = setting.rhythm;
+        let work = setting.training() + setting.evaluating();
+        let saving = rhythm.saving(work);
+        let segment = rhythm.every + rhythm.save;
+        let fails = rhythm.mtti.0.is_finite() && segment.0.is_finite();
+        let interruptions = if fails { work / rhythm.every * (segment / rhythm.mtti).exp_m1() } else { 0.0 };
+        let downtime = rhythm.restart * interruptions;
+        let total = rhythm.calendar(work);
+        Self {
+            training: setting.steps.time,
+            stragglers: setting.training() - setting.steps.time,
+            startup: setting.startup,
+            evaluating: setting.evaluating(),
+            saving,
+            // Rounding may leave a little less than nothing.
+            lost: (total - work - saving - downtime).max(Seconds::ZERO),
+            downtime,
+            interruptions,
+        }
+    }
+
+    /// The whole calendar.
+    #[must_use]
+    pub fn total(&self) -> Seconds {
+        self.training + self.losses().iter().map(|loss| loss.seconds).sum()
+    }
+
+    /// All parts but the training.
+    #[must_use]
+    pub fn losses(&self) -> Vec<Loss> {
+        let parts = [
+            (LossKind::Startup, self.startup),
+            (LossKind::Evaluation, self.evaluating),
+            (LossKind::Checkpoints, self.saving),
+            (LossKind::RepeatedWork, self.lost),
+            (LossKind::Restarts, self.downtime),
+            (LossKind::Stragglers, self.stragglers),
+        ];
+        parts.into_iter().map(|(kind, seconds)| Loss { kind, seconds }).collect()
+    }
+}

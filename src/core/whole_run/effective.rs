@@ -1,0 +1,221 @@
+//! Share of the calendar that trains, and the best time between two saves.
+//!
+//! A segment of `τ` seconds of training and `δ` of saving is repeated until no interruption ends it. Gaps between
+//! interruptions are exponential with mean `M`, each costs a downtime `R`, and a save is durable only `L` after it. The
+//! renewal argument gives the expected time of a segment, `(M + R + L) (e^((τ+δ)/M) - 1)`, and so
+//!
+//! `ETTR = (τ/M) / [(1 + (R+L)/M) (e^((τ+δ)/M) - 1)]`.
+//!
+//! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on `R` nor on `L`.
+//! Young (1974) and Daly (2006) are its first and third order.
+
+use crate::units::Seconds;
+
+/// Segments longer than this many mean times to interrupt count as never finished.
+const LONGEST_SEGMENT: f64 = 10.0;
+
+/// Interruptions, restarts and saves of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rhythm {
+    /// Mean running time between interruptions, `M`; infinite where nothing fails.
+    pub mtti: Seconds,
+    /// Downtime of an interruption, `R`: detection, replacement, restart, load.
+    pub restart: Seconds,
+    /// Time that a save blocks the step, `δ`.
+    pub save: Seconds,
+    /// Time until a save is durable, `L`.
+    pub lag: Seconds,
+    /// Training between two saves, `τ`; infinite where nothing is saved.
+    pub every: Seconds,
+}
+
+impl Rhythm {
+    /// Productive share of the calendar, ETTR.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let (m, tau, delta) = (self.mtti.0, self.every.0, self.save.0);
+        if tau.is_infinite() {
+            return if m.is_infinite() { 1.0 } else { 0.0 };
+        }
+        if m.is_infinite() {
+            return tau / (tau + delta);
+        }
+        tau / ((m + self.restart.0 + self.lag.0) * ((tau + delta) / m).exp_m1())
+    }
+
+    /// Calendar of `productive` time in the mean.
+    #[must_use]
+    pub fn calendar(&self, productive: Seconds) -> Seconds {
+        productive / self.share()
+    }
+
+    /// Time of training and saving, without interruptions.
+    #[must_use]
+    pub fn uninterrupted(&self, productive: Seconds) -> Seconds {
+        productive + self.saving(productive)
+    }
+
+    /// Time that saves block.
+    #[must_use]
+    pub fn saving(&self, productive: Seconds) -> Seconds {
+        if self.every.0.is_infinite() { Seconds::ZERO } else { self.save * (productive / self.every) }
+    }
+
+    /// Segments that no mean time to interrupt lets finish.
+    #[must_use]
+    pub fn never_finishes(&self) -> bool {
+        self.mtti.0.is_finite() && (self.every + self.save).0 > LONGEST_SEGMENT * self.mtti.0
+    }
+}
+
+/// The principal branch of Lambert's W on [-1/e, 0), from its series at the branch point by Halley's iteration.
+#[must_use]
+pub fn lambert_w0(z: f64) -> f64 {
+    refined(z, (2.0 * (1.0 + std::f64::consts::E * z)).max(0.0).sqrt())
+}
+
+/// Lambert's W₀ of `z` with `p = √(2(1 + e z))`.
+fn refined(z: f64, p: f64) -> f64 {
+    let mut w = -1.0 + p - p * p / 3.0 + 11.0 * p.powi(3) / 72.0;
+    for _ in 0..8 {
+        let e = w.exp();
+        let f = w * e - z;
+        let slope = e * (w + 1.0);
+        let change = f / (slope - (w + 2.0) * f / (2.0 * w + 2.0));
+        if !change.is_finite() || change == 0.0 {
+            break;
+        }
+        w -= change;
+    }
+    w
+}
+
+/// Training between two saves that loses least, `τ*`, for saves of `save` and a mean time to interrupt of `mtti`.
+#[must_use]
+pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
+    let x = save / mtti;
+    if mtti.0.is_infinite() {
+        return mtti;
+    }
+    if x < 1e-9 {
+        return Seconds((2.0 * mtti.0 * save.0).sqrt());
+    }
+    // 1 + e z is 1 - e^(-x), which loses no digits as `exp_m1`.
+    let w = refined(-(-1.0 - x).exp(), (-2.0 * (-x).exp_m1()).sqrt());
+    mtti * (1.0 + w)
+}
+
+/// The whole number of steps of `step` nearest to `interval` that loses less, at least one.
+#[must_use]
+pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
+    if rhythm.every.0.is_infinite() {
+        return rhythm;
+    }
+    let below = (rhythm.every / step).floor().max(1.0);
+    let at = |steps: f64| Rhythm { every: step * steps, ..rhythm };
+    let (low, high) = (at(below), at(below + 1.0));
+    // A snapshot starts after the one before is durable.
+    if low.every >= rhythm.lag && low.share() >= high.share() { low } else { high }
+}
+
+/// Intervals on both sides of the best one that take less than half a percent more calendar.
+#[must_use]
+pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
+    const MORE: f64 = 1.005;
+    if best.0.is_infinite() {
+        return None;
+    }
+    let share = |every: f64| Rhythm { every: Seconds(every), ..rhythm }.share();
+    let least = share(best.0) / MORE;
+    let edge = |mut inside: f64, mut outside: f64| {
+        for _ in 0..50 {
+            let middle = (inside * outside).sqrt();
+            if share(middle) >= least {
+                inside = middle;
+            } else {
+                outside = middle;
+            }
+        }
+        Seconds(inside)
+    };
+    Some([edge(best.0, best.0 * 1e-6), edge(best.0, best.0 * 1e6)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: f64 = 3600.0;
+
+    fn rhythm([mtti, save, every, restart]: [f64; 4]) -> Rhythm {
+        let hours = |hours: f64| Seconds(hours * HOUR);
+        Rhythm {
+            mtti: hours(mtti),
+            restart: hours(restart),
+            save: hours(save),
+            lag: Seconds::ZERO,
+            every: hours(every),
+        }
+    }
+
+    #[test]
+    fn lambert_has_its_published_values() {
+        assert!((lambert_w0(-0.3) + 0.489_402_227_180_215).abs() < 1e-13);
+        assert!((lambert_w0(-0.36) + 0.806_084_315_970_817_5).abs() < 1e-13);
+    }
+
+    #[test]
+    fn the_share_is_that_of_simulated_runs_to_two_tenths_of_a_point() {
+        // whole-run.md 2.3: the exact value, 300 simulated runs.
+        let rows = [
+            ([2.78, 1.0 / 180.0, 0.33, 0.25], 0.8489, 0.8481),
+            ([7.5, 0.02, 3.0, 2.0], 0.6369, 0.6353),
+            ([0.5, 0.05, 0.2, 0.25], 0.4111, 0.4097),
+        ];
+        for (row, exact, simulated) in rows {
+            let share = rhythm(row).share();
+            assert!((share - exact).abs() < 5e-5, "{row:?}: {share}");
+            assert!((share - simulated).abs() < 2e-3, "{row:?}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_best_interval_is_that_of_brute_force() {
+        // whole-run.md 2.4: M, δ in hours, exact in minutes; the last two from section 8.
+        let rows = [
+            (2.78, 20.0 / HOUR, 10.324),
+            (10.0, 0.1, 80.901),
+            (1.0, 0.2, 30.406),
+            (0.3, 0.2, 13.677),
+            (6.0, 0.05, 44.497_69),
+        ];
+        for (mtti, save, minutes) in rows {
+            let best = best_interval(Seconds(mtti * HOUR), Seconds(save * HOUR)).0 / 60.0;
+            assert!((best - minutes).abs() < 1e-3, "{mtti} {save}: {best}");
+        }
+    }
+
+    #[test]
+    fn no_interval_beats_the_best() {
+        let mut random = super::super::random::Random::new(3);
+        for _ in 0..1000 {
+            let mtti = 0.2 * 1000_f64.powf(random.unit());
+            let save = mtti * 1e-6 * 1e6_f64.powf(random.unit());
+            let restart = random.unit() * 2.0;
+            let best = best_interval(Seconds(mtti * HOUR), Seconds(save * HOUR)).0 / HOUR;
+            let share = |every: f64| rhythm([mtti, save, every, restart]).share();
+            for factor in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
+                assert!(share(best) >= share(best * factor), "{mtti} {save} {factor}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_interruptions_only_saves_cost() {
+        let calm = Rhythm { mtti: Seconds(f64::INFINITY), ..rhythm([1.0, 0.1, 0.9, 1.0]) };
+        assert!((calm.share() - 0.9).abs() < 1e-15);
+        assert!((rhythm([1e12, 0.1, 0.9, 1.0]).share() - 0.9).abs() < 1e-6);
+        assert_eq!(Rhythm { every: Seconds(f64::INFINITY), ..calm }.share(), 1.0);
+        assert!(best_interval(Seconds(f64::INFINITY), Seconds(1.0)).0.is_infinite());
+    }
+}

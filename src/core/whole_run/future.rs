@@ -1,0 +1,52 @@
+//! One simulated future of a run: its interruptions in order, the same for the same seed.
+
+use super::effective::Rhythm;
+use super::random::Random;
+use super::setting::Setting;
+use crate::units::Seconds;
+
+/// Events of a future at most; what follows is not listed.
+const MOST: usize = 20_000;
+/// Standard deviation of the logarithm of a downtime between interruptions.
+const BETWEEN_EVENTS: f64 = 1.0;
+
+/// An interruption.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Calendar time since the start of the run.
+    pub at: Seconds,
+    /// Work that is repeated after it.
+    pub lost: Seconds,
+    /// Downtime.
+    pub down: Seconds,
+}
+
+/// The interruptions of a future, and the calendar at the last token.
+#[must_use]
+pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
+    let Rhythm { mtti, restart, save, lag, every } = setting.rhythm;
+    let work = (setting.training() + setting.evaluating()).0;
+    let mut random = Random::new(seed);
+    let (mut clock, mut done) = (setting.startup.0, 0.0);
+    let mut events = Vec::new();
+    if every.0.is_infinite() || mtti.0.is_infinite() {
+        return (events, Seconds(clock) + setting.rhythm.uninterrupted(Seconds(work)));
+    }
+    let segment = every.0 + save.0;
+    while events.len() < MOST {
+        let gap = random.exponential(mtti.0);
+        let left = (work - done) * segment / every.0;
+        if gap >= left {
+            return (events, Seconds(clock + left));
+        }
+        clock += gap;
+        // A save counts once it is durable.
+        let kept = ((gap - lag.0).max(0.0) / segment).floor() * every.0;
+        let down = restart.0 * (BETWEEN_EVENTS * random.normals()[0] - BETWEEN_EVENTS.powi(2) / 2.0).exp();
+        events.push(Event { at: Seconds(clock), lost: Seconds(gap - kept / every.0 * segment), down: Seconds(down) });
+        done += kept;
+        clock += down;
+    }
+    let rest = setting.rhythm.calendar(Seconds(work - done));
+    (events, Seconds(clock) + rest)
+}

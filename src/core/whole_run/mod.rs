@@ -1,0 +1,36 @@
+//! The whole run: from the first step to the last token.
+//!
+//! Calendar = start-up + steps by phases + evaluations + saves + repeated work + downtime. The step comes from the report; nothing here
+//! changes it, and a plain report computes nothing of it.
+
+mod calendar;
+mod effective;
+mod energy;
+mod explain;
+mod failures;
+mod future;
+mod inverse;
+mod power;
+mod ramp;
+mod random;
+mod request;
+mod setting;
+mod spares;
+mod spread;
+mod whole;
+
+pub use calendar::{Calendar, Loss, LossKind};
+pub use effective::{Rhythm, best_interval, flat_range, lambert_w0};
+pub use energy::{Energy, activity};
+pub use explain::{Figure, explain};
+pub use failures::time_to_interrupt;
+pub use future::{Event, future};
+pub use inverse::{Deadline, deadline, tokens_in};
+pub use power::{Activity, node_power};
+pub use ramp::{Ramp, Steps};
+pub use random::{Random, quantile};
+pub use request::{Reply, answer};
+pub use setting::{Setting, evaluation_time};
+pub use spares::spares;
+pub use spread::{Doubt, Spread, spread};
+pub use whole::{RangeFrom, WholeRun, of_setting, setting, whole_run};

@@ -1,0 +1,212 @@
+//! Inputs of the whole run: what the Run sets, and the defaults of the rest.
+
+use super::effective::{Rhythm, best_interval, in_steps};
+use super::failures::{self, Uncertain};
+use super::ramp::{Ramp, Steps};
+use super::spread::Doubt;
+use crate::issue::Issue;
+use crate::report::Evaluation;
+use crate::run::{FailureClass, Failures, Operation, Recompute, Run, Scenario};
+use crate::units::{Bytes, Seconds};
+
+/// Rate of a storage system where none is said: production clusters see 50 to 200 GB/s (85,000 saves of 40 runs, VAST Data 2026).
+const STORAGE: f64 = 50e9;
+/// Rate of a GPU's copy to host memory over PCIe 5 x16.
+const TO_HOST: f64 = 50e9;
+/// Least time that an asynchronous save blocks (`PyTorch` DCP: below 0.5 s of 50).
+const LEAST_BLOCK: f64 = 0.5;
+/// Power of a site over that of its nodes (OLMo 2).
+const PUE: f64 = 1.2;
+/// Days until a failed node is back, and the probability with which the spares suffice.
+const REPAIR_DAYS: f64 = 3.0;
+const SPARE_QUANTILE: f64 = 0.99;
+/// 80 % of a normal distribution lie within this many standard deviations.
+const FOUR_OF_FIVE: f64 = 1.281_551_565_545;
+
+/// Everything that the calendar of a run follows from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// GPUs that train.
+    pub gpus: u64,
+    /// Nodes of eight GPUs.
+    pub nodes: f64,
+    /// Tokens to train on.
+    pub tokens: f64,
+    /// One step without stragglers.
+    pub step: Seconds,
+    /// Optimizer steps and their time, without stragglers.
+    pub steps: Steps,
+    /// Time of a step with stragglers over that without.
+    pub straggler: f64,
+    /// From the first process to the first step.
+    pub startup: Seconds,
+    /// Evaluations, and the time of one.
+    pub evaluations: f64,
+    /// Time of one evaluation.
+    pub evaluation: Seconds,
+    /// Bytes of one checkpoint.
+    pub checkpoint: Bytes,
+    /// Bytes a second of the storage.
+    pub storage: f64,
+    /// Interruptions per 1,000 node-days; none where the user gives the time between them.
+    pub rate: Option<Uncertain>,
+    /// Interruptions, restarts and saves; the interval is a whole number of steps.
+    pub rhythm: Rhythm,
+    /// Training between two saves that loses least.
+    pub best_interval: Seconds,
+    /// Standard deviations of what the calendar rests on.
+    pub doubt: Doubt,
+    /// Mean number of nodes under repair.
+    pub under_repair: f64,
+    /// Probability with which the spares suffice.
+    pub spare_quantile: f64,
+    /// Power of the site over that of its nodes.
+    pub pue: f64,
+    /// Emissions of the grid, kg of CO2 equivalent a kWh.
+    pub grid: Option<f64>,
+}
+
+impl Setting {
+    /// The setting of `tokens` tokens of an evaluated Run.
+    ///
+    /// # Errors
+    /// A batch ramp that does not lead to the batch.
+    pub fn new(evaluation: &Evaluation, tokens: f64) -> Result<Self, Issue> {
+        let (scenario, report) = (&evaluation.scenario, &evaluation.report);
+        let run = &scenario.run;
+        let length = &run.length;
+        let gpus = scenario.layout.gpus;
+        let step = report.step.time_s;
+        let steps = steps(scenario, tokens, step)?;
+        // A step that was measured, or fitted to the cluster, holds its stragglers.
+        let measured = run.measured_step_s.is_some() || run.profile.means.is_some();
+        let straggler = if measured { 1.0 } else { length.straggler.unwrap_or(1.0) };
+        let samples = length.eval_samples.unwrap_or(0) as f64;
+        let one_evaluation = evaluation_time(eval_share(run), samples, step, run.global_batch as f64);
+        let bytes = length.checkpoint_bytes.unwrap_or_else(|| stored_bytes(scenario));
+        let checkpoint = Bytes(bytes * trained_parameters(evaluation));
+        let storage = length.storage_gb_per_s.map_or(STORAGE, |rate| rate * 1e9);
+        let (rate, mtti, rate_sigma) = interruptions(run, gpus);
+        let restart = failures::downtime(length.operation.unwrap_or(Operation::Automatic));
+        let mut rhythm = Rhythm {
+            mtti,
+            restart: Seconds(length.restart_s.unwrap_or(restart.value)),
+            save: save(length.checkpoint_async.unwrap_or(true), checkpoint, storage, gpus),
+            lag: Seconds::ZERO,
+            every: Seconds::ZERO,
+        };
+        if length.checkpoint_async.unwrap_or(true) {
+            rhythm.lag = Seconds(checkpoint.0 / storage);
+        }
+        let best_interval = best_interval(rhythm.mtti, rhythm.save);
+        rhythm.every = length.checkpoint_every_s.map_or(best_interval, Seconds).max(rhythm.lag);
+        let rhythm = in_steps(rhythm, step * straggler);
+        let nodes = failures::nodes(gpus);
+        let per_day = 86_400.0 / (mtti.0 * nodes);
+        let at = |log: f64| (log / (2.0 * FOUR_OF_FIVE)).max(0.0);
+        Ok(Self {
+            gpus,
+            nodes,
+            tokens,
+            step,
+            steps,
+            straggler,
+            startup: length.startup_s.map_or_else(|| failures::startup(gpus), Seconds),
+            evaluations: length
+                .eval_every
+                .filter(|every| *every > 0)
+                .map_or(0.0, |every| (steps.count / every as f64).floor()),
+            evaluation: one_evaluation,
+            checkpoint,
+            storage,
+            rate,
+            rhythm,
+            best_interval,
+            doubt: Doubt {
+                rate: rate_sigma,
+                restart: if length.restart_s.is_some() { 0.0 } else { restart.sigma },
+                step: at((report.step.high_s / report.step.low_s).ln()),
+            },
+            under_repair: nodes * per_day * length.repair_days.unwrap_or(REPAIR_DAYS),
+            spare_quantile: length.spare_quantile.unwrap_or(SPARE_QUANTILE),
+            pue: length.pue.unwrap_or(PUE),
+            grid: length.grid_kg_per_kwh,
+        })
+    }
+
+    /// Time of all steps, stragglers included.
+    #[must_use]
+    pub fn training(&self) -> Seconds {
+        self.steps.time * self.straggler
+    }
+
+    /// Time of all evaluations.
+    #[must_use]
+    pub fn evaluating(&self) -> Seconds {
+        self.evaluation * self.evaluations
+    }
+}
+
+/// Rate of interruptions where it is not replaced, mean time between them, and the uncertainty of either.
+fn interruptions(run: &Run, gpus: u64) -> (Option<Uncertain>, Seconds, f64) {
+    if let Some(hours) = run.length.mtti_h {
+        return (None, Seconds(hours * 3600.0), failures::GIVEN_TIME);
+    }
+    let rate = failures::rate(run.length.failures.unwrap_or(Failures::Class(FailureClass::Unknown)));
+    (Some(rate), failures::time_to_interrupt(rate.value, gpus), rate.sigma)
+}
+
+/// Steps of the tokens: full ones, or those of the batch ramp and what follows it; at least one.
+fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue> {
+    let run = &scenario.run;
+    let count = (tokens / scenario.tokens_per_step()).max(1.0);
+    let Some(ramp) = Ramp::of(run)? else {
+        return Ok(Steps { count, time: step * count });
+    };
+    let full = run.global_batch as f64;
+    let fill = (scenario.layout.pp - 1) as f64 / scenario.chunks as f64;
+    Ok(ramp.steps(count * full, full, step, scenario.layout.microbatches as f64, fill))
+}
+
+/// Time of an evaluation of `samples` sequences whose forward passes take `share` of a step with `batch` of them.
+#[must_use]
+pub fn evaluation_time(share: f64, samples: f64, step: Seconds, batch: f64) -> Seconds {
+    step * (share * samples / batch)
+}
+
+/// Time of a forward pass over the time of a step: a third, a quarter with full recomputation, 0.45 measured with adapters.
+fn eval_share(run: &Run) -> f64 {
+    if run.adapter.method.is_some() {
+        0.45
+    } else if matches!(run.recompute, Recompute::Full) {
+        0.25
+    } else {
+        1.0 / 3.0
+    }
+}
+
+/// Bytes a parameter of a checkpoint: weights, masters and moments; gradients are not stored.
+fn stored_bytes(scenario: &Scenario) -> f64 {
+    let bytes = scenario.trained_bytes();
+    bytes.weights + bytes.optimizer(scenario.run.optimizer)
+}
+
+/// Parameters that are trained; experts count in full.
+fn trained_parameters(evaluation: &Evaluation) -> f64 {
+    let scenario = &evaluation.scenario;
+    if scenario.adapter.is_some() {
+        let layout = &scenario.layout;
+        let ranks = evaluation.loads.iter().map(|load| crate::traffic::Held::trained(scenario, &load.stages).total());
+        return ranks.sum::<f64>() * layout.tp as f64;
+    }
+    evaluation.report.parameters.total as f64
+}
+
+/// Time that a save blocks: to storage, or to host memory with the rest behind training.
+fn save(is_asynchronous: bool, checkpoint: Bytes, storage: f64, gpus: u64) -> Seconds {
+    if is_asynchronous {
+        Seconds((checkpoint.0 / gpus as f64 / TO_HOST).max(LEAST_BLOCK))
+    } else {
+        Seconds(checkpoint.0 / storage)
+    }
+}

@@ -1,0 +1,80 @@
+//! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the distribution of
+//! repair times does not matter).
+
+/// Means above which the Poisson quantile is taken from its normal approximation with skewness, right to one node.
+const LARGE: f64 = 500.0;
+
+/// The least number of spares that suffices with probability `share` where `mean` nodes are under repair on average.
+#[must_use]
+pub fn spares(mean: f64, share: f64) -> u64 {
+    if mean <= 0.0 {
+        return 0;
+    }
+    if mean > LARGE {
+        let z = normal_quantile(share);
+        let count = mean + z * mean.sqrt() + (z * z - 1.0) / 6.0;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and far below 2^53
+        return count.max(0.0).round() as u64;
+    }
+    let mut term = (-mean).exp();
+    let (mut sum, mut count) = (term, 0u64);
+    while sum < share && term > 0.0 {
+        count += 1;
+        term *= mean / count as f64;
+        sum += term;
+    }
+    count
+}
+
+/// The quantile of the standard normal distribution, by bisection of its integral.
+fn normal_quantile(share: f64) -> f64 {
+    let (mut low, mut high) = (-8.0, 8.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if normal_integral(middle) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+/// The integral of the standard normal density up to `z` (Marsaglia 2004: a series that converges everywhere).
+fn normal_integral(z: f64) -> f64 {
+    let (mut sum, mut term, mut n) = (z, z, 1.0);
+    while term.abs() > 1e-17 {
+        n += 2.0;
+        term *= z * z / n;
+        sum += term;
+    }
+    0.5 + sum * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_reference() {
+        // whole-run.md 2.6 and section 8; OPT-175B kept a pool of 12 (two machines a day, three days of repair).
+        for (mean, share, expected) in [
+            (21.934_08, 0.99, 34),
+            (21.934_08, 0.9, 28),
+            (6.0, 0.99, 12),
+            (6.236_16, 0.99, 13),
+            (1.827_84, 0.99, 6),
+            (0.0, 0.99, 0),
+        ] {
+            assert_eq!(spares(mean, share), expected, "{mean} {share}");
+        }
+    }
+
+    #[test]
+    fn the_approximation_meets_the_sum() {
+        for share in [0.5, 0.9, 0.99, 0.999] {
+            let (below, above) = (spares(LARGE, share), spares(LARGE * 1.000_001, share));
+            assert!(below.abs_diff(above) <= 1, "{share}: {below} {above}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Figures of the whole run, and what refuses or doubts them.
+
+use super::calendar::{Calendar, Loss};
+use super::effective::{Rhythm, flat_range};
+use super::energy::energy;
+use super::failures::NODE;
+use super::setting::Setting;
+use super::spares::spares;
+use super::spread::{Doubt, Spread, spread};
+use crate::issue::Issue;
+use crate::message::Message;
+use crate::report::Evaluation;
+use crate::t;
+use crate::units::{Seconds, show_seconds};
+use serde::Serialize;
+
+/// Seconds of a day.
+pub(super) const DAY: f64 = 86_400.0;
+
+/// Inputs that are known up to a factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RangeFrom {
+    /// Rate of interruptions.
+    Failures,
+    /// Downtime of an interruption.
+    Operation,
+    /// Step time.
+    Step,
+}
+
+/// What a run takes from its first step to its last token; means where nothing else is said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WholeRun {
+    /// Calendar days.
+    pub days: f64,
+    /// One run in ten is shorter.
+    pub low_days: f64,
+    /// One run in ten is longer.
+    pub high_days: f64,
+    /// Input that widens this range most; none without a range.
+    pub range_from: Option<RangeFrom>,
+    /// GPU-hours, spares included.
+    pub gpu_hours: f64,
+    /// Cost of them in the currency of the price, where there is a price.
+    pub cost: Option<f64>,
+    /// Currency of the cost.
+    pub currency: String,
+    /// Energy of the site, kilowatt hours.
+    pub energy_kwh: f64,
+    /// Its range.
+    pub low_energy_kwh: f64,
+    /// Its range.
+    pub high_energy_kwh: f64,
+    /// Tonnes of CO₂ equivalent, where the grid's factor is given.
+    pub co2e_t: Option<f64>,
+    /// Power of the job's nodes during a step, watts.
+    pub power_w: f64,
+    /// Interruptions.
+    pub interruptions: f64,
+    /// Mean running time between two, where something fails.
+    pub mtti_s: Option<Seconds>,
+    /// Share of the calendar that trains.
+    pub productive: f64,
+    /// Model FLOP/s over the peak, over the calendar.
+    pub calendar_mfu: f64,
+    /// Optimizer steps.
+    pub steps: f64,
+    /// Time of their training, without stragglers.
+    pub training_s: Seconds,
+    /// What makes the calendar longer than the training; with it they sum to the days.
+    pub losses: Vec<Loss>,
+    /// Training between two saves; none where nothing is saved.
+    pub checkpoint_s: Option<Seconds>,
+    /// Interval that loses least.
+    pub best_checkpoint_s: Option<Seconds>,
+    /// Intervals that lose less than half a percent more.
+    pub checkpoint_range_s: Option<[Seconds; 2]>,
+    /// Bytes of a checkpoint.
+    pub checkpoint_bytes: f64,
+    /// Time that a save blocks.
+    pub save_s: Seconds,
+    /// Spare nodes of eight GPUs.
+    pub spares: u64,
+    /// Tokens.
+    pub tokens: f64,
+}
+
+/// The whole run of an evaluated Run with its setting, and what is doubtful.
+///
+/// # Errors
+/// No token budget, or a run that does not finish.
+pub fn whole_run(evaluation: &Evaluation) -> Result<(WholeRun, Vec<Issue>), Vec<Issue>> {
+    let setting = setting(evaluation)?;
+    let warnings = warnings(evaluation, &setting);
+    Ok((of_setting(evaluation, &setting), warnings))
+}
+
+/// The setting of an evaluated Run with a token budget.
+///
+/// # Errors
+/// No token budget, or a run that does not finish.
+pub fn setting(evaluation: &Evaluation) -> Result<Setting, Vec<Issue>> {
+    let Some(tokens) = evaluation.scenario.run.tokens_total else {
+        let message = t!("the whole run needs a number of tokens to train on: 15e12 for 15 T");
+        return Err(vec![Issue::error("tokens_total", message)]);
+    };
+    let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
+    let refusals = refusals(evaluation, &setting);
+    if refusals.is_empty() { Ok(setting) } else { Err(refusals) }
+}
+
+/// The figures of a setting.
+#[must_use]
+pub fn of_setting(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
+    let calendar = Calendar::new(setting);
+    let total = calendar.total();
+    let work = setting.training() + setting.evaluating();
+    let days = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
+    let range = spread(setting.rhythm, work, setting.doubt);
+    let (low_days, high_days) = (days(range.low), days(range.high));
+    let energy = energy(evaluation, setting, &calendar);
+    let spares = spares(setting.under_repair, setting.spare_quantile);
+    let run = &evaluation.scenario.run;
+    let gpu_hours = (setting.gpus as f64 + spares as f64 * NODE) * total.0 / 3600.0;
+    let saved = Some(setting.rhythm.every).filter(|every| every.0.is_finite());
+    let of_days = |days: f64| (days * DAY / total.0).max(f64::MIN_POSITIVE).ln();
+    let width = |days: f64, power: f64| (of_days(days).powi(2) + power.ln().powi(2)).sqrt().exp();
+    WholeRun {
+        days: total.0 / DAY,
+        low_days,
+        high_days,
+        range_from: widest(setting, work, range),
+        gpu_hours,
+        cost: run.price_per_gpu_hour.map(|price| price * gpu_hours),
+        currency: run.length.currency.clone().unwrap_or_else(|| "$".to_owned()),
+        energy_kwh: energy.kwh,
+        low_energy_kwh: energy.kwh / width(low_days, 1.0 + energy.range),
+        high_energy_kwh: energy.kwh * width(high_days, 1.0 + energy.range),
+        co2e_t: energy.co2e_t,
+        power_w: energy.training_w,
+        interruptions: calendar.interruptions,
+        mtti_s: Some(setting.rhythm.mtti).filter(|mtti| mtti.0.is_finite()),
+        productive: setting.steps.time / total,
+        calendar_mfu: evaluation.report.step.mfu * (setting.steps.time / total),
+        steps: setting.steps.count,
+        training_s: setting.steps.time,
+        losses: calendar.losses(),
+        checkpoint_s: saved,
+        best_checkpoint_s: saved.map(|_| setting.best_interval),
+        checkpoint_range_s: saved.and_then(|_| flat_range(setting.rhythm, setting.best_interval)),
+        checkpoint_bytes: setting.checkpoint.0,
+        save_s: setting.rhythm.save,
+        spares,
+        tokens: setting.tokens,
+    }
+}
+
+/// The input without whose uncertainty the range is narrowest.
+fn widest(setting: &Setting, work: Seconds, range: Spread) -> Option<RangeFrom> {
+    let doubt = setting.doubt;
+    let without = [
+        (RangeFrom::Failures, Doubt { rate: 0.0, ..doubt }),
+        (RangeFrom::Operation, Doubt { restart: 0.0, ..doubt }),
+        (RangeFrom::Step, Doubt { step: 0.0, ..doubt }),
+    ];
+    if range.high <= range.low {
+        return None;
+    }
+    let width = |doubt: Doubt| {
+        let range = spread(setting.rhythm, work, doubt);
+        (range.high - range.low).0
+    };
+    let narrowest = without.into_iter().map(|(name, doubt)| (name, width(doubt))).min_by(|a, b| a.1.total_cmp(&b.1));
+    narrowest.map(|(name, _)| name)
+}
+
+/// The field that set the time between interruptions.
+fn failure_field(evaluation: &Evaluation) -> &'static str {
+    if evaluation.scenario.run.length.mtti_h.is_some() { "mtti_h" } else { "failures" }
+}
+
+pub(super) fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
+    let length = &evaluation.scenario.run.length;
+    let mut issues = Vec::new();
+    let rhythm = setting.rhythm;
+    if let Some(every) = length.checkpoint_every_s.map(Seconds)
+        && rhythm.save >= every
+    {
+        let (save, every) = (show_seconds(rhythm.save), show_seconds(every));
+        let message =
+            t!("a save blocks for {save}, longer than the {every} of training between two saves", save, every);
+        issues.push(Issue::error("checkpoint_every_s", message));
+    } else if rhythm.never_finishes() {
+        issues.push(Issue::error(failure_field(evaluation), unfinished(rhythm)));
+    }
+    issues
+}
+
+fn unfinished(rhythm: Rhythm) -> Message {
+    let (segment, mtti) = (show_seconds(rhythm.every + rhythm.save), show_seconds(rhythm.mtti));
+    t!(
+        "this run does not finish: {segment} pass from one durable save to the next, and the mean time to the next failure is {mtti}",
+        segment,
+        mtti
+    )
+}
+
+fn warnings(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
+    let length = &evaluation.scenario.run.length;
+    let rhythm = setting.rhythm;
+    let mut warnings = Vec::new();
+    let mut warn = |field: &'static str, message: Message| warnings.push(Issue::warning(field, message));
+    if rhythm.restart > rhythm.mtti {
+        let (restart, mtti) = (show_seconds(rhythm.restart), show_seconds(rhythm.mtti));
+        let message = t!("a restart takes {restart}, longer than the {mtti} to the next failure", restart, mtti);
+        warn(failure_field(evaluation), message);
+    }
+    if let Some(every) = length.checkpoint_every_s.map(Seconds)
+        && every < rhythm.lag
+    {
+        let lag = show_seconds(rhythm.lag);
+        warn("checkpoint_every_s", t!("storage takes {lag} for a checkpoint: saves are that far apart", lag));
+    }
+    if length.mtti_h.is_some_and(|hours| hours < 0.1) {
+        warn("mtti_h", t!("less than six minutes between interruptions: is it in hours?"));
+    }
+    if length.pue.is_some_and(|pue| pue > 3.0) {
+        warn("pue", t!("sites use 1.05 to 2 times the power of their nodes"));
+    }
+    if length.grid_kg_per_kwh.is_some_and(|factor| factor > 2.0) {
+        warn("grid_kg_per_kwh", t!("no grid emits more than 2 kg a kWh: is it in grams?"));
+    }
+    if setting.rate.is_some_and(|rate| rate.sigma > 0.5) && setting.doubt.rate > 0.0 {
+        let message =
+            t!("the class of nodes alone decides most of this range: give hours between interruptions, or a class");
+        warnings.push(Issue::notice("failures", message));
+    }
+    warnings
+}

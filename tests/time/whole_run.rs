@@ -1,0 +1,234 @@
+//! The whole run against what was measured: interruptions, checkpoints, power, times to train, published ratios.
+
+use crate::common::{Row, table};
+use shardscope::core::report::evaluate;
+use shardscope::core::run::{FailureClass, Failures, Operation, Run, RunLength, Value};
+use shardscope::core::units::Seconds;
+use shardscope::core::whole_run::{
+    Activity, Calendar, LossKind, Setting, WholeRun, activity, evaluation_time, explain, future, node_power, setting,
+    whole_run,
+};
+
+fn number(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap_or(f64::NAN)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The default run on a trillion tokens with `length`.
+fn run(length: RunLength) -> Run {
+    Run { tokens_total: Some(1e12), length, ..Run::default() }
+}
+
+fn whole(run: &Run) -> WholeRun {
+    whole_run(&evaluate(run).unwrap()).unwrap().0
+}
+
+/// Nothing fails, nothing is saved, nothing starts.
+fn calm() -> RunLength {
+    RunLength { failures: Some(Failures::Rate(0.0)), startup_s: Some(0.0), ..RunLength::default() }
+}
+
+#[test]
+fn node_power_is_that_of_the_meters() {
+    // Shares of time in kernels: all of it on one node, and where more nodes do the same work, what one node's time leaves of theirs.
+    let one_node = |benchmark: &str, seconds: f64, nodes: f64| match benchmark {
+        "llama2_70b_lora" => 1686.65 / (nodes * seconds),
+        "ssd" => 2170.8 / (nodes * seconds),
+        _ => 1.0,
+    };
+    let mut errors = Vec::new();
+    for row in table("node_power.csv").iter().filter(|row| row["kind"] == "measured node power") {
+        let (nodes, seconds) = (number(row, "nodes"), number(row, "run_s_median"));
+        let benchmark = row["source"].rsplit('/').nth(1).unwrap();
+        let rated = 8.0 * if row["gpu"].starts_with("B200") { 1000.0 } else { 700.0 };
+        let busy = if nodes == 8.0 { one_node(benchmark, seconds, nodes) } else { 1.0 };
+        let power = node_power(rated, Activity { busy, waiting: 1.0 - busy });
+        let power = if row["metering"] == "DC" { power * 0.978 } else { power };
+        let error = power / number(row, "node_W_mean") - 1.0;
+        println!("{error:+.3} {}", row["source"]);
+        let bound = if row["source"].contains("Dell") { 0.16 } else { 0.04 };
+        assert!(error.abs() < bound, "{error:+.3} {}", row["source"]);
+        errors.push(error.abs());
+    }
+    assert_eq!(errors.len(), 15);
+    let median = median(errors);
+    assert!(median < 0.02, "{median}");
+}
+
+#[test]
+fn times_to_train_follow_from_step_samples_and_evaluations() {
+    let mut errors = Vec::new();
+    for row in table("mlperf_training.csv") {
+        let (share, samples) = match row["benchmark"].as_str() {
+            "llama2_70b_lora" => (0.45, 173.0),
+            "llama31_405b" => (0.37, 5760.0),
+            "llama31_8b" => (1.0 / 3.0, 1024.0),
+            _ => continue,
+        };
+        let batch = number(&row, "global_batch");
+        let step = match (number(&row, "step_s"), number(&row, "throughput")) {
+            (step, _) if step > 0.0 => step,
+            (_, rate) if rate > 0.0 => batch / rate,
+            _ => continue,
+        };
+        let steps = number(&row, "samples_at_target") / batch;
+        let evaluation = evaluation_time(share, samples, Seconds(step), batch);
+        let minutes = (steps * step + number(&row, "evals") * evaluation.0) / 60.0;
+        let error = minutes / number(&row, "ttt_min_median") - 1.0;
+        if error.is_finite() {
+            errors.push(error.abs());
+        }
+    }
+    assert!(errors.len() >= 100, "{}", errors.len());
+    let median = median(errors);
+    assert!(median < 0.01, "{median}");
+}
+
+#[test]
+fn bloom_saves_its_checkpoint_as_it_was_seen() {
+    // 2.3 TB by the chronicles; 40 s with 384 writers.
+    let run = Run::from_value(&serde_json::from_str::<Value>(r#"{"model":{"layers":70,"hidden":14336,"heads":112,"kv_heads":112,"ffn":57344,"vocab":250880,"gated_ffn":false,"biases":"all","norm":"layernorm","tied_embeddings":true},"gpu":"a100-sxm-80gb","gpus":384,"tp":4,"pp":12,"zero":1,"seq_len":2048,"micro_batch":2,"global_batch":2048,"stage_layers":[6,6,6,6,6,6,6,6,6,6,5,5],"stack":"megatron-2021"}"#).unwrap()).unwrap();
+    let length = RunLength { storage_gb_per_s: Some(60.0), checkpoint_async: Some(false), ..RunLength::default() };
+    let whole = whole(&Run { tokens_total: Some(366e9), length, ..run });
+    assert!((whole.checkpoint_bytes / 2.467e12 - 1.0).abs() < 0.01, "{}", whole.checkpoint_bytes);
+    assert!((whole.save_s.0 - 40.0).abs() < 3.0, "{}", whole.save_s.0);
+}
+
+#[test]
+fn published_ratios_lie_in_the_range() {
+    // whole-run.md 2.5: nodes, class, operation, saves every so many hours, published productive share. MegaScale prints "over 90 %".
+    let rows = [
+        ("byterobust", 1200, FailureClass::Vetted, Operation::Warm, None, 0.97),
+        ("megascale", 1250, FailureClass::Vetted, Operation::Automatic, None, 0.90),
+        ("bloom", 48, FailureClass::Unknown, Operation::Manual, Some(3.0), 0.93),
+    ];
+    for (name, nodes, class, operation, every, published) in rows {
+        let length = RunLength {
+            failures: Some(Failures::Class(class)),
+            operation: Some(operation),
+            checkpoint_every_s: every.map(|hours: f64| hours * 3600.0),
+            ..calm()
+        };
+        let run = Run { gpus: nodes * 8, tp: 2, pp: 4, global_batch: nodes * 8, ..run(length) };
+        let whole = whole(&Run { measured_step_s: Some(10.0), tokens_total: Some(3e13), ..run });
+        let productive = |days: f64| whole.training_s.0 / 86_400.0 / days;
+        let (low, high) = (productive(whole.high_days), productive(whole.low_days));
+        let holds = if name == "megascale" { high > published } else { (low..=high).contains(&published) };
+        assert!(holds, "{name}: {low} to {high}");
+    }
+}
+
+#[test]
+fn a_run_without_failures_saves_and_evaluations_takes_tokens_over_speed() {
+    let run = run(calm());
+    let plain = evaluate(&run).unwrap().report.step.days.unwrap();
+    let whole = whole(&run);
+    assert!((whole.days / plain - 1.0).abs() < 1e-12, "{} {plain}", whole.days);
+    assert_eq!((whole.spares, whole.interruptions, whole.checkpoint_s), (0, 0.0, None));
+}
+
+#[test]
+fn the_parts_sum_to_the_calendar_and_tokens_scale_it() {
+    let length =
+        RunLength { eval_every: Some(500), eval_samples: Some(1024), straggler: Some(1.02), ..RunLength::default() };
+    let run = run(length);
+    let (one, two) = (whole(&run), whole(&Run { tokens_total: Some(2e12), ..run.clone() }));
+    for whole in [&one, &two] {
+        let parts = whole.training_s + whole.losses.iter().map(|loss| loss.seconds).sum::<Seconds>();
+        assert!((parts.0 / 86_400.0 / whole.days - 1.0).abs() < 1e-12);
+        assert!(whole.low_days < whole.days && whole.days < whole.high_days);
+    }
+    let startup = one.losses.iter().find(|loss| loss.kind == LossKind::Startup).unwrap().seconds.0 / 86_400.0;
+    // Evaluations come in whole numbers.
+    assert!(((two.days - startup) / (one.days - startup) - 2.0).abs() < 1e-4);
+}
+
+#[test]
+fn the_best_interval_is_the_one_that_is_used_and_none_is_better() {
+    let run = run(RunLength { failures: Some(Failures::Rate(24.4)), ..RunLength::default() });
+    let best = whole(&run);
+    for factor in [0.5, 0.8, 1.25, 2.0] {
+        let every = best.checkpoint_s.unwrap().0 * factor;
+        let length = RunLength { checkpoint_every_s: Some(every), ..run.length.clone() };
+        assert!(whole(&Run { length, ..run.clone() }).days >= best.days, "{factor}");
+    }
+}
+
+#[test]
+fn more_failures_longer_downtime_and_more_nodes_never_help() {
+    let at = |failures: f64, restart: f64| {
+        let length =
+            RunLength { failures: Some(Failures::Rate(failures)), restart_s: Some(restart), ..RunLength::default() };
+        whole(&run(length)).days
+    };
+    assert!(at(1.0, 600.0) < at(10.0, 600.0) && at(10.0, 600.0) < at(10.0, 6000.0));
+}
+
+#[test]
+fn every_formula_gives_its_figure() {
+    let length = RunLength {
+        eval_every: Some(500),
+        eval_samples: Some(1024),
+        grid_kg_per_kwh: Some(0.332),
+        ..RunLength::default()
+    };
+    let evaluation = evaluate(&Run { price_per_gpu_hour: Some(2.0), ..run(length) }).unwrap();
+    let found = setting(&evaluation).unwrap();
+    let whole = whole_run(&evaluation).unwrap().0;
+    let terms = explain(&evaluation, &found, &whole);
+    assert!(terms.len() >= 14, "{}", terms.len());
+    for (name, term) in terms {
+        if term.formula().is_some() {
+            let computed = term.computed().unwrap_or_else(|| panic!("{name:?}: {:?}", term.formula()));
+            assert!(
+                (computed - term.value).abs() <= 1e-6 * term.value.abs().max(1e-9),
+                "{name:?}: {computed} {}",
+                term.value
+            );
+        }
+    }
+}
+
+#[test]
+fn simulated_futures_have_the_mean_of_the_formula() {
+    let evaluation =
+        evaluate(&run(RunLength { failures: Some(Failures::Rate(200.0)), ..RunLength::default() })).unwrap();
+    let setting: Setting = setting(&evaluation).unwrap();
+    let total = Calendar::new(&setting).total();
+    let futures = 200;
+    let mean: f64 =
+        (0..futures).map(|seed| future(&setting, seed).1.0).sum::<f64>() / f64::from(u32::try_from(futures).unwrap());
+    assert!((mean / total.0 - 1.0).abs() < 0.01, "{mean} {}", total.0);
+    assert_eq!(future(&setting, 3), future(&setting, 3));
+}
+
+#[test]
+fn a_run_that_cannot_finish_is_refused_at_its_field() {
+    for (length, field) in [
+        (RunLength { mtti_h: Some(1e-3), checkpoint_every_s: Some(3600.0), ..RunLength::default() }, "mtti_h"),
+        (
+            RunLength {
+                failures: Some(Failures::Rate(1e6)),
+                checkpoint_every_s: Some(36000.0),
+                ..RunLength::default()
+            },
+            "failures",
+        ),
+        (RunLength { checkpoint_every_s: Some(0.1), ..RunLength::default() }, "checkpoint_every_s"),
+    ] {
+        let issues = whole_run(&evaluate(&run(length)).unwrap()).unwrap_err();
+        assert_eq!(issues[0].field, field);
+    }
+    let issues = whole_run(&evaluate(&Run::default()).unwrap()).unwrap_err();
+    assert_eq!(issues[0].field, "tokens_total");
+}
+
+#[test]
+fn kernels_and_waiting_fill_the_step() {
+    let Activity { busy, waiting } = activity(&evaluate(&Run::default()).unwrap().report.step);
+    assert!(busy > 0.3 && waiting > 0.0 && (busy + waiting - 1.0).abs() < 1e-12);
+}
