@@ -80,6 +80,10 @@ const fn seconds(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Seconds)
 }
 
+const fn flops(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::Flops)
+}
+
 const fn bandwidth(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Bandwidth)
 }
@@ -113,6 +117,11 @@ table! {
         LOADER = "f", "what the loader needs";
         BUSY = "b", "what the GPUs need";
     }
+    flops {
+        PROJECTIONS = "m_p", "forward FLOPs of a token in the mixer's projections";
+        INDEXER = "m_i", "forward FLOPs of a token in the indexer's projections";
+        MIXER_CORE = "m_c", "forward FLOPs of a token in the mixer's recurrence or the indexer's scores";
+    }
     bandwidth {
         MEMORY_RATE = "β", "rate of the memory, as kernels reach it";
     }
@@ -132,6 +141,7 @@ table! {
         ROTARY_DIM = "d_r", "rotary head size";
         VALUE_DIM = "d_v", "head size of the values";
         PADDED = "V", "vocabulary, padded to equal parts";
+        COUNTED_KEYS = "s", "keys that a query meets, as counted";
         KEYS = "s", "keys that a query meets";
         TENSOR = "t", "tensor parallel";
         EXPERT_TENSOR = "t_e", "expert tensor parallel";

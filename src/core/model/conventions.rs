@@ -4,7 +4,7 @@
 //! embedding's parameters count, and in what they know of experts.
 
 use super::architecture::Architecture;
-use super::flops::{AttentionCount, layer_forward_flops, pair_flops, router_flops, whole};
+use super::flops::{AttentionCount, layer_forward_flops, pair_flops, whole};
 use super::pattern::Mixer;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
 
@@ -91,7 +91,7 @@ pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
 /// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
     let model = &Architecture { window: seq, chunk: seq, ..*model };
-    whole(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal) - router_flops(model, kind.ffn))
+    whole(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal, false))
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.
@@ -103,7 +103,7 @@ fn torchtitan(model: &Architecture, seq: u64) -> f64 {
 /// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
 fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
-    whole(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full))
+    whole(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full, true))
 }
 
 /// `6 N + 12 L H Q T`, N: all parameters.

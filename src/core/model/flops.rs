@@ -4,10 +4,16 @@
 //! which agree on the terms): projections `2 h d (a + 2 k) + 2 a d h`, attention core
 //! `4 a d s_eff`, FFN `6 h f` gated or `4 h f`, once the head `2 h v`. Backward is twice forward.
 
-use super::architecture::{Architecture, Mla};
+use super::architecture::Architecture;
+use super::kept_mixers::widths;
 use super::kinds::Kinds;
 use super::mixers::{CONVOLUTION, Compressed};
 use super::pattern::{Ffn, LayerKind, Mixer};
+use crate::explain::symbols::{
+    COUNTED_KEYS, EXPERT_FFN, EXPERTS, FFN, HEADS, HIDDEN, INDEXER, KEY_RANK, KV_HEADS, LATENT_WIDTH, MIXER_CORE,
+    PLAIN_DIM, PROJECTIONS, QUERY_RANK, ROTARY_DIM, SHARED_EXPERTS, Symbol, TOP_K, VALUE_DIM, VOCABULARY,
+};
+use crate::explain::{Provenance, Quantity};
 use crate::field::one_of;
 
 one_of! {
@@ -76,36 +82,67 @@ pub(crate) fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: Att
     }
 }
 
-/// Forward FLOPs of a layer of `kind` for one token of a sequence of `seq`.
+/// Forward FLOPs of a layer of `kind` for one token of a sequence of `seq`, with those of its `router` or without.
 #[must_use]
-pub(crate) fn layer_forward_flops(model: &Architecture, kind: LayerKind, seq: u64, count: AttentionCount) -> f64 {
-    projection_flops(model, kind.mixer)
-        + core_flops(model, kind.mixer, seq, count)
-        + ffn_flops(model, kind.ffn)
-        + router_flops(model, kind.ffn)
+pub(crate) fn layer_forward_flops<Q: Quantity>(
+    model: &Architecture,
+    kind: LayerKind,
+    seq: u64,
+    count: AttentionCount,
+    router: bool,
+) -> Q {
+    let flops = projection_flops::<Q>(model, kind.mixer)
+        + core_flops::<Q>(model, kind.mixer, seq, count)
+        + ffn_flops::<Q>(model, kind.ffn);
+    if router { flops + router_flops(model, kind.ffn) } else { flops }
+}
+
+/// FLOPs of a mixer that are added up over more matrices than a formula lists.
+fn added_up<Q: Quantity>(symbol: Symbol, flops: f64) -> Q {
+    if flops > 0.0 { Q::marked(flops, Provenance::AddedUp, "").called(symbol) } else { Q::number(0.0) }
 }
 
 /// Projections of a mixer, forward, for one token: two FLOPs for each element of its matrices, convolutions among them.
 #[must_use]
-pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
-    let (h, a) = (model.hidden as f64, model.heads as f64);
-    let gate = |width: u64| {
-        if model.output_gate { 2.0 * h * width as f64 } else { 0.0 }
+pub(crate) fn projection_flops<Q: Quantity>(model: &Architecture, mixer: Mixer) -> Q {
+    let h = HIDDEN.of::<Q>(model.hidden);
+    let out = |a: Q, value: Q| {
+        let once = a * value * h * 2.0;
+        if model.output_gate { once * 2.0 } else { once }
     };
-    match mixer {
-        Mixer::None => None,
+    let projections = match mixer {
         Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model.attention_heads(mixer).map(|heads| {
-            let widths = heads.queries() + heads.projected_kv() + heads.output();
-            2.0 * h * widths as f64 + gate(heads.output())
+            let (a, k) = (HEADS.of::<Q>(heads.query), KV_HEADS.of::<Q>(heads.key_value));
+            let [key, value] = widths::<Q>(&heads);
+            let inputs = match heads {
+                _ if heads.shared_kv => key * (a + k),
+                _ if heads.value == heads.qk => key * (a + k * 2.0),
+                _ => a * key + k * (key + value),
+            };
+            h * inputs * 2.0 + out(a, value)
         }),
-        Mixer::Latent => model.mla.map(|mla| latent_flops(model, mla) + gate(model.heads * mla.v_head_dim)),
-        Mixer::Sparse => model.mla.map(|mla| {
-            let indexer = model.indexer.map_or(0.0, |own| {
-                let (n, d) = (own.heads as f64, own.head_dim as f64);
-                2.0 * (mla.q_lora_rank as f64 * n * d + h * d + h * n)
+        Mixer::Latent | Mixer::Sparse => model.mla.map(|mla| {
+            let (a, q_r, k_r) = (HEADS.of::<Q>(model.heads), mla.q_lora_rank, KEY_RANK.of::<Q>(mla.kv_lora_rank));
+            let (plain, rotary) = (PLAIN_DIM.of::<Q>(mla.qk_nope_head_dim), ROTARY_DIM.of::<Q>(mla.qk_rope_head_dim));
+            let (value, latent) = (VALUE_DIM.of::<Q>(mla.v_head_dim), QUERY_RANK.of::<Q>(q_r));
+            let heads = a * (plain + rotary);
+            let query = if q_r == 0 { h * heads } else { h * latent + latent * heads };
+            let key_value = h * (k_r + rotary) + k_r * a * (plain + value);
+            let indexer = model.indexer.filter(|_| mixer == Mixer::Sparse).map_or(0.0, |own| {
+                let (h, n, d) = (model.hidden as f64, own.heads as f64, own.head_dim as f64);
+                2.0 * (q_r as f64 * n * d + h * d + h * n)
             });
-            latent_flops(model, mla) + gate(model.heads * mla.v_head_dim) + indexer
+            (query + key_value) * 2.0 + out(a, value) + added_up(INDEXER, indexer)
         }),
+        _ => Some(added_up(PROJECTIONS, other_projections(model, mixer))),
+    };
+    projections.unwrap_or_else(|| Q::number(0.0))
+}
+
+/// The same of mixers without attention over heads of keys and values.
+fn other_projections(model: &Architecture, mixer: Mixer) -> f64 {
+    let (h, a) = (model.hidden as f64, model.heads as f64);
+    match mixer {
         Mixer::DeltaNet => model.delta_net.map(|own| {
             let (k, v, n) = (own.keys(), own.values(), own.value_heads);
             let convolution = 2 * CONVOLUTION * (2 * k + v);
@@ -136,19 +173,9 @@ pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
             });
             2.0 * (h * q + q * a * e + h * e + a * e * o + groups * o * h + pooled + selects)
         }),
+        _ => None,
     }
     .unwrap_or(0.0)
-}
-
-/// Latent attention's: down and up for queries, down and up for keys and values, out.
-fn latent_flops(model: &Architecture, mla: Mla) -> f64 {
-    let (h, a) = (model.hidden as f64, model.heads as f64);
-    let (rq, rkv) = (mla.q_lora_rank as f64, mla.kv_lora_rank as f64);
-    let (nope, rope, dv) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64, mla.v_head_dim as f64);
-    let qk = nope + rope;
-    let query = if rq == 0.0 { h * a * qk } else { h * rq + rq * a * qk };
-    let key_value = h * (rkv + rope) + rkv * a * (nope + dv);
-    2.0 * (query + key_value + a * dv * h)
 }
 
 /// Core of attention, forward, for one token and key: scores and their product with the values, `2 a (e + e_v)`. Sparse
@@ -164,65 +191,83 @@ pub(crate) fn pair_flops(model: &Architecture, mixer: Mixer) -> f64 {
 
 /// Core of a mixer, forward, for one token: attention over the keys it meets, an indexer's scores over all that it may
 /// select from, a state-space model's or linear attention's recurrence as Megatron-LM counts it, `7 d N` and `8 d d n`.
-fn core_flops(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCount) -> f64 {
-    let attention = pair_flops(model, mixer) * mean_keys(model, mixer, seq, count);
+fn core_flops<Q: Quantity>(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCount) -> Q {
+    let width = match (mixer, model.mla) {
+        (Mixer::Sparse, Some(mla)) => {
+            Some(KEY_RANK.of::<Q>(mla.kv_lora_rank) * 2.0 + ROTARY_DIM.of::<Q>(mla.qk_rope_head_dim))
+        }
+        (Mixer::Latent, Some(mla)) => {
+            let key = PLAIN_DIM.of::<Q>(mla.qk_nope_head_dim) + ROTARY_DIM.of::<Q>(mla.qk_rope_head_dim);
+            Some(key + VALUE_DIM.of::<Q>(mla.v_head_dim))
+        }
+        _ => model.attention_heads(mixer).map(|heads| {
+            let [key, value] = widths::<Q>(&heads);
+            if heads.value == heads.qk { key * 2.0 } else { key + value }
+        }),
+    };
+    let keys = COUNTED_KEYS.of::<Q>(mean_keys(model, mixer, seq, count));
+    let attention = width.map_or_else(|| Q::number(0.0), |width| HEADS.of::<Q>(model.heads) * width * keys * 2.0);
     let scores = |from: u64| {
         let heads = model.indexer.map_or(0, |own| own.heads * own.head_dim);
         2.0 * heads as f64 * count.effective(from)
     };
     let recurrence = |heads: u64, width: u64| (8 * heads * width * width) as f64;
-    attention
-        + match mixer {
-            Mixer::Sparse => scores(seq),
-            Mixer::Compressed(ratio) if ratio == Compressed::INDEXED => scores(seq / u64::from(ratio)),
-            Mixer::Mamba => model.mamba.map_or(0.0, |own| (7 * own.inner() * own.state) as f64),
-            Mixer::DeltaNet => model.delta_net.map_or(0.0, |own| recurrence(own.value_heads, own.head_dim)),
-            Mixer::Kda => model.kda.map_or(0.0, |own| recurrence(own.heads, own.head_dim)),
-            _ => 0.0,
-        }
+    let beside = match mixer {
+        Mixer::Sparse => scores(seq),
+        Mixer::Compressed(ratio) if ratio == Compressed::INDEXED => scores(seq / u64::from(ratio)),
+        Mixer::Mamba => model.mamba.map_or(0.0, |own| (7 * own.inner() * own.state) as f64),
+        Mixer::DeltaNet => model.delta_net.map_or(0.0, |own| recurrence(own.value_heads, own.head_dim)),
+        Mixer::Kda => model.kda.map_or(0.0, |own| recurrence(own.heads, own.head_dim)),
+        _ => 0.0,
+    };
+    attention + added_up(MIXER_CORE, beside)
 }
 
 /// An FFN, forward, for one token: `6 h f` gated, `4 h f` else; of experts those that it visits, `6 l f_e` each behind
 /// latent projections of `4 h l`.
-pub(super) fn ffn_flops(model: &Architecture, ffn: Ffn) -> f64 {
-    let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
-    let h = model.hidden as f64;
-    let dense = if ffn.is_dense() { model.ffn as f64 } else { 0.0 };
-    let (routed, shared, latent) = match model.moe.filter(|_| ffn.is_routed()) {
-        Some(moe) => (
-            (moe.top_k * moe.expert_ffn) as f64 * moe.input(model.hidden) as f64,
-            (moe.shared_experts * moe.expert_ffn) as f64,
-            4.0 * h * moe.latent as f64,
-        ),
-        None => (0.0, 0.0, 0.0),
-    };
-    2.0 * matrices * (h * (dense + shared) + routed) + latent
+pub(super) fn ffn_flops<Q: Quantity>(model: &Architecture, ffn: Ffn) -> Q {
+    let matrices = if model.gated_ffn { 6.0 } else { 4.0 };
+    let (h, zero) = (HIDDEN.of::<Q>(model.hidden), Q::number(0.0));
+    let dense = if ffn.is_dense() { h * FFN.of::<Q>(model.ffn) * matrices } else { zero };
+    let routed = model.moe.filter(|_| ffn.is_routed()).map_or(zero, |moe| {
+        let f = EXPERT_FFN.of::<Q>(moe.expert_ffn);
+        let (k, shared) = (TOP_K.of::<Q>(moe.top_k), SHARED_EXPERTS.of::<Q>(moe.shared_experts));
+        if moe.latent == 0 {
+            return h * f * (k + shared) * matrices;
+        }
+        let latent = LATENT_WIDTH.of::<Q>(moe.latent);
+        (latent * k + h * shared) * f * matrices + h * latent * 4.0
+    });
+    dense + routed
 }
 
 /// Router of an FFN, forward, for one token: `2 h E`.
-pub(super) fn router_flops(model: &Architecture, ffn: Ffn) -> f64 {
+pub(super) fn router_flops<Q: Quantity>(model: &Architecture, ffn: Ffn) -> Q {
     let routed = model.moe.filter(|_| ffn.is_routed());
-    routed.map_or(0.0, |moe| 2.0 * model.hidden as f64 * moe.experts as f64)
+    let flops = |experts| HIDDEN.of::<Q>(model.hidden) * EXPERTS.of::<Q>(experts) * 2.0;
+    routed.map_or_else(|| Q::number(0.0), |moe| flops(moe.experts))
 }
 
 /// Forward FLOPs of the language-model head for one token: `2 h v`.
 #[must_use]
-pub(crate) fn head_forward_flops(model: &Architecture) -> f64 {
-    2.0 * model.hidden as f64 * model.vocab as f64
+pub(crate) fn head_forward_flops<Q: Quantity>(model: &Architecture) -> Q {
+    HIDDEN.of::<Q>(model.hidden) * VOCABULARY.of::<Q>(model.vocab) * 2.0
 }
 
 /// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token prediction
 /// its layers, its `2 h × h` projection and the head once more; recomputation not included.
 #[must_use]
 pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCount) -> f64 {
-    whole(model, |kind| layer_forward_flops(model, kind, seq, count))
+    whole(model, |kind| layer_forward_flops(model, kind, seq, count, true))
 }
 
 /// FLOPs of one token for the gradients of all weights: as many as the products with them take forward.
 #[must_use]
 pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     let products = |kind: LayerKind| {
-        projection_flops(model, kind.mixer) + ffn_flops(model, kind.ffn) + router_flops(model, kind.ffn)
+        projection_flops::<f64>(model, kind.mixer)
+            + ffn_flops::<f64>(model, kind.ffn)
+            + router_flops::<f64>(model, kind.ffn)
     };
     whole(model, products) / 3.0
 }
@@ -233,7 +278,7 @@ pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f
         let each = kinds.iter();
         each.map(|(kind, count)| *count as f64 * layer(*kind)).sum()
     };
-    let (h, head) = (model.hidden as f64, head_forward_flops(model));
+    let (h, head) = (model.hidden as f64, head_forward_flops::<f64>(model));
     let module = sum(model.module_kinds()) + 4.0 * h * h + head;
     3.0 * (sum(model.all_kinds()) + head + model.mtp_modules as f64 * module)
 }

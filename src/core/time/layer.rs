@@ -114,7 +114,7 @@ fn mixer(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
         Mixer::DeltaNet | Mixer::Kda | Mixer::Mamba => return recurrent(s, mixer, time),
         Mixer::Compressed(_) => {
             // Its kernels have no published rates: the matrix products alone.
-            let product = s.n * projection_flops(m, mixer) / s.t / s.rates.gemm.0;
+            let product = s.n * projection_flops::<f64>(m, mixer) / s.t / s.rates.gemm.0;
             time.add([product; 3]);
             (m.head_dim as f64, 0.0)
         }

@@ -2,11 +2,12 @@
 
 use super::super::Evaluation;
 use super::inputs::{count, ratio, seconds};
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::symbols::{COUNTED_KEYS, VOCABULARY};
+use crate::explain::{Provenance, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CONVENTIONS, Convention, Ffn, LayerKind, MAX_KINDS, Mixer, as_nanotron,
-    head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token, visited, weight_gradient_flops,
+    Architecture, AttentionCount, CONVENTIONS, Convention, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
+    layer_forward_flops, model_flops_per_token, visited, weight_gradient_flops,
 };
 use crate::source::NARAYANAN_2021;
 use crate::t;
@@ -21,47 +22,16 @@ struct Counted {
     router: bool,
 }
 
-/// Forward FLOPs of one token in a layer of `kind`. Kinds without a formula of one line are added up.
+/// Forward FLOPs of one token in a layer of `kind`.
 fn layer_flops(model: &Architecture, symbol: &'static str, name: Message, kind: LayerKind, counted: Counted) -> Term {
-    let routed = model.moe.filter(|_| kind.ffn.is_routed());
-    let left_out = match routed {
-        Some(moe) if !counted.router => 2.0 * (model.hidden * moe.experts) as f64,
-        _ => 0.0,
-    };
-    let flops = layer_forward_flops(model, kind, counted.seq, counted.attention) - left_out;
-    let term = Term::given(symbol, name, flops, Unit::Flops);
-    let attention = match (kind.mixer, model.mla) {
-        (Mixer::Latent, Some(mla)) if mla.q_lora_rank == 0 => {
-            "2 (h a (d_n + d_r) + h (k_r + d_r) + k_r a (d_n + d_v) + a d_v h) + 2 a (d_n + d_r + d_v) s"
-        }
-        (Mixer::Latent, Some(_)) => {
-            "2 (h q_r + q_r a (d_n + d_r) + h (k_r + d_r) + k_r a (d_n + d_v) + a d_v h) + 2 a (d_n + d_r + d_v) s"
-        }
-        (Mixer::Full | Mixer::Window | Mixer::Chunked, _) if model.value_head_dim == 0 => {
-            "2 h d (a + 2 k) + 2 a d h + 4 a d s"
-        }
-        _ => "",
-    };
-    let latent = routed.is_some_and(|moe| moe.latent > 0);
-    let ffn = match (kind.ffn, model.gated_ffn) {
-        (Ffn::Experts, true) => "6 h f_e (K + n_s)",
-        (Ffn::Experts, false) => "4 h f_e (K + n_s)",
-        (Ffn::Dense, true) => "6 h f",
-        (Ffn::Dense, false) => "4 h f",
-        (Ffn::None | Ffn::Both, _) => "",
-    };
-    if attention.is_empty() || ffn.is_empty() || model.output_gate || latent {
-        return term.marked(Provenance::AddedUp, "");
-    }
-    let router = if routed.is_some() && counted.router { " + 2 h E" } else { "" };
-    let keys = mean_keys(model, kind.mixer, counted.seq, counted.attention);
-    term.over(format!("{attention} + {ffn}{router}"), &shape(model, keys))
+    let Counted { seq, attention, router } = counted;
+    written(|| layer_forward_flops::<Written>(model, kind, seq, attention, router).term(symbol, name, Unit::Flops))
 }
 
 /// The sizes of a model.
 fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
     let mut book = model.symbols();
-    book.extend([Term::count("v", "vocabulary", model.vocab), count("s", "keys that a query meets, as counted", keys)]);
+    book.extend([VOCABULARY.term(model.vocab), COUNTED_KEYS.term(keys)]);
     book
 }
 
@@ -80,8 +50,8 @@ const KINDS: [[&str; 2]; MAX_KINDS] = [
 /// FLOPs of a token, forward and backward: those of a layer of each kind times their number, the head, and multi-token
 /// prediction.
 fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counted) -> Term {
-    let head = Term::given("w", "forward FLOPs of a token in the head", head_forward_flops(model), Unit::Flops)
-        .over("2 h v", &shape(model, 0.0));
+    let name = "forward FLOPs of a token in the head";
+    let head = written(|| head_forward_flops::<Written>(model).term("w", name, Unit::Flops));
     let uniform = model.pattern.is_uniform();
     let kinds = model.all_kinds();
     let mut book = Vec::new();
