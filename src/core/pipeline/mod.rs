@@ -14,6 +14,7 @@ pub mod certify;
 pub mod durations;
 pub mod families;
 pub mod fault;
+mod fields;
 pub mod ideas;
 pub(crate) mod injection;
 mod leap;

@@ -19,6 +19,7 @@ pub mod orders;
 pub mod problem;
 pub mod root;
 pub mod search;
+pub mod splits;
 pub mod stages;
 pub mod state;
 pub mod tails;

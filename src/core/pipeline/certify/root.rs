@@ -1,20 +1,103 @@
 //! The bound at the root: no op laid out.
 
 use super::memo::Memo;
-use super::problem::{Arc, Problem, Ticks};
+use super::problem::{Arc, Pool, Problem, Reach, Ticks};
 use super::state::Layout;
+use super::tails::Tails;
+use std::collections::BinaryHeap;
 
-/// The larger of the bounds from both ends.
+/// The largest of the bounds that need no search.
 #[must_use]
 pub fn bound(problem: &Problem) -> Ticks {
-    one_side(problem).max(one_side(&problem.reversed()))
+    both_sides(problem).1
 }
 
-fn one_side(problem: &Problem) -> Ticks {
-    let (layout, mut memo) = (Layout::new(problem), Memo::new(problem));
-    let (state, mut starts) = (layout.start(&mut memo), Vec::new());
-    layout.earliest(&state, &mut starts);
-    layout.merit(&state, &starts).bound
+/// The layouts of a problem and of its mirror image, and their bound: of no op laid out from either end, and of every rank with
+/// the heads and tails of its ops. Shared room adds what its activations need of memory times time.
+#[must_use]
+pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
+    let layouts = [Layout::new(problem), Layout::new(&problem.reversed())];
+    let mut bound = 0;
+    for layout in &layouts {
+        let (mut memo, mut starts) = (Memo::new(layout.problem()), Vec::new());
+        let state = layout.start(&mut memo);
+        layout.earliest(&state, &mut starts);
+        bound = bound.max(layout.merit(&state, &starts).bound);
+    }
+    let heads = heads(&layouts[1].tails);
+    for chains in problem.chains_by_rank() {
+        let mut ops: Vec<Job> = Vec::new();
+        for chain in chains {
+            let duration = problem.chains[chain].ticks;
+            let times = heads[chain].iter().zip(&layouts[0].tails.tau[chain]);
+            ops.extend(times.map(|(head, tau)| Job { head: *head, duration, tail: tau - duration }));
+        }
+        bound = bound.max(preemptive(ops));
+    }
+    if !problem.pools.is_empty() {
+        let reach = problem.reach();
+        let occupied = problem.pools.iter().map(|pool| occupation(problem, pool, &reach));
+        bound = occupied.fold(bound, Ticks::max);
+    }
+    (layouts, bound)
+}
+
+/// Least starts of ops in any schedule: the tails of the reversed problem, read backwards.
+fn heads(back: &Tails) -> Vec<Vec<Ticks>> {
+    let chains = back.tau.iter().zip(back.durations());
+    chains.map(|(tau, duration)| tau.iter().rev().map(|tau| tau - duration).collect()).collect()
+}
+
+/// An op of one rank: when it may start, and what follows it.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    head: Ticks,
+    duration: Ticks,
+    tail: Ticks,
+}
+
+/// Least end of everything where one rank may interrupt its ops: always the longest tail of those that may run (Jackson's preemptive
+/// schedule, optimal for one machine with heads and tails; Carlier and Pinson 1989). No schedule ends earlier.
+fn preemptive(mut ops: Vec<Job>) -> Ticks {
+    crate::sort::sort_by(&mut ops, |one, other| one.head.cmp(&other.head));
+    let (mut waiting, mut now, mut longest) = (BinaryHeap::new(), 0, 0);
+    let mut next = ops.into_iter().peekable();
+    loop {
+        if waiting.is_empty() {
+            match next.peek() {
+                Some(op) => now = now.max(op.head),
+                None => return longest,
+            }
+        }
+        while let Some(op) = next.next_if(|op| op.head <= now) {
+            waiting.push((op.tail, op.duration));
+        }
+        if let Some((tail, left)) = waiting.pop() {
+            let until = next.peek().map_or(Ticks::MAX, |op| op.head);
+            let run = left.min(until - now);
+            now += run;
+            if run < left {
+                waiting.push((tail, left - run));
+            } else {
+                longest = longest.max(now + tail);
+            }
+        }
+    }
+}
+
+/// Memory times time: every micro-batch holds units of shared room from the start of F to the end of what frees them, all of it
+/// between the first forward on the rank and the end of everything.
+fn occupation(problem: &Problem, pool: &Pool, reach: &[Vec<Option<Reach>>]) -> Ticks {
+    let mut needed = 0;
+    let mut first = Ticks::MAX;
+    for &(takes, frees, amount) in &pool.stages {
+        let life = reach[takes][frees].map_or(0, |reach| reach.distance) + problem.chains[frees].ticks;
+        needed += life * Ticks::from(amount) * Ticks::from(problem.microbatches);
+        let paths = reach.iter().filter_map(|row| row[takes]).filter(|reach| reach.offset == 0);
+        first = first.min(paths.map(|reach| reach.distance).max().unwrap_or(0));
+    }
+    let room = Ticks::from(pool.room.max(1));
+    first + (needed + room - 1) / room
 }
 
 /// The arcs that memory makes, and the time of the loop that each closes.

@@ -3,6 +3,7 @@
 use super::beam::Beam;
 use super::memo::Memo;
 use super::problem::{Problem, Ticks};
+use super::root::both_sides;
 use super::state::Layout;
 
 /// States kept in a layer, from the first search to the last.
@@ -21,7 +22,7 @@ struct Side {
 /// Search for the order of a [`Problem`] with the least makespan.
 #[derive(Clone, Debug)]
 pub struct Search {
-    sides: Vec<Side>,
+    sides: [Side; 2],
     /// No order takes less.
     pub lower: Ticks,
     /// The best order: its makespan and its ops as chains in the order of their starts.
@@ -48,17 +49,9 @@ impl Search {
     /// A search that generates `budget` states, then ends as soon as it has an order.
     #[must_use]
     pub fn new(problem: &Problem, budget: u64) -> Self {
-        let side = |problem: &Problem| {
-            let (layout, memo) = (Layout::new(problem), Memo::new(problem));
-            Side { layout, memo }
-        };
-        let mut sides = vec![side(problem), side(&problem.reversed())];
-        let mut lower = 0;
-        for side in &mut sides {
-            let (state, mut starts) = (side.layout.start(&mut side.memo), Vec::new());
-            side.layout.earliest(&state, &mut starts);
-            lower = lower.max(side.layout.merit(&state, &starts).bound);
-        }
+        // Shared room has no mirror image: from the other side there is only the bound.
+        let (layouts, lower) = both_sides(problem);
+        let sides = layouts.map(|layout| Side { memo: Memo::new(layout.problem()), layout });
         Self { sides, lower, best: None, orders: Vec::new(), children: 0, budget, stage: 0, beam: None, over: false }
     }
 

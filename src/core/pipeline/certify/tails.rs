@@ -92,6 +92,12 @@ impl Tails {
         tails
     }
 
+    /// Duration of an op of each chain.
+    #[must_use]
+    pub fn durations(&self) -> &[Ticks] {
+        &self.durations
+    }
+
     /// J: least time of one rank for the ops of some of its chains, each from a micro-batch on, with what follows them.
     #[must_use]
     pub fn jackson(&self, from: impl Iterator<Item = (usize, usize)>) -> Ticks {
