@@ -46,7 +46,7 @@ export interface Report {
     /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */
     peak: { precision: string; tflops: number };
     /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
-    mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number }[];
+    mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number; counts: string; note?: string }[];
     /** from ideal to actual, summing to time_s: ideal, kernels, recompute, launches, bubble, exposed_tp, exposed_cp,
      * exposed_ep, exposed_dp, optimizer, loader */
     parts: { name: string; seconds: number }[];

@@ -107,3 +107,18 @@ fn fp8_on_h20_is_below_its_fp8_peak() {
     assert!((megatron.mfu / step.mfu - 1.0).abs() < 1e-12);
     assert!(megatron.mfu < nanotron.mfu && nanotron.mfu < torchtitan.mfu && torchtitan.mfu < palm.mfu);
 }
+
+/// Half of the square is the most that a causal mask leaves: a share of the peak above 1 counts what is not computed, and says so.
+#[test]
+fn a_convention_above_the_peak_says_why() {
+    let windows = r#"{"model":"gemma-3-27b","gpus":64,"seq_len":1048576,"pp":1,"tp":8,"cp":8,"cp_comm":"all-gather","global_batch":8}"#;
+    let mut notes = 0;
+    for json in [windows, "{}"] {
+        for row in &evaluate(&scenario(json).run).unwrap().report.step.mfu_by {
+            assert!(!row.counts.is_empty());
+            assert_eq!(row.note.is_some(), row.mfu > 1.0, "{} {}", row.name, row.mfu);
+            notes += usize::from(row.note.is_some());
+        }
+    }
+    assert!(notes > 0);
+}

@@ -5,9 +5,11 @@ use super::rates::Peak;
 use super::vision::tower_flops;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, PACE, SAMPLES, SEQUENCE};
+use crate::message::Message;
 use crate::model::{AttentionCount, CONVENTIONS, Convention};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
+use crate::t;
 use crate::units::Seconds;
 use serde::Serialize;
 
@@ -155,6 +157,11 @@ pub struct MfuBy {
     pub tflops_per_gpu: f64,
     /// Those over the peak.
     pub mfu: f64,
+    /// What is counted.
+    pub counts: Message,
+    /// Why it is above 1, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<Message>,
 }
 
 /// Utilisation by every convention that covers the model, at `tokens` a second and GPU.
@@ -163,7 +170,11 @@ fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
     let one = |convention: &Convention| {
         let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
         let rate = flops_per_token * tokens;
-        Some(MfuBy { name: convention.id, flops_per_token, tflops_per_gpu: rate / 1e12, mfu: rate / peak.rate().0 })
+        let mfu = rate / peak.rate().0;
+        // All attention is computed by half of the square at most, windows and sparse keys by less.
+        let note = (mfu > 1.0).then(|| t!("above 1: it counts attention that masks and windows leave out"));
+        let counts = Message::plain(convention.remark);
+        Some(MfuBy { name: convention.id, flops_per_token, tflops_per_gpu: rate / 1e12, mfu, counts, note })
     };
     CONVENTIONS.iter().filter_map(one).collect()
 }

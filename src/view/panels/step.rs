@@ -33,6 +33,9 @@ fn utilisation(step: &Step) -> Node {
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
         text(verbatim(format!(": {}", others.join(", ")))),
+        step.mfu_by.iter().find_map(|row| row.note.as_ref()).map_or_else(Node::default, |note| {
+            [text(verbatim(" (")), inline(note), text(verbatim(")"))].into_iter().collect()
+        }),
     ];
     el("p", &[("class", "muted")], &parts)
 }
