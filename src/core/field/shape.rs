@@ -1,4 +1,4 @@
-//! What a preset has and a person may change part by part: a model's shapes, a GPU's figures.
+//! Shapes of a model, figures of a GPU: given by a preset, changed part by part by a person.
 
 use super::choice::OneOf;
 use super::held::Settable;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 /// Something that is resolved from what a person set and what a preset has.
 pub trait Shape: Sized {
-    /// What a person may set of it.
+    /// Parts of it that a person may set.
     type Parts: Settable + Default;
     /// Value used where nothing says it, beside an issue.
     const STAND_IN: Self;

@@ -9,7 +9,7 @@ use crate::t;
 pub struct Based<Parts> {
     /// Id of the preset; none: the parts must say everything.
     pub base: Option<&'static str>,
-    /// What was set besides.
+    /// Parts that were set besides.
     pub parts: Parts,
 }
 

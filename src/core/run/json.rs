@@ -88,7 +88,7 @@ impl Run {
         changes.filter_map(|(key, value)| Some((key, plain(&value)?))).collect()
     }
 
-    /// What differs from `first`, as a link writes a second Run: dotted key and text, no text where it is unset here.
+    /// Differences from `first`, as a link writes a second Run: dotted key and text, no text where it is unset here.
     #[must_use]
     pub fn differences(&self, first: &Self) -> Vec<(String, String)> {
         let changes = self.changes_from(first).into_iter();
@@ -233,7 +233,7 @@ fn near(key: &str) -> Message {
         .map_or_else(Message::default, |field| t!("; did you mean {key}?", key = field.key))
 }
 
-/// What differs from the default, as a link's pairs: the form in which a Run passes between threads.
+/// Differences from the default, as a link's pairs: the form in which a Run passes between threads.
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.changed_texts().serialize(serializer)

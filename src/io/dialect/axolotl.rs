@@ -122,7 +122,7 @@ fn write(s: &Scenario) -> Entries {
     write_adapter(s, &mut writer);
     writer.count("sequence_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    tuning::write_steps(&mut writer, "max_steps", run);
+    writer.steps("max_steps", run);
     match run.optimizer {
         Optimizer::Muon => writer.text("optimizer", "muon"),
         other => tuning::write_optimizer(&mut writer, "optimizer", other),

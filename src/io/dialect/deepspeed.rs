@@ -92,10 +92,7 @@ fn read(reader: &mut SettingsReader) {
         Some("lion") => reader.run.optimizer = Optimizer::Lion,
         Some("muon") => reader.run.optimizer = Optimizer::Muon,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
-        Some(other) => {
-            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
-            reader.assume(said);
-        }
+        Some(other) => reader.unknown_optimizer(other),
         None => reader.assume("the optimizer, as on this page: the program has it"),
     }
     match reader.count("pipeline.activation_checkpoint_interval", "layers between checkpoints") {

@@ -139,7 +139,7 @@ fn write(s: &Scenario) -> Entries {
     }
     writer.count("cutoff_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    tuning::write_steps(&mut writer, "max_steps", run);
+    writer.steps("max_steps", run);
     match run.optimizer {
         Optimizer::GaLore => writer.yes("use_galore"),
         Optimizer::AdamMini => writer.yes("use_adam_mini"),

@@ -71,7 +71,7 @@ fn read(reader: &mut SettingsReader) {
         name if name.contains("sgd") => Optimizer::Sgd,
         name if name.contains("adam") || name.is_empty() => Optimizer::Adam,
         other => {
-            reader.assume(t!("the optimizer, as on this page: {other} is not known", other = other.to_owned()));
+            reader.unknown_optimizer(other);
             reader.run.optimizer
         }
     };

@@ -4,10 +4,9 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, Same, same, steps, yaml};
+use super::{Dialect, Entries, Same, same, yaml};
 use crate::core::model::Biases;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
-use crate::core::t;
 use crate::io::config;
 
 /// Nanotron.
@@ -81,10 +80,7 @@ fn read(reader: &mut SettingsReader) {
     match reader.word("optimizer.optimizer_factory.name", "optimizer").as_deref() {
         None | Some("adamW") => reader.run.optimizer = Optimizer::Adam,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
-        Some(other) => {
-            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
-            reader.assume(said);
-        }
+        Some(other) => reader.unknown_optimizer(other),
     }
     let count = reader.count("tokens.train_steps", "steps");
     reader.steps(count);
@@ -172,8 +168,6 @@ fn write(s: &Scenario) -> Entries {
     writer.flag("parallelism.recompute_layer", run.recompute == Recompute::Full);
     writer.same(&SAME[4..], run);
     writer.count("tokens.batch_accumulation_per_replica", s.layout.microbatches);
-    if let Some(steps) = steps(run) {
-        writer.count("tokens.train_steps", steps);
-    }
+    writer.steps("tokens.train_steps", run);
     writer.done()
 }

@@ -86,6 +86,11 @@ impl SettingsReader {
         self.assumed.push(message.into());
     }
 
+    /// Notes an optimizer that is none of the Run's.
+    pub(crate) fn unknown_optimizer(&mut self, other: impl Into<String>) {
+        self.assume(t!("the optimizer, as on this page: {other} is not known", other = other.into()));
+    }
+
     /// A number; the first where there are several.
     pub fn number(&mut self, name: &str, what: &'static str) -> Option<f64> {
         let value = match self.value(name)? {

@@ -39,6 +39,13 @@ impl SettingsWriter {
         self.0.push((name.to_owned(), value));
     }
 
+    /// The steps of the budget, where there is one.
+    pub fn steps(&mut self, name: &str, run: &Run) {
+        if let Some(steps) = super::steps(run) {
+            self.count(name, steps);
+        }
+    }
+
     /// Rows that differ from the program's default.
     pub fn same(&mut self, rows: &[Same], run: &Run) {
         for row in rows {

@@ -185,7 +185,7 @@ fn write(s: &Scenario) -> Entries {
     }
     writer.count("tokenizer.max_seq_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    tuning::write_steps(&mut writer, "max_steps_per_epoch", run);
+    writer.steps("max_steps_per_epoch", run);
     let component = match (run.optimizer, run.offload.framework) {
         (_, Some(OffloadFramework::Torchao)) if run.offload.optimizer.is_some() => {
             "torchao.prototype.low_bit_optim.CPUOffloadOptimizer"

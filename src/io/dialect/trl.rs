@@ -160,7 +160,7 @@ fn write(s: &Scenario) -> Entries {
     }
     writer.count("max_length", run.seq_len);
     BATCH.write(s, &mut writer);
-    tuning::write_steps(&mut writer, "max_steps", run);
+    writer.steps("max_steps", run);
     tuning::write_optimizer(&mut writer, "optim", run.optimizer);
     tuning::write_half(s, &mut writer);
     if super::computes(&run.precision) == "fp32" {

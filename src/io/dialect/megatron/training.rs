@@ -5,7 +5,6 @@ use crate::core::run::{AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::steps;
 
 /// The modules that selective recomputation names.
 const MODULES: [(Module, &str); 5] = [
@@ -168,7 +167,5 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         writer.number("--moe-expert-capacity-factor", factor);
         writer.yes("--moe-pad-expert-input-to-capacity");
     }
-    if let Some(steps) = steps(run) {
-        writer.count("--train-iters", steps);
-    }
+    writer.steps("--train-iters", run);
 }

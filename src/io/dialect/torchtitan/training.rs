@@ -4,7 +4,7 @@ use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, 
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, is_precision, steps};
+use crate::io::dialect::{computes, is_precision};
 
 /// Name and flavor of the models that are presets too.
 const FLAVORS: [(&str, &str, &str); 12] = [
@@ -116,10 +116,7 @@ fn training(reader: &mut SettingsReader) {
     }
     match reader.word("optimizer.name", "optimizer").as_deref() {
         None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
-        Some(other) => {
-            let said = t!("the optimizer, as on this page: {other} is not known", other = other.to_owned());
-            reader.assume(said);
-        }
+        Some(other) => reader.unknown_optimizer(other),
     }
     let mode = reader.word("activation_checkpoint.mode", "recomputation");
     let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
@@ -160,9 +157,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let local = if run.pp > 1 { run.global_batch / s.layout.dp } else { run.micro_batch };
     writer.count("training.local_batch_size", local);
     writer.count("training.global_batch_size", run.global_batch);
-    if let Some(steps) = steps(run) {
-        writer.count("training.steps", steps);
-    }
+    writer.steps("training.steps", run);
     let software = &s.software;
     if software.compile {
         writer.flag("compile.enable", true);

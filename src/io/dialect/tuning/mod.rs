@@ -14,9 +14,9 @@ pub(super) use sharing::{
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Entries, Same, same, steps};
+use super::{Entries, Same, same};
 use crate::core::run::{
-    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Run, Scenario, Schedule, ScheduleOptions, Value,
+    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Scenario, Schedule, ScheduleOptions, Value,
 };
 use crate::core::t;
 
@@ -133,13 +133,6 @@ pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], prog
     reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
 }
 
-/// Says how many steps the budget has, where there is one.
-pub(super) fn write_steps(writer: &mut SettingsWriter, name: &str, run: &Run) {
-    if let Some(steps) = steps(run) {
-        writer.count(name, steps);
-    }
-}
-
 /// Whether a switch is set; none where the text is silent.
 pub(super) fn switch(reader: &mut SettingsReader, name: &str, what: &'static str) -> Option<bool> {
     let known = reader.has(name);
@@ -170,7 +163,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     ];
     match known.iter().find(|(is, _)| *is) {
         Some((_, optimizer)) => reader.run.optimizer = *optimizer,
-        None => reader.assume(t!("the optimizer, as on this page: {other} is not known", other = word.clone())),
+        None => reader.unknown_optimizer(&*word),
     }
     if has("paged") && !has("8bit") {
         reader.assume("paged states are counted on the GPU");
