@@ -37,7 +37,7 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         parts.push(table("What changes", &["", "now", "then"], &changes));
     }
     if !assumed.is_empty() {
-        let items: Node = assumed.iter().map(|line| bullet(line)).collect();
+        let items: Node = assumed.iter().map(bullet).collect();
         parts.push(subheading("Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }

@@ -44,7 +44,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
         parts.push(table("Other than on this page", &head, &differences));
     }
     if !of.assumed.is_empty() {
-        let items: Node = of.assumed.iter().map(|one| bullet(one)).collect();
+        let items: Node = of.assumed.iter().map(bullet).collect();
         parts.push(subheading("Assumed"));
         parts.push(el("ul", &[("class", "gaps")], &[items]));
     }

@@ -219,7 +219,7 @@ impl Drawing {
     /// Dots as one path, in shares of `height` pixels from `top` on: thousands of elements would be slow.
     pub(crate) fn cloud(&mut self, top: f64, height: f64, places: impl Iterator<Item = (f64, f64)>, ink: Ink) {
         let thousandth = |share: f64| (share * 1000.0).round();
-        let dots: String = places.map(|(x, y)| format!("M{} {}h0", thousandth(x), thousandth(y))).collect();
+        let dots = places.fold(String::new(), |dots, (x, y)| dots + &format!("M{} {}h0", thousandth(x), thousandth(y)));
         let stroke = format!("fill:none;stroke:var({});stroke-width:3;stroke-linecap:round", ink.token());
         let path = [("d", &*dots), ("vector-effect", "non-scaling-stroke"), ("style", &stroke)];
         let area = [

@@ -249,14 +249,15 @@ mod tests {
             let powers = Scale::log(all(), 1.0).doubling().powers(2.0);
             assert!((1..=9).contains(&powers.len()), "{powers:?}");
         }
-        assert_eq!(Scale::log(std::iter::empty(), 1.0).doubling().place(1.0), 1.0);
+        let none = Scale::log(std::iter::empty(), 1.0).doubling();
+        assert!((none.place(1.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn equal_ratios_are_equally_far_on_a_logarithmic_axis_and_what_is_beyond_stands_on_its_end() {
         let scale = Scale::log([0.5, 2.0].into_iter(), 1.0);
         assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
-        assert_eq!([scale.place(9.0), scale.place(0.1)], [1.0, 0.0]);
+        assert!((scale.place(9.0) - 1.0).abs() < 1e-12 && scale.place(0.1).abs() < 1e-12);
     }
 
     #[test]

@@ -133,11 +133,13 @@ impl Node {
     /// Every action of the page in the tree, in the order of the document.
     #[must_use]
     pub fn actions(&self) -> Vec<&Action> {
-        let page = |press| match press {
-            &Press::Page(ref action) => Some(action),
-            Press::Panel(_) => None,
-        };
-        self.presses().into_iter().filter_map(page).collect()
+        let presses = self.presses().into_iter();
+        presses
+            .filter_map(|press| match press {
+                Press::Page(action) => Some(action),
+                Press::Panel(_) => None,
+            })
+            .collect()
     }
 
     fn collect_presses<'a>(&'a self, found: &mut Vec<&'a Press>) {

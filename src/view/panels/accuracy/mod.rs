@@ -124,7 +124,7 @@ fn details(bench: &Bench) -> Node {
 }
 
 fn list(items: &[&'static str]) -> Node {
-    let items: Node = items.iter().map(|item| bullet(item)).collect();
+    let items: Node = items.iter().map(bullet).collect();
     el("ul", &[("class", "plain")], &[items])
 }
 
