@@ -26,21 +26,35 @@ use crate::view::panels::uneven::{picture as splits, uneven};
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
-/// A panel, and what of the evaluation it shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Panel {
-    /// Where a figure comes from; the fullest GPU where none is chosen.
-    About(Option<Figure>),
+/// Declares the panels, each with an example that tests show.
+macro_rules! panels {
+    ($($(#[$doc:meta])+ $name:ident $(($held:ty))? $({ $($(#[$of:meta])+ $field:ident: $type:ty,)+ })? = $example:expr,)+) => {
+        /// A panel, with the selection that it shows.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Panel {
+            $($(#[$doc])+ $name $(($held))? $({ $($(#[$of])+ $field: $type,)+ })?,)+
+        }
+
+        impl Panel {
+            /// One of each.
+            pub const ALL: &[Self] = &[$($example),+];
+        }
+    };
+}
+
+panels! {
+    /// Derivation of a figure; of the fullest GPU's memory where none is chosen.
+    About(Option<Figure>) = Self::About(None),
     /// A bar a pipeline rank, the selected one marked.
-    MemoryBars(Option<usize>),
+    MemoryBars(Option<usize>) = Self::MemoryBars(None),
     /// The verdict against measured runs.
-    MemoryBands,
+    MemoryBands = Self::MemoryBands,
     /// Phases, offloading and the staircase of a fine-tuning run.
-    Tuning,
+    Tuning = Self::Tuning,
     /// The bars as a table.
-    MemoryTable,
+    MemoryTable = Self::MemoryTable,
     /// Memory by every method.
-    Methods,
+    Methods = Self::Methods,
     /// Memory of one rank over the step.
     OverTime {
         /// The rank; the fullest where none is chosen.
@@ -49,61 +63,37 @@ pub enum Panel {
         theme: Theme,
         /// Width of the picture, pixels.
         width: usize,
-    },
-    /// How to narrow down a run that should have fitted.
-    Narrow,
+    } = Self::OverTime { rank: None, theme: Theme::Light, width: 600 },
+    /// Measurements that narrow down a run that should have fitted.
+    Narrow = Self::Narrow,
     /// A sequence cut over ranks.
-    Sequences,
+    Sequences = Self::Sequences,
     /// Tensor parallelism in one, two and three dimensions.
-    Grids,
+    Grids = Self::Grids,
     /// Ring attention step by step.
-    Ring,
+    Ring = Self::Ring,
     /// Communication against compute.
-    Overlap,
-    /// How sure the step is, and utilisation as others count it.
-    Step,
+    Overlap = Self::Overlap,
+    /// Certainty of the step, and utilisation by other counts.
+    Step = Self::Step,
     /// Stages that take unequal time.
-    Uneven,
+    Uneven = Self::Uneven,
     /// Even and uneven splits of the layers.
-    Splits,
-    /// What the schedule is about.
-    Idea,
+    Splits = Self::Splits,
+    /// Principle of the schedule.
+    Idea = Self::Idea,
     /// The timeline as a table.
-    Ranks,
-    /// When gradients leave.
-    Gradients(Policy),
+    Ranks = Self::Ranks,
+    /// Moments at which gradients leave.
+    Gradients(Policy) = Self::Gradients(Policy::StepEnd),
     /// Unequal micro-batches.
-    Unequal(Spread),
-    /// What differs from the default.
-    Changed,
+    Unequal(Spread) = Self::Unequal(Spread::LogNormal),
+    /// Differences from the default.
+    Changed = Self::Changed,
 }
 
 impl Panel {
-    /// One of each.
-    pub const ALL: [Self; 20] = [
-        Self::About(None),
-        Self::MemoryBars(None),
-        Self::MemoryBands,
-        Self::Tuning,
-        Self::MemoryTable,
-        Self::Methods,
-        Self::OverTime { rank: None, theme: Theme::Light, width: 600 },
-        Self::Narrow,
-        Self::Sequences,
-        Self::Grids,
-        Self::Ring,
-        Self::Overlap,
-        Self::Step,
-        Self::Uneven,
-        Self::Splits,
-        Self::Idea,
-        Self::Ranks,
-        Self::Gradients(Policy::StepEnd),
-        Self::Unequal(Spread::LogNormal),
-        Self::Changed,
-    ];
-
-    /// Whether it shows the timeline of the evaluation, op by op.
+    /// True if it shows the timeline of the evaluation, op by op.
     #[must_use]
     pub fn draws_ops(self) -> bool {
         matches!(self, Self::OverTime { .. } | Self::Gradients(_))
@@ -210,7 +200,7 @@ mod tests {
         for panel in Panel::ALL {
             let view = panel.view(&evaluation, MemoryUnit::Gib);
             let is_empty = view == Node::none();
-            assert_eq!(is_empty, panel == Panel::Tuning, "{panel:?}");
+            assert_eq!(is_empty, *panel == Panel::Tuning, "{panel:?}");
         }
     }
 }

@@ -77,8 +77,11 @@ mod tests {
         let rows = crate::view::learn::LESSONS.iter();
         let rows = rows.flat_map(|lesson| lesson.steps.iter().map(|step| (lesson.id, step.id)));
         let ids = StepId::all().map(|id| (id.lesson_id(), id.id()));
+        let (rows, ids): (Vec<_>, Vec<_>) = (rows.collect(), ids.collect());
+        let first = rows.iter().zip(&ids).position(|(row, id)| row != id);
+        let at = first.unwrap_or(rows.len().min(ids.len()));
         let help = "a step is a row of its lesson's `steps` and an id in `view/steps.rs`, in the same order";
-        assert_eq!(rows.collect::<Vec<_>>(), ids.collect::<Vec<_>>(), "{help}");
+        assert_eq!(rows.get(at), ids.get(at), "{help}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod quantity;
 pub mod symbols;
 
 pub use formula::{Formula, ceil};
-pub use quantity::{Quantity, Written, written};
+pub use quantity::{Quantity, Symbol, Written, written};
 
 use crate::message::Message;
 use crate::source::Source;

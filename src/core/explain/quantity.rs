@@ -2,12 +2,65 @@
 //! is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
 use super::formula::{Expr, Formula};
-use super::symbols::Symbol;
 use super::{Derivation, Provenance, Term, Unit};
 use crate::message::Message;
 use crate::source::Source;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Sub};
+
+/// A symbol of formulas with its meaning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symbol {
+    /// As formulas write it: "h".
+    pub sign: &'static str,
+    /// Meaning: "hidden size".
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+}
+
+/// A number as the tables of models and layouts have it.
+pub trait Plain {
+    /// As a real number.
+    fn plain(self) -> f64;
+}
+
+impl Plain for f64 {
+    fn plain(self) -> f64 {
+        self
+    }
+}
+
+impl Plain for u64 {
+    fn plain(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Symbol {
+    /// An input with this symbol.
+    #[must_use]
+    pub fn of<Q: Quantity>(self, value: impl Plain) -> Q {
+        Q::given(self, value.plain())
+    }
+    /// A factor with this symbol, which a formula leaves out where it is 1.
+    #[must_use]
+    pub fn factor<Q: Quantity>(self, value: impl Plain) -> Q {
+        let value = value.plain();
+        if (value - 1.0).abs() > 0.0 { Q::given(self, value) } else { Q::number(1.0) }
+    }
+    /// A summand with this symbol, which a formula leaves out where it is 0.
+    #[must_use]
+    pub fn summand<Q: Quantity>(self, value: impl Plain) -> Q {
+        let value = value.plain();
+        if value.abs() > 0.0 { Q::given(self, value) } else { Q::number(0.0) }
+    }
+    /// An input of a formula that is written as a text.
+    #[must_use]
+    pub fn term(self, value: impl Plain) -> Term {
+        Term::given(self.sign, self.name, value.plain(), self.unit)
+    }
+}
 
 /// Arithmetic over numbers with or without their formulas.
 pub trait Quantity:

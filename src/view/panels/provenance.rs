@@ -212,8 +212,14 @@ mod tests {
             assert!(shown(source.title) && shown(source.locator), "{}", source.short);
         }
         assert!(constants().iter().all(|constant| shown(&constant.how.to_string())));
-        assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
-        assert!(MODELS.iter().all(|preset| shown(preset.place)));
-        assert!(SCHEDULES.iter().all(|row| shown(row.name)));
+        for preset in GPUS {
+            assert!(shown(preset.choice.label), "{}", preset.choice.id);
+        }
+        for preset in MODELS {
+            assert!(shown(preset.place), "{}", preset.choice.id);
+        }
+        for row in SCHEDULES {
+            assert!(shown(row.name), "{}: add its principle and source to core/pipeline/ideas.rs", row.id);
+        }
     }
 }

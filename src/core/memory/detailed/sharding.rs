@@ -2,10 +2,8 @@
 
 use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds_of};
 use super::states::shards;
-use crate::explain::Quantity;
-use crate::explain::symbols::{
-    BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, Symbol, TWO_CHUNKS,
-};
+use crate::explain::symbols::{BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, TWO_CHUNKS};
+use crate::explain::{Quantity, Symbol};
 use crate::memory::estimate::{Item, RankLoad};
 use crate::model::layer_elements;
 use crate::run::{Reduction, Scenario};
