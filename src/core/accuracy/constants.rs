@@ -50,7 +50,7 @@ pub fn constants() -> Vec<Constant> {
     let (number, time) = (Constant::number, Constant::time);
     let (link, card) = DISPATCH.value;
     let process = significant(PROCESS.value.gib(), 2);
-    let mut all = vec![
+    let mut constants = vec![
         number("kernels in training over kernels alone", &IN_TRAINING),
         number("the same of NVIDIA's stacks since 2025", &TUNED),
         number("the same under PyTorch's FSDP", &UNDER_FSDP),
@@ -95,7 +95,7 @@ pub fn constants() -> Vec<Constant> {
         time("host, a routed layer", &HOST_PER_EXPERT_LAYER),
     ];
     let [launch, near, far] = LATENCY.value.map(|seconds| show_seconds(Seconds(seconds)));
-    all.push(Constant::new(
+    constants.push(Constant::new(
         "a message, a hop in the node, a hop between nodes",
         verbatim(format!("{launch}, {near}, {far}")),
         &LATENCY,
@@ -103,9 +103,9 @@ pub fn constants() -> Vec<Constant> {
     for (name, cited) in &LOSS_KERNELS {
         let name = t!("bytes per logit, {name} cross-entropy", name = *name);
         let value = t!("{held} held, {peak} at peak", held = cited.value.held, peak = cited.value.peak);
-        all.push(Constant::new(name, value, cited));
+        constants.push(Constant::new(name, value, cited));
     }
-    all.extend(RANGES.iter().map(|row| Constant {
+    constants.extend(RANGES.iter().map(|row| Constant {
         name: t!("range of a step, {of}", of = row.of),
         value: t!("{low} to {high} times", low = row.low, high = row.high),
         source: &PUBLISHED_RUNS,
@@ -115,9 +115,9 @@ pub fn constants() -> Vec<Constant> {
         ),
         fitted: false,
     }));
-    all.extend(families());
-    all.extend(kernels());
-    all
+    constants.extend(families());
+    constants.extend(kernels());
+    constants
 }
 
 /// The kernels of each family of GPUs.

@@ -61,10 +61,10 @@ pub fn nearest(bench: &Bench, run: &Run, count: usize) -> Vec<Fact> {
         let traits = Traits::of(&bench.rows[fact.row].run)?;
         Some((own.distance(&traits), fact))
     };
-    let mut all: Vec<(f64, Fact)> = bench.about(false).filter_map(distance).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.row.cmp(&b.1.row)));
-    all.truncate(count);
-    all.into_iter().map(|(_, fact)| fact).collect()
+    let mut facts: Vec<(f64, Fact)> = bench.about(false).filter_map(distance).collect();
+    facts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.row.cmp(&b.1.row)));
+    facts.truncate(count);
+    facts.into_iter().map(|(_, fact)| fact).collect()
 }
 
 #[cfg(test)]
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn a_run_is_nearest_to_itself_and_another_kind_is_furthest() {
-        let own = traits(|_| ());
-        assert_eq!(own.distance(&own), 0.0);
-        let larger = own.distance(&traits(|run| run.gpus = 128));
-        let gpu = own.distance(&traits(|run| run.gpu = Based::preset("a100-sxm-80gb")));
-        let experts = own.distance(&traits(|run| run.model = Based::preset("mixtral-8x7b")));
+        let default = traits(|_| ());
+        assert_eq!(default.distance(&default), 0.0);
+        let larger = default.distance(&traits(|run| run.gpus = 128));
+        let gpu = default.distance(&traits(|run| run.gpu = Based::preset("a100-sxm-80gb")));
+        let experts = default.distance(&traits(|run| run.model = Based::preset("mixtral-8x7b")));
         assert!(0.0 < larger && larger < gpu && gpu < experts);
     }
 }

@@ -52,14 +52,14 @@ impl Components {
     pub fn of(run: &Run, at: &Vector) -> Result<Self, Vec<Issue>> {
         let (busy, floor, _) = exact(run, at)?;
         let base = with_logarithms(run, at);
-        let all = at[Multiplier::All as usize].exp();
+        let scale = at[Multiplier::All as usize].exp();
         let mut parts = [0.0; BUSY.len()];
         for (part, kind) in parts.iter_mut().zip(BUSY) {
             let step = evaluate(&nudged(&base, kind, NUDGE))?.report.step;
             let longer = (step.time_s - step.host_s).0;
-            *part = (longer - busy) / (NUDGE - 1.0) / all;
+            *part = (longer - busy) / (NUDGE - 1.0) / scale;
         }
-        Ok(Self { at: *at, rest: busy / all - parts.iter().sum::<f64>(), busy: parts, floor: floor / all })
+        Ok(Self { at: *at, rest: busy / scale - parts.iter().sum::<f64>(), busy: parts, floor: floor / scale })
     }
 
     /// A second of `kind` and nothing else.

@@ -155,10 +155,10 @@ pub fn spread(data: &[Datum], apart: &[Posterior]) -> f64 {
     if count < SPREAD_RUNS {
         return NOISE;
     }
-    let own = data.iter().zip(apart).map(|(one, without)| {
+    let errors = data.iter().zip(apart).map(|(one, without)| {
         let (log, variance) = without.predict(one.components);
         let off = (one.log_seconds - log).clamp(-3.0 * NOISE, 3.0 * NOISE);
         (off * off - variance).max(0.0)
     });
-    ((SPREAD_RUNS * NOISE * NOISE + own.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
+    ((SPREAD_RUNS * NOISE * NOISE + errors.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
 }

@@ -112,7 +112,7 @@ fn distance(one: &Measured, without: &Posterior) -> f64 {
 /// Agreement of each of `measured`; `apart` are the fits without each. Of several that disagree, the odd one is that
 /// without which the others are the most probable; then the rest is judged without it.
 fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
-    let mut all = vec![Agreement::Agrees; measured.len()];
+    let mut agreements = vec![Agreement::Agrees; measured.len()];
     let far = |at: usize, without: &Posterior| distance(&measured[at], without).abs() > FAR;
     let mut open: Vec<usize> =
         (0..measured.len()).filter(|at| measured[*at].is_step && far(*at, &apart[*at])).collect();
@@ -120,27 +120,27 @@ fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let without = |at: usize| apart[at].evidence + measured[at].sigma.ln();
     open.sort_by(|a, b| without(*b).total_cmp(&without(*a)));
     let odd = match open[..] {
-        [] => return all,
+        [] => return agreements,
         [one] => one,
         [first, second, ..] if without(first) - without(second) > ODD_ONE => first,
         _ => {
             for at in open {
-                all[at] = Agreement::Unclear;
+                agreements[at] = Agreement::Unclear;
             }
-            return all;
+            return agreements;
         }
     };
-    all[odd] = Agreement::StandsOut;
+    agreements[odd] = Agreement::StandsOut;
     for at in open.into_iter().filter(|at| *at != odd) {
         let left = [at, odd];
         let others = measured.iter().enumerate();
         let others = others.filter(|(index, _)| !left.contains(index));
         let data: Vec<Datum> = others.map(|(_, one)| one.datum()).collect();
         if far(at, &mixture(&data, &[0.0; MULTIPLIERS])) {
-            all[at] = Agreement::StandsOut;
+            agreements[at] = Agreement::StandsOut;
         }
     }
-    all
+    agreements
 }
 
 /// Holds each of `measured` against the fit; `apart` are the fits without each.

@@ -95,8 +95,8 @@ impl MemoryFit {
             let (fragments, process) = (of(Nature::Fragmentation), of(Nature::Process));
             let blocks = fragments / (FRAGMENTATION.value - 1.0);
             let predicted = rank.allocated().gib();
-            let own = gib(MemoryKind::Allocated);
-            if let Some(measured) = own {
+            let allocated = gib(MemoryKind::Allocated);
+            if let Some(measured) = allocated {
                 let mut of = Allocated { observation: index, measured, predicted, suspects: Vec::new() };
                 if of.is_wrong() {
                     of.suspects = suspects_of_memory(&observation.run, measured);
@@ -107,7 +107,7 @@ impl MemoryFit {
                 all.push(of);
             }
             // Logits are not fragmented: they stand in what is held beside the blocks.
-            let held = rank.total.gib() - fragments - process + own.map_or(0.0, |own| own - predicted);
+            let held = rank.total.gib() - fragments - process + allocated.map_or(0.0, |allocated| allocated - predicted);
             let reserved = gib(MemoryKind::Reserved);
             if let Some(reserved) = reserved
                 && blocks > 0.0

@@ -29,12 +29,12 @@ pub struct Next {
 
 /// A small run that differs from the question in one respect, and why.
 fn probes(run: &Run) -> Vec<Run> {
-    let mut all = vec![run.clone()];
+    let mut runs = vec![run.clone()];
     let mut add = |edit: &dyn Fn(&mut Run)| {
         let mut probe = run.clone();
         edit(&mut probe);
-        if !all.contains(&probe) {
-            all.push(probe);
+        if !runs.contains(&probe) {
+            runs.push(probe);
         }
     };
     let (gpus, batch) = (run.gpus, run.global_batch);
@@ -60,14 +60,14 @@ fn probes(run: &Run) -> Vec<Run> {
         add(&|probe| probe.pp = 1);
     }
     add(&|probe| probe.cuda_graphs = Some(!probe.software().cuda_graphs));
-    all
+    runs
 }
 
 /// Runs that could be made on `gpus` GPUs to learn about `question`: itself, `plan`, and small changes of it. Those that
 /// cannot run or do not fit are left out.
 #[must_use]
 pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
-    let mut all: Vec<Run> = Vec::new();
+    let mut distinct: Vec<Run> = Vec::new();
     let listed = plan.iter().cloned().chain(probes(question));
     // What fits on all of the question's GPUs is tried on as many as there are.
     let fitted = listed.map(|run| {
@@ -82,11 +82,11 @@ pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     for run in fitted.filter(|run| run.gpus <= gpus) {
         let run = Run { measured_step_s: None, stage_layers: None, mtp_stage: None, ..run };
         let fits = || report(&run).is_ok_and(|report| report.memory.verdict != Verdict::Oom);
-        if !all.contains(&run) && fits() {
-            all.push(run);
+        if !distinct.contains(&run) && fits() {
+            distinct.push(run);
         }
     }
-    all
+    distinct
 }
 
 /// The slopes of a run at the fit, exact where it is.
@@ -123,7 +123,7 @@ pub(crate) fn next_runs(
         (sum / goals.len() as f64).sqrt()
     };
     let now = mean_sd(&found.covariance);
-    let mut all: Vec<Next> = candidates
+    let mut ranked: Vec<Next> = candidates
         .iter()
         .filter_map(|run| {
             let slopes = slopes(run, found)?;
@@ -140,10 +140,10 @@ pub(crate) fn next_runs(
         .filter(|next| next.sd.1 < next.sd.0 * 0.99)
         .collect();
     if known {
-        sort_by(&mut all, |a, b| a.sd.1.total_cmp(&b.sd.1));
+        sort_by(&mut ranked, |a, b| a.sd.1.total_cmp(&b.sd.1));
     }
-    all.truncate(count);
-    all
+    ranked.truncate(count);
+    ranked
 }
 
 /// Describes the run that would inform a multiplier that no run has informed yet.
@@ -190,10 +190,10 @@ mod tests {
     fn every_candidate_runs_on_the_gpus_at_hand_and_the_best_narrows_the_question() {
         let question = Run::default();
         let found = mixture(&[], &[0.0; MULTIPLIERS]);
-        let all = candidates(&question, &[], 16);
-        assert!(all.len() > 4);
-        assert!(all.iter().all(|run| run.gpus <= 16 && report(run).is_ok()));
-        let next = next_runs(&found, true, &[question], &all, 3);
+        let runs = candidates(&question, &[], 16);
+        assert!(runs.len() > 4);
+        assert!(runs.iter().all(|run| run.gpus <= 16 && report(run).is_ok()));
+        let next = next_runs(&found, true, &[question], &runs, 3);
         assert!(next[0].sd.1 < next[0].sd.0);
         assert!(next.windows(2).all(|pair| pair[0].sd.1 <= pair[1].sd.1));
     }

@@ -35,11 +35,11 @@ impl Suspect {
 
 /// Other values of settings that are often not what their owner thinks.
 fn switches(run: &Run) -> Vec<(&'static str, String)> {
-    let mut all: Vec<(&'static str, String)> = Vec::new();
+    let mut settings: Vec<(&'static str, String)> = Vec::new();
     let mut add = |key: &'static str, values: &[String]| {
         let now = field(key).and_then(|field| field.text(&run.resolved()));
         let others = values.iter().filter(|value| Some(*value) != now.as_ref());
-        all.extend(others.map(|value| (key, value.clone())));
+        settings.extend(others.map(|value| (key, value.clone())));
     };
     let texts = |values: &[&str]| -> Vec<String> { values.iter().map(ToString::to_string).collect() };
     add("recompute", &texts(&["none", "selective", "full"]));
@@ -54,7 +54,7 @@ fn switches(run: &Run) -> Vec<(&'static str, String)> {
     add("cross_entropy", &texts(&["megatron", "megatron-fused", "te-fused"]));
     add("cuda_graphs", &texts(&["true", "false"]));
     add("precision", &texts(&["bf16", "bf16-fp32-grads", "te-fp8", "fp32"]));
-    all
+    settings
 }
 
 /// The switches of `run` by which `figure` comes nearest to `measured`.

@@ -76,8 +76,8 @@ impl Linear {
             Side::Column => (r * input, r * output / t),
             Side::Row => (r * input / t, r * output),
         };
-        let own = if magnitudes { output / t } else { 0.0 };
-        a + b + own
+        let scaled = if magnitudes { output / t } else { 0.0 };
+        a + b + scaled
     }
 }
 

@@ -235,8 +235,8 @@ mod tests {
             // A middle stage tells what a layer takes; without one, a stage's own work looks like its layers'.
             prop_assume!(end > 1);
             let busy: Vec<f64> = split.iter().enumerate().map(|(stage, count)| {
-                let own = if stage == 0 { first } else if stage == end { last } else { 0.0 };
-                own + *count as f64
+                let beside = if stage == 0 { first } else if stage == end { last } else { 0.0 };
+                beside + *count as f64
             }).collect();
             let found = level(&split, &busy).unwrap_or_else(|| split.clone());
             prop_assert_eq!(found.iter().sum::<u64>(), split.iter().sum::<u64>());

@@ -83,8 +83,8 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
         };
         Some((at, op, start))
     };
-    let all = ranks.iter().enumerate().filter_map(of);
-    all.reduce(|first, next| if next.2 < first.2 { next } else { first })
+    let ready = ranks.iter().enumerate().filter_map(of);
+    ready.reduce(|first, next| if next.2 < first.2 { next } else { first })
 }
 
 /// Most of the `weights` that a rank holds at once under `order`, on the fullest rank.

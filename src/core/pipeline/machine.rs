@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
     fn run_rank(&mut self, rank: usize, limit: Place, awake: &mut Vec<usize>) {
         let lane = &mut self.lanes[rank];
         #[allow(clippy::cast_possible_truncation)] // a rank index comes from a u32 count
-        let own = rank as u32 + 1;
+        let mark = rank as u32 + 1;
         let by_item = self.records || self.durations.microbatch_scale.is_some();
         while lane.at < limit {
             let Some(part) = lane.parts.get(lane.at.part) else {
@@ -243,10 +243,10 @@ impl<'a> Machine<'a> {
                 let mut start = lane.free;
                 for need in cells(&step.needs) {
                     let Some(made) = self.board.made(need + shift) else {
-                        self.board.wait(need + shift, own);
+                        self.board.wait(need + shift, mark);
                         return;
                     };
-                    let crossing = if made.maker == own { 0.0 } else { self.durations.p2p };
+                    let crossing = if made.maker == mark { 0.0 } else { self.durations.p2p };
                     start = start.max(made.end + crossing);
                 }
                 let mut end = start + step.seconds;
@@ -260,7 +260,7 @@ impl<'a> Machine<'a> {
                     }
                 }
                 for result in cells(&step.results) {
-                    awake.extend(self.board.enter(result + shift, end, own));
+                    awake.extend(self.board.enter(result + shift, end, mark));
                 }
                 if lane.at == Place::default() {
                     lane.start = start;

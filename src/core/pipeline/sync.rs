@@ -163,13 +163,13 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
 pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync> {
     let makespan = timeline.makespan();
     let of = |(rank, ops): (usize, &Vec<TimedOp>)| {
-        let own = || buckets.iter().filter(move |bucket| bucket.rank == rank);
-        let sum = |part: fn(&Bucket) -> f64| own().map(part).sum::<f64>();
+        let of_rank = || buckets.iter().filter(move |bucket| bucket.rank == rank);
+        let sum = |part: fn(&Bucket) -> f64| of_rank().map(part).sum::<f64>();
         let end = end_of(ops);
-        let left: f64 = own().map(|bucket| (bucket.end - bucket.start.max(end)).max(0.0)).sum();
+        let left: f64 = of_rank().map(|bucket| (bucket.end - bucket.start.max(end)).max(0.0)).sum();
         let (behind, total) = (sum(|bucket| bucket.behind), sum(|b| b.end - b.start));
         let slowed = tax * behind;
-        let wire = own().map(|bucket| bucket.end).fold(0.0, f64::max);
+        let wire = of_rank().map(|bucket| bucket.end).fold(0.0, f64::max);
         let finish = if total > 0.0 { wire.max(end + slowed + left) } else { 0.0 };
         RankSync { total, behind, bubble: sum(|bucket| bucket.bubble), slowed, exposed: (finish - makespan).max(0.0) }
     };

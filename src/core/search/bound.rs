@@ -155,8 +155,8 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
 /// The least step time of layouts whose stages take at least `times`, seconds: some rank has the mean of the work.
 #[must_use]
 pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime]) -> f64 {
-    let all = kinds.of.iter().map(|kind| &times[*kind]);
-    let work: f64 = all.map(|time| time.forward + time.backward()).sum();
+    let stage_times = kinds.of.iter().map(|kind| &times[*kind]);
+    let work: f64 = stage_times.map(|time| time.forward + time.backward()).sum();
     let busy = scenario.usual_microbatches() * work / scenario.layout.pp as f64;
     with_loader(Seconds(busy), loader_floor(scenario)).0 * (1.0 - ROUNDING)
 }

@@ -369,8 +369,8 @@ fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, bool) {
         sizes.is_none_or(|sizes| sizes == [block.tp, block.pp, block.cp])
     };
     let promises = search.promises().iter();
-    let own = promises.filter(|promise| same(promise.place.block()));
-    (own.copied().collect(), (0..blocks.len()).any(same))
+    let of_cell = promises.filter(|promise| same(promise.place.block()));
+    (of_cell.copied().collect(), (0..blocks.len()).any(same))
 }
 
 /// The search of a job; the playbook's picture keeps to 1F1B and even splits, as the playbook does.

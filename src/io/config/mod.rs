@@ -266,8 +266,8 @@ impl Reader<'_> {
         parts.moe.experts = self.need(&EXPERTS, "routed experts");
         parts.moe.top_k = self.need(&TOP_K, "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
-        let own = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
-        parts.moe.expert_ffn = self.count(&[own], "expert FFN size").or(parts.ffn);
+        let width_key = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
+        parts.moe.expert_ffn = self.count(&[width_key], "expert FFN size").or(parts.ffn);
         parts.moe.latent = self.count(&["moe_latent_size"], "latent width");
         parts.moe.dense_layers = Some(self.count(&["first_k_dense_replace"], "leading dense layers").unwrap_or(0));
         let wide = self.has("moe_shared_expert_intermediate_size");

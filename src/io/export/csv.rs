@@ -46,9 +46,9 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     lines.push(String::new());
     lines.push("utilisation,flops_per_token,tflops_per_gpu,mfu,peak,peak_tflops".to_owned());
     let (step, tokens) = (&report.step, report.layout.tokens_per_step);
-    let own = (step.model_flops / tokens, step.tflops_per_gpu, step.mfu);
+    let ours = (step.model_flops / tokens, step.tflops_per_gpu, step.mfu);
     let rows = step.mfu_by.iter().map(|row| (row.name, (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
-    for (name, (flops, rate, share)) in std::iter::once(("shardscope", own)).chain(rows) {
+    for (name, (flops, rate, share)) in std::iter::once(("shardscope", ours)).chain(rows) {
         lines.push(format!("{name},{flops},{rate},{share},{},{}", step.peak.precision, step.peak.tflops));
     }
     lines.push(String::new());

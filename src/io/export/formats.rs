@@ -138,12 +138,12 @@ const TRIALS: [(&str, &[(&str, &str)]); 3] = [
 pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let run = Run { tokens_total: None, ..run.clone() };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
-    let own = TRIALS.iter().find(|(id, _)| *id == dialect.id);
+    let trial = TRIALS.iter().find(|(id, _)| *id == dialect.id);
     let value = |text: &str| match text {
         "" => Value::Bool(true),
         text => scalar(text),
     };
-    let settings = own.map(|(_, settings)| {
+    let settings = trial.map(|(_, settings)| {
         let settings = settings.iter();
         let named = settings.map(|(name, text)| ((*name).to_owned(), value(text)));
         named.collect()

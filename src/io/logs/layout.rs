@@ -189,6 +189,6 @@ impl Reading {
 /// The count of most factors of two among those that are printed as `count` with three digits.
 fn even(count: f64) -> f64 {
     let around = |share: f64| whole((count * share).round().max(1.0)).unwrap_or(1);
-    let all = around(1.0 - DIGITS)..=around(1.0 + DIGITS);
-    all.max_by_key(|count| count.trailing_zeros()).unwrap_or(1) as f64
+    let rounding = around(1.0 - DIGITS)..=around(1.0 + DIGITS);
+    rounding.max_by_key(|count| count.trailing_zeros()).unwrap_or(1) as f64
 }

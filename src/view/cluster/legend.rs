@@ -38,6 +38,6 @@ pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
         let ends = t!("0 to {most} busy", most = show_percent(most));
         el("span", &[], &[ramp, text(ends)])
     });
-    let all = items.chain((!wires.is_empty()).then_some(note)).chain(scale);
-    el("div", &[("class", "legend links")], &[all.collect()])
+    let entries = items.chain((!wires.is_empty()).then_some(note)).chain(scale);
+    el("div", &[("class", "legend links")], &[entries.collect()])
 }

@@ -137,19 +137,19 @@ fn outlines(scene: &Scene, cells: &[usize]) -> Vec<Rect> {
             _ => lines.push(at),
         }
     }
-    let mut all: Vec<Rect> = Vec::new();
+    let mut boxes: Vec<Rect> = Vec::new();
     for line in lines {
         let same = |other: &&mut Rect| {
             (other.x - line.x).abs() < 0.1
                 && (other.width - line.width).abs() < 0.1
                 && (0.0..10.0).contains(&(line.y - other.bottom()))
         };
-        match all.iter_mut().rev().find(same) {
+        match boxes.iter_mut().rev().find(same) {
             Some(above) => above.height = line.bottom() - above.y,
-            None => all.push(line),
+            None => boxes.push(line),
         }
     }
-    all
+    boxes
 }
 
 #[cfg(test)]

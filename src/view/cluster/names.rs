@@ -21,8 +21,8 @@ pub fn who(scene: &Scene, gpu: u64) -> Message {
     let indices = indices.into_iter().filter(|(_, size, _)| *size > 1);
     let indices = indices.map(|(name, _, index)| verbatim(format!("{name} {index}")));
     let node = t!("node {node}, place {local}", node = place.node, local);
-    let all = std::iter::once(node).chain(indices);
-    Message::joined(" · ", all)
+    let words = std::iter::once(node).chain(indices);
+    Message::joined(" · ", words)
 }
 
 /// The layers of a pipeline rank: `0–19`, or `0–3, 28–31` where it has several stages.

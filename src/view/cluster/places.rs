@@ -61,10 +61,10 @@ fn floor(pixels: f64) -> u64 {
 
 /// Every node with its GPUs.
 fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
-    let own = mesh.per_node.min(mesh.ranks());
+    let node_ranks = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
-    let side = if mesh.nodes() == 1 && own as f64 * USUAL_PITCH <= room { own } else { across(own) };
+    let side = if mesh.nodes() == 1 && node_ranks as f64 * USUAL_PITCH <= room { node_ranks } else { across(node_ranks) };
     let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
     let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
     let lines = grid.columns.div_ceil(fit.min(grid.columns));
@@ -73,7 +73,7 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
     let pitch = (node_width - 2.0 * PAD) / side as f64;
     let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
-    let node_height = NAME + own.div_ceil(side) as f64 * pitch + PAD - gap;
+    let node_height = NAME + node_ranks.div_ceil(side) as f64 * pitch + PAD - gap;
     let line_height = node_height + LINKS;
     let place = |node: u64| {
         let (row, column) = grid.place(node);

@@ -19,8 +19,8 @@ const LINE: f64 = 12.0;
 
 /// The groups of `gpu` that leave their node.
 fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members)> {
-    let all = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
-    all.filter(|(_, members)| !members.share_node(mesh.per_node)).collect()
+    let groups = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
+    groups.filter(|(_, members)| !members.share_node(mesh.per_node)).collect()
 }
 
 /// Which groups of `gpu` stay on its rail, and on how many rails the others are; empty where none leaves its node.
@@ -56,10 +56,10 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
     let length = pitch * 0.85;
     let x = |rail: u64| scene.gutter + rail as f64 * pitch;
     let title = t!("rails: GPUs of one place in all nodes share a switch");
-    let mut all = vec![words(0.0, top + 16.0, "", title)];
+    let mut nodes = vec![words(0.0, top + 16.0, "", title)];
     for rail in (0..mesh.per_node).step_by(if pitch < 16.0 { 4 } else { 1 }) {
         let number = verbatim(rail.to_string());
-        all.push(words(x(rail) + length / 2.0, top + HEAD - 10.0, "mid", number));
+        nodes.push(words(x(rail) + length / 2.0, top + HEAD - 10.0, "mid", number));
     }
     for (at, (kind, members)) in groups.iter().enumerate() {
         let y = top + HEAD + at as f64 * LINE;
@@ -67,12 +67,12 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
         let mut every = (0..mesh.per_node).map(|rail| (x(rail), y));
         let mut own = used.iter().zip(0..).filter(|(used, _)| **used);
         let mut own = own.by_ref().map(|(_, rail)| (x(rail), y));
-        all.push(words(0.0, y + 4.0, "", kind.name()));
-        all.push(lines(&mut every, length, "rail"));
-        all.push(lines(&mut own, length, &format!("rail {}", class(*kind))));
+        nodes.push(words(0.0, y + 4.0, "", kind.name()));
+        nodes.push(lines(&mut every, length, "rail"));
+        nodes.push(lines(&mut own, length, &format!("rail {}", class(*kind))));
     }
     let height = HEAD + groups.len() as f64 * LINE;
-    (all.into_iter().collect(), height)
+    (nodes.into_iter().collect(), height)
 }
 
 /// The GPUs that share a rail with `gpu`: a line below each.

@@ -86,16 +86,16 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
 pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wire)> {
     let loads = ranks.iter().map(|wires| load(wires, link));
     let (rank, busy) = loads.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    let own = ranks[rank].iter().filter(|wire| wire.link == link);
-    let most = own.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
+    let on_link = ranks[rank].iter().filter(|wire| wire.link == link);
+    let most = on_link.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
     (busy > 0.0).then_some((rank, busy, *most))
 }
 
 /// Share of the step for which a link is busy, all groups together.
 #[must_use]
 pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
-    let own = wires.iter().filter(|wire| wire.link == link);
-    own.fold(0.0, |sum, wire| sum + wire.busy)
+    let on_link = wires.iter().filter(|wire| wire.link == link);
+    on_link.fold(0.0, |sum, wire| sum + wire.busy)
 }
 
 impl Wire {

@@ -46,9 +46,9 @@ pub fn changed(run: &Run) -> Vec<Change> {
     let presets =
         Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::default() };
     // The presets themselves against the default's, then all else against the presets.
-    let mut all = changes(&presets, &Run::default());
-    all.extend(changes(run, &presets));
-    all
+    let mut changed = changes(&presets, &Run::default());
+    changed.extend(changes(run, &presets));
+    changed
 }
 
 /// A setting's value with its unit; a choice by its label.

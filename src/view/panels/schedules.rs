@@ -259,9 +259,9 @@ mod tests {
 
     /// All, and one that cannot run.
     fn rows() -> Vec<ScheduleRow> {
-        let all = Variant::all(&Run::default()).into_iter();
-        let all = all.map(|variant| row(&variant.to_string()));
-        all.chain([row("custom")]).collect()
+        let rows = Variant::all(&Run::default()).into_iter();
+        let rows = rows.map(|variant| row(&variant.to_string()));
+        rows.chain([row("custom")]).collect()
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let names =
                 names.enumerate().flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
             let memory = &split.evaluation.report.memory;
-            let own = split.origins.contains(&Origin::Own);
+            let is_own = split.origins.contains(&Origin::Own);
             let set = vec![("stage_layers", list(&split.layers))];
             let cells = vec![
                 names.collect(),
@@ -121,9 +121,9 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                 text(verbatim(speed(split, even))),
                 text(verbatim(unit.show(memory.peak_bytes))),
                 text(verdict(split.verdict())),
-                if own { Node::none() } else { apply("fix", set, "", "use") },
+                if is_own { Node::none() } else { apply("fix", set, "", "use") },
             ];
-            (own, cells)
+            (is_own, cells)
         })
         .collect();
     let head = ["split", "layers", "step", "against even", "fullest GPU", "memory", ""];

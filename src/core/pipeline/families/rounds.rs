@@ -25,11 +25,11 @@ pub(super) fn exact(durations: &Durations, ops: u64) -> Durations {
         unit *= 2.0;
     }
     let on = |time: f64| (time / unit).round() * unit;
-    let all = |times: &[f64]| times.iter().copied().map(on).collect();
+    let rounded = |times: &[f64]| times.iter().copied().map(on).collect();
     Durations {
-        forward: all(f),
-        backward_input: all(b),
-        backward_weight: all(w),
+        forward: rounded(f),
+        backward_input: rounded(b),
+        backward_weight: rounded(w),
         pair: None,
         p2p: on(durations.p2p),
         microbatch_scale: None,
@@ -149,16 +149,16 @@ impl Rounds {
 impl Comparison {
     /// Number of rounds that come out alike where each rank loses `rates` a time, `most` the worst of them.
     fn lasts(&self, rates: &[f64], most: f64) -> f64 {
-        let own = rates[self.rank];
+        let rate = rates[self.rank];
         if self.over > 0.0 {
             // The slack grows by no more than this.
-            let by = most - own;
+            let by = most - rate;
             let times = (self.over / by).ceil() - 1.0;
             let fits = times * by < self.over || by <= 0.0;
             if fits { times } else { times - 1.0 }
         } else {
             // And shrinks by no more than this.
-            let by = own - self.worst.map_or(0.0, |worst| rates[worst]);
+            let by = rate - self.worst.map_or(0.0, |worst| rates[worst]);
             if by <= 0.0 {
                 return f64::INFINITY;
             }

@@ -63,9 +63,9 @@ pub(crate) fn pinned(view: &View) -> Node {
     let mut rows: Vec<Node> = Vec::new();
     for (index, (name, value)) in settings(first).into_iter().enumerate() {
         let cells = pinned.iter().map(|one| {
-            let own = settings(one)[index].1.clone();
-            let class = if own == value { "" } else { "differs" };
-            leaf("td", class, &own)
+            let setting = settings(one)[index].1.clone();
+            let class = if setting == value { "" } else { "differs" };
+            leaf("td", class, &setting)
         });
         let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
@@ -73,10 +73,10 @@ pub(crate) fn pinned(view: &View) -> Node {
     for (name, value, show) in FIGURES {
         let base = value(first);
         let cells = pinned.iter().enumerate().map(|(index, one)| {
-            let own = value(one);
-            let mut parts = vec![text(verbatim(show(view, own)))];
+            let ours = value(one);
+            let mut parts = vec![text(verbatim(show(view, ours)))];
             if index > 0 {
-                parts.push(leaf("small", "range", against(view, base, own, show)));
+                parts.push(leaf("small", "range", against(view, base, ours, show)));
             }
             el("td", &[], &parts)
         });

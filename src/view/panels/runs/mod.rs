@@ -62,8 +62,8 @@ pub(crate) fn figures(one: &Observation) -> Message {
     let ratio = |(kind, ratio): &(Multiplier, f64)| {
         t!("{kind}: {ratio} times as long", kind = kind.name(), ratio = significant(*ratio, 3))
     };
-    let all = step.into_iter().chain(one.peaks.iter().map(peak)).chain(one.ratios.iter().map(ratio));
-    Message::joined(", ", all)
+    let figures_of_one = step.into_iter().chain(one.peaks.iter().map(peak)).chain(one.ratios.iter().map(ratio));
+    Message::joined(", ", figures_of_one)
 }
 
 /// `run` without a profile and without a measured step: what observations are of.
