@@ -1,11 +1,11 @@
-//! What is wrong or doubtful with a Run, with the field where it can be mended.
+//! Errors and doubts about a Run, with the field where each can be mended.
 
 use crate::message::Message;
 use crate::sort::sort_by;
 use crate::t;
 use serde::Serialize;
 
-/// How much an [`Issue`] matters.
+/// Weight of an [`Issue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// An assumption worth knowing, or something of a link that was not understood.
@@ -59,7 +59,7 @@ pub struct Issue {
     pub severity: Severity,
     /// The dotted key of the link ("tp", "model.layers"); empty when nothing could be parsed.
     pub field: String,
-    /// What is wrong and what would work.
+    /// The fault, and values that would work.
     pub message: Message,
     /// One click that mends it: as proposed by who found the fault; as tried on the Run in its refusal and in
     /// `Evaluation::warnings`.
@@ -115,11 +115,11 @@ impl Issue {
         }
         self
     }
-    /// What would mend it, best first.
+    /// Fixes, best first.
     pub fn fixes(&self) -> impl Iterator<Item = &Fix> {
         self.fix.iter().chain(self.or.as_deref())
     }
-    /// Whether one of its buttons sets the field `key`.
+    /// True if one of its buttons sets the field `key`.
     #[must_use]
     pub fn is_mended_by(&self, key: &str) -> bool {
         self.fixes().any(|fix| fix.set.iter().any(|(set, _)| *set == key))

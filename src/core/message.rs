@@ -40,7 +40,7 @@ pub struct Template {
     pub holes: &'static [&'static str],
 }
 
-/// What fills a hole of a template.
+/// Value of a hole in a template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Argument {
     /// A whole number, shown with grouped thousands.
@@ -88,7 +88,7 @@ impl Message {
     pub fn joined(separator: &'static str, parts: impl IntoIterator<Item = Self>) -> Self {
         Self(Kind::Joined(separator, parts.into_iter().collect()))
     }
-    /// Whether it shows nothing.
+    /// True if it shows nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.0 {

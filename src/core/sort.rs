@@ -18,7 +18,7 @@ pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
-/// What each place is swapped with, from the first on, to sort `count` items.
+/// Partner of each place in the swaps, from the first on, that sort `count` items.
 fn swaps(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| compare(*a, *b));

@@ -3,7 +3,7 @@
 /// Something published that can be looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// How the page names it: "Fujii 2024".
+    /// Name on the page: "Fujii 2024".
     pub short: &'static str,
     /// Authors, title, year or the document's own name.
     pub title: &'static str,
@@ -20,7 +20,7 @@ pub struct Cited<T> {
     pub source: &'static Source,
     /// Section, table, equation or page within it.
     pub place: &'static str,
-    /// Whether it was fitted to whole training runs rather than measured by itself.
+    /// True if it was fitted to whole training runs rather than measured by itself.
     pub fitted: bool,
 }
 

@@ -6,7 +6,7 @@ use serde::Serializer;
 /// `#[serde(serialize_with = "statics::name")]`.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub(crate) fn name<S: Serializer>(text: &&'static str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_unit_variant("", 0, text)
 }

@@ -1,4 +1,4 @@
-//! What a press does to the page: one dispatcher for the actions of all panels.
+//! Dispatcher of the actions of all panels.
 
 use crate::core::report::evaluate;
 use crate::io::export::picture;

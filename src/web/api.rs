@@ -1,4 +1,4 @@
-//! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
+//! Functions for JavaScript: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
 use crate::core::calibrate::calibrate;
@@ -142,14 +142,14 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     late(|second| (second.export)(run, format, stamp))
 }
 
-/// What a log, a benchmark's output, a trace or a memory snapshot measured; what it does not say of its run is as in `run`.
+/// Reads a log, a benchmark's output, a trace or a memory snapshot; settings that it leaves out are as in `run`.
 #[wasm_bindgen(js_name = readLog)]
 #[must_use]
 pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
     late(|second| (second.log)(of, run))
 }
 
-/// What measured runs teach: a profile, what it is made of, and the run to make next.
+/// Fits measured runs: a profile, its parts, and the run to make next.
 #[wasm_bindgen(js_name = calibrate)]
 #[must_use]
 pub fn calibrate_runs(request: JsValue) -> JsValue {

@@ -1,4 +1,4 @@
-//! What the browser offers, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
+//! Services of the browser, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
 use crate::view::charts::palette::Theme;
 use leptos::prelude::window;
@@ -79,7 +79,7 @@ pub(crate) fn keep_of_tab(key: &str, value: &str) {
     }
 }
 
-/// Whether a field has the focus: keys are meant for it.
+/// True if a field has the focus: keys are meant for it.
 pub(crate) fn is_typing() -> bool {
     let focused = window().document().and_then(|document| document.active_element());
     focused.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))

@@ -1,4 +1,4 @@
-//! What a page of the dialog shows, and which page a link opens.
+//! Contents of a page of the dialog, and the page that a link opens.
 
 use crate::core::report::evaluate;
 use crate::core::run::Run;

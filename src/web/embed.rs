@@ -1,8 +1,8 @@
 //! One panel, or one step of a lesson, embedded in another page: no inputs, what is wrong in words, the way to the whole
 //! calculator.
 //!
-//! What the page around it asks is answered here ([`frame`]); `public/lazy/embed_protocol.js` carries the messages, sets the
-//! address, which the Run follows, and says how high the page is.
+//! Replies to the page around a frame ([`frame`]); `public/lazy/embed_protocol.js` carries the messages, sets the
+//! address, which the Run follows, and reports the height of the page.
 
 use crate::core::message::Message;
 use crate::io::frame;

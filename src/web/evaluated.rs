@@ -1,5 +1,5 @@
-//! What follows from a Run, as the page shows it. Figures are computed at once, or by the worker where that takes long;
-//! ops are simulated apart from them, by the worker where they are many, so that neither typing nor figures wait for
+//! Evaluation of a Run, as the page shows it. Figures are computed at once, or by the worker where that takes long; ops
+//! are simulated apart from them, by the worker where they are many, so that neither typing nor figures wait for
 //! pictures.
 
 use crate::core::issue::Issue;
@@ -10,14 +10,14 @@ use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// What is shown: the last valid Run, and what is wrong with the present one.
+/// The last valid evaluation, and the errors of the present Run.
 #[derive(Clone)]
 pub(crate) struct Shown {
     /// The last valid evaluation; none where there was none yet.
     pub evaluation: Option<Arc<Evaluation>>,
     /// There was no valid Run yet: the evaluation is the default Run's.
     pub stands_in: bool,
-    /// What keeps the present Run from being shown.
+    /// Errors that keep the present Run from being shown.
     pub errors: Vec<Issue>,
     /// The present Run is still being simulated: the evaluation is an earlier one's.
     pub waits: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Shown {
 
 type Evaluated = Result<Arc<Evaluation>, Vec<Issue>>;
 
-/// What follows from `run`, as it changes; errors and waiting keep the last valid evaluation.
+/// Evaluation of `run`, as it changes; errors and waiting keep the last valid evaluation.
 pub fn evaluated(run: impl Fn() -> Option<Run> + Send + Sync + 'static) -> Memo<Shown> {
     follow(Signal::derive(run))
 }
@@ -144,7 +144,7 @@ pub fn drawn(
     (drawn, failed.into())
 }
 
-/// Whether its ops are simulated, or are so as quickly as a frame is painted.
+/// True if its ops are simulated, or are so as quickly as a frame is painted.
 fn is_ready(evaluation: &Evaluation) -> bool {
     evaluation.has_timeline() || evaluation.order.items() as u64 <= MAX_OPS_AT_ONCE
 }

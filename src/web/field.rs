@@ -17,7 +17,7 @@ use crate::web::render::patched;
 use crate::web::state::{State, fixed_chunks};
 use leptos::prelude::*;
 
-/// What is being typed into a field, while it is.
+/// Text that is being typed into a field.
 #[derive(Clone, PartialEq)]
 struct Draft {
     text: String,
@@ -27,7 +27,7 @@ struct Draft {
     error: Option<Message>,
 }
 
-/// What the Run says of a field.
+/// A field's value in the Run.
 #[derive(Clone, PartialEq)]
 struct Now {
     text: String,
@@ -179,7 +179,7 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         .into_any()
 }
 
-/// Whether the text of `field` is more than a number.
+/// True if the text of `field` is more than a number.
 fn is_wide(field: &Field) -> bool {
     matches!(field.slot, Slot::Counts | Slot::Numbers { .. } | Slot::Text | Slot::Set { .. })
 }

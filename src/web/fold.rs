@@ -9,13 +9,13 @@ pub(crate) struct Fold {
     pub id: Option<&'static str>,
     /// Classes of the element.
     pub class: &'static str,
-    /// What the line shows.
+    /// The line that stays visible.
     pub summary: AnyView,
-    /// Whether it is open.
+    /// True while it is open.
     pub open: Signal<bool>,
-    /// What the user chose; [`Self::open`] follows it.
+    /// Choice of the user; [`Self::open`] follows it.
     pub chosen: RwSignal<Option<bool>>,
-    /// What opens.
+    /// The part that opens.
     pub content: AnyView,
 }
 

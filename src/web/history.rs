@@ -14,7 +14,7 @@ use leptos::prelude::*;
 
 /// Steps that can be undone; earlier ones are forgotten.
 const MOST: usize = 100;
-/// What is typed within this time of each other is one step, milliseconds.
+/// Longest pause between two edits that undo takes as one step, milliseconds.
 const APART: f64 = 500.0;
 
 /// Shows `run` in place of the page's own, as an entry of the browser's history.

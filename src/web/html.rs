@@ -1,6 +1,6 @@
 //! Signals for attributes, texts and views of the page's own elements.
 //!
-//! What they follow is boxed: leptos's code for signals, memos and effects is compiled once for a type of value, not for
+//! Signals, memos and effects over boxed closures: leptos's code for them is compiled once for a type of value, not for
 //! every closure.
 
 use crate::view::node::markup::Node;

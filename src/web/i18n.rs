@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// What stands in the code.
+    /// The language of the code.
     #[default]
     English,
     /// Simplified Chinese.
@@ -51,7 +51,7 @@ impl Language {
     }
 }
 
-/// What the page is shown in.
+/// Language and catalogue of the page.
 static SHOWN: LazyLock<ArcRwSignal<(Language, Arc<Catalogue>)>> = LazyLock::new(ArcRwSignal::default);
 
 /// The language of the page and its catalogue; follows them.

@@ -1,4 +1,4 @@
-//! What is sent, what hides it, what stays exposed; and the step as the sum of its parts.
+//! Traffic, the part of it that hides, the part that stays exposed; and the step as the sum of its parts.
 
 use crate::view::panel::Panel;
 use crate::web::html::flag;
@@ -8,7 +8,7 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// What opens below: the panel, and what it is about.
+/// Panels that open below, with their titles.
 const FOLDS: [(Panel, &str); 4] = [
     (Panel::Step, "Range, MFU as others count it, and the token budget"),
     (Panel::Sequences, "A sequence cut by TP + SP, Ulysses or ring attention"),

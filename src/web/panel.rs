@@ -11,7 +11,7 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// What `view` makes of the last valid evaluation: again with each that follows, and with whatever else it reads.
+/// Shows `view` of the last valid evaluation: again with each that follows, and with every other signal that it reads.
 /// Nothing is computed while `open` is false.
 pub fn panel(
     state: State,

@@ -62,7 +62,7 @@ pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
 /// A text that is called `name`; nothing given is an empty one.
 ///
 /// # Errors
-/// That it is no text, or too long a one.
+/// A value that is no text, or too long a one.
 pub fn text(given: JsValue, name: &str) -> Result<String, Vec<Issue>> {
     if given.is_null() || given.is_undefined() {
         return Ok(String::new());
@@ -86,7 +86,7 @@ pub fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {
     written.unwrap_or(JsValue::NULL)
 }
 
-/// What is left of the bounds.
+/// The rest of the bounds.
 struct Reader {
     entries: usize,
     letters: u32,

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long after the last edit the search begins.
+/// Pause after the last edit before the search begins.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// The layouts: a search in the background that follows the Run.

@@ -1,5 +1,5 @@
-//! What people expect of any page: a drawer that takes the focus and gives it back, Escape, arrows that turn the steps of a
-//! lesson, Enter in the search for a setting.
+//! Keys of any page: a drawer that takes the focus and gives it back, Escape, arrows that turn the steps of a lesson,
+//! Enter in the search for a setting.
 
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlElement, KeyboardEvent};
 
 thread_local! {
-    /// What was pressed to open the drawer.
+    /// The element that was pressed to open the drawer.
     static PRESSED: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
 }
 

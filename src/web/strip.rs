@@ -76,7 +76,7 @@ pub(crate) fn Advice() -> impl IntoView {
     }
 }
 
-/// How much is being simulated, while it is.
+/// Number of ops being simulated, while they are.
 pub(crate) fn waiting(state: State) -> Node {
     if state.undrawable.get() {
         return plain(FAILED);

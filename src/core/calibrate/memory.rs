@@ -107,7 +107,8 @@ impl MemoryFit {
                 all.push(of);
             }
             // Logits are not fragmented: they stand in what is held beside the blocks.
-            let held = rank.total.gib() - fragments - process + allocated.map_or(0.0, |allocated| allocated - predicted);
+            let held =
+                rank.total.gib() - fragments - process + allocated.map_or(0.0, |allocated| allocated - predicted);
             let reserved = gib(MemoryKind::Reserved);
             if let Some(reserved) = reserved
                 && blocks > 0.0

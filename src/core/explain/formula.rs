@@ -62,7 +62,7 @@ impl Formula {
         }
         found
     }
-    /// What it comes to with the values of `parts`; none where a symbol has no part.
+    /// Evaluates it with the values of `parts`; none where a symbol has no part.
     #[must_use]
     pub fn value(&self, parts: &[Term]) -> Option<f64> {
         value(self.tree.as_ref()?, parts)

@@ -18,7 +18,7 @@ use crate::units::{
     Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent, show_seconds,
 };
 
-/// What a [`Term`]'s value is measured in; decides how it is printed.
+/// Unit of a [`Term`]'s value; decides how it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes, printed in the unit that the page shows memory in.
@@ -45,7 +45,7 @@ pub enum Unit {
     Share,
 }
 
-/// How a value that no formula over the term's parts gives comes about.
+/// Origin of a value that no formula over the term's parts gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// Read off the simulated schedule.
@@ -70,7 +70,7 @@ impl Provenance {
     }
 }
 
-/// How a value comes about.
+/// Derivation of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Derivation {
     /// An input.
@@ -86,19 +86,19 @@ pub enum Derivation {
 pub struct Term {
     /// The symbol other formulas use for it: "P".
     pub symbol: &'static str,
-    /// What it is: "parameters of the first stage".
+    /// Name: "parameters of the first stage".
     pub name: Message,
     /// The value, in SI base units.
     pub value: f64,
-    /// How to print the value.
+    /// Unit of the value.
     pub unit: Unit,
-    /// How the value comes about.
+    /// Derivation of the value.
     pub derivation: Derivation,
     /// The inputs and intermediate figures in the formula.
     pub parts: Vec<Term>,
     /// Document and place within it.
     pub source: Option<(&'static Source, &'static str)>,
-    /// What the figure assumes or leaves out.
+    /// Assumptions of the figure, and effects that it leaves out.
     pub notes: Vec<Message>,
 }
 
@@ -167,7 +167,7 @@ impl Term {
             _ => None,
         }
     }
-    /// How it comes about where no formula says it.
+    /// Origin of a value that no formula gives.
     #[must_use]
     pub fn provenance(&self) -> Option<(Provenance, &'static str)> {
         match self.derivation {
@@ -175,12 +175,12 @@ impl Term {
             _ => None,
         }
     }
-    /// Whether there is more to say of it than its value.
+    /// True if there is more to show than its value.
     #[must_use]
     pub fn opens(&self) -> bool {
         self.derivation != Derivation::Given
     }
-    /// What its formula comes to with the values of its parts.
+    /// Evaluates its formula with the values of its parts.
     #[must_use]
     pub fn computed(&self) -> Option<f64> {
         self.formula()?.value(&self.parts)

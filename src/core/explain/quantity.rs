@@ -150,7 +150,7 @@ struct Step {
 }
 
 thread_local! {
-    /// What is being written, so that a [`Written`] is as easy to copy as a number.
+    /// Steps written so far, so that a [`Written`] is as easy to copy as a number.
     static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
 }
 

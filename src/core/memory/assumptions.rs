@@ -1,4 +1,4 @@
-//! What a published method assumes, so that a Run outside it gets a warning that names the settings ignored.
+//! Assumptions of published methods, so that a Run outside them gets a warning that names the settings ignored.
 
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};
@@ -11,9 +11,9 @@ use crate::t;
 pub(crate) struct Assumption {
     /// The field it concerns.
     field: &'static str,
-    /// What the method assumes.
+    /// The assumption.
     assumed: &'static str,
-    /// Whether the Run agrees.
+    /// True if the Run agrees.
     holds: fn(&Scenario) -> bool,
 }
 
@@ -47,7 +47,7 @@ pub const LLAMA: &[Assumption] = &[
     ONE_TOKEN,
 ];
 
-/// What every published method counts in.
+/// Format that every published method counts in.
 const BF16: Assumption =
     assume("fp8_activations", "bf16 activations", |s| !s.run.fp8_activations && s.precision.recipe.is_none());
 
@@ -91,7 +91,7 @@ pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
     ONE_TOKEN,
 ];
 
-/// What methods share that count the tensors of a layer and nothing beside them.
+/// Assumptions of methods that count the tensors of a layer and nothing beside them.
 pub(crate) const TENSORS_ONLY: &[Assumption] = &[
     assume("microbatch_lengths", "equal micro-batches", |s| s.run.microbatch_lengths.is_none()),
     assume("cross_entropy", "no logits", |s| s.software.cross_entropy == CrossEntropy::Megatron),

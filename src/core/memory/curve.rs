@@ -43,7 +43,7 @@ impl Point {
     }
 }
 
-/// What is alive of one chunk.
+/// Activations of one chunk that are alive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alive {
     /// Global stage.
@@ -61,7 +61,7 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// Which point is the highest; the first of equals.
     pub peak: usize,
-    /// What is alive then.
+    /// Activations alive then.
     pub alive: Vec<Alive>,
 }
 

@@ -41,7 +41,7 @@ pub enum Component {
     Activations,
     /// Logits, transients, what is being gathered.
     Buffers,
-    /// What no tensor accounts for.
+    /// Memory that no tensor accounts for.
     Overhead,
 }
 
@@ -74,7 +74,7 @@ pub enum Nature {
     Momentary,
     /// Context, libraries and communicators of the process: outside PyTorch's allocator.
     Process,
-    /// What the allocator holds beyond what it has given out.
+    /// Memory that the allocator holds beyond what it has given out.
     Fragmentation,
 }
 
@@ -140,7 +140,7 @@ pub struct StageMemory {
     /// Transient and communication buffers.
     #[serde(rename = "buffers_bytes")]
     pub buffers: Bytes,
-    /// What no tensor of the model accounts for: context, communicators, fragmentation.
+    /// Memory that no tensor of the model accounts for: context, communicators, fragmentation.
     #[serde(rename = "overhead_bytes")]
     pub overhead: Bytes,
     /// All of it.
@@ -187,7 +187,7 @@ impl StageMemory {
             Component::Overhead => &mut self.overhead,
         }
     }
-    /// What PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
+    /// Bytes that PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
     #[must_use]
     pub fn allocated(&self) -> Bytes {
         self.total - self.overhead
@@ -225,9 +225,9 @@ impl StageMemory {
 pub struct Estimate {
     /// One entry a pipeline rank.
     pub per_stage: Vec<StageMemory>,
-    /// What it is held against.
+    /// Memory that it is held against.
     pub capacity: Bytes,
-    /// What the fullest rank needs, by the method's rule.
+    /// Need of the fullest rank, by the method's rule.
     pub need: Need,
     /// Fields that the method ignores.
     pub warnings: Vec<Issue>,

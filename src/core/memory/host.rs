@@ -1,4 +1,4 @@
-//! What a node's host holds of its GPUs, and whether it fits.
+//! Memory that a node's host holds for its GPUs, and its verdict.
 //!
 //! Bytes a parameter that a rank updates `P_r`: DeepSpeed 16 with the optimizer (fp32 gradients, masters, two moments), 2
 //! more with the parameters, and half as much again for pinned buffers; Megatron-LM 8 of moments, and 8 for pinned copies
@@ -27,12 +27,12 @@ pub struct HostMemory {
     pub activations_bytes: Bytes,
     /// Both.
     pub total_bytes: Bytes,
-    /// What of it is on disks instead.
+    /// The part of it that is on disks instead.
     pub disk_bytes: Bytes,
-    /// What the node has, where the Run says it.
+    /// Memory of the node, where the Run states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<Bytes>,
-    /// Whether it fits, where the Run says what there is.
+    /// Verdict, where the Run states the memory of the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
 }
@@ -74,7 +74,7 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
     }
 }
 
-/// What the host of a node holds, with what is `away` of each GPU for a while; none where nothing leaves the GPUs.
+/// Memory of a node's host, with the bytes `away` of each GPU for a while; none where nothing leaves the GPUs.
 #[must_use]
 pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<HostMemory> {
     let paged = scenario.run.optimizer == Optimizer::Adam8BitPaged;

@@ -1,4 +1,4 @@
-//! What every way to estimate the memory of a pipeline rank answers.
+//! The interface of every way to estimate the memory of a pipeline rank.
 
 use super::estimate::{Estimate, RankLoad, StageMemory};
 use super::verdict::Need;
@@ -9,7 +9,7 @@ use crate::units::Bytes;
 
 /// A way to estimate the memory of a pipeline rank.
 pub trait MemoryMethod: Sync {
-    /// What pipeline rank `rank` holds.
+    /// Memory of pipeline rank `rank`.
     fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory;
 
     /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets what
@@ -18,15 +18,15 @@ pub trait MemoryMethod: Sync {
         Need::of_tensors(scenario, peak)
     }
 
-    /// What the need is held against.
+    /// Memory that the need is held against.
     fn capacity(&self, scenario: &Scenario) -> Bytes {
         scenario.gpu.usable
     }
 
-    /// What of the Run the method does not know, as warnings.
+    /// Warnings of settings that the method does not know.
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue>;
 
-    /// How the total of [`Self::rank`] comes about.
+    /// Derivation of the total of [`Self::rank`].
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term;
 
     /// All ranks.
@@ -40,7 +40,7 @@ pub trait MemoryMethod: Sync {
         self.of_ranks(scenario, self.ranks(scenario, loads))
     }
 
-    /// Whether the fullest of all ranks fits.
+    /// Verdict over all ranks, by the fullest.
     fn of_ranks(&self, scenario: &Scenario, per_stage: Vec<StageMemory>) -> Estimate {
         let need = |peak| self.need(scenario, peak);
         let (capacity, ignored) = (self.capacity(scenario), self.ignored(scenario));

@@ -1,4 +1,4 @@
-//! How much memory each GPU needs, by pipeline rank and by what it is for.
+//! Memory of each GPU, by pipeline rank and by component.
 //!
 //! Memory does not depend on pipelines: what a schedule makes each rank hold arrives as [`RankLoad`]s, numbers only.
 //! Several methods answer the same question; each has its own file, which lists what it leaves out.
@@ -40,7 +40,7 @@ pub(crate) fn estimate_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoa
     }
 }
 
-/// How the total of pipeline rank `rank` comes about, by the Run's method.
+/// Derivation of the total of pipeline rank `rank`, by the Run's method.
 #[must_use]
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     methods::explain(scenario.run.memory_method, scenario, loads, rank)

@@ -1,4 +1,4 @@
-//! What recomputation keeps of a layer and what it drops. What repeating takes is in `time/compute.rs`.
+//! Tensors of a layer that recomputation keeps and drops. The time of repeating is in `time/compute.rs`.
 
 use crate::model::Role;
 use crate::run::{Module, Recompute, Scenario};
@@ -14,7 +14,7 @@ pub enum Policy {
     Modules(Vec<Module>),
     /// Every second matrix product is dropped (torchtitan's selective activation checkpointing, "op").
     EverySecondProduct,
-    /// What matrix products and attention write is kept, all else dropped (torchtitan's "op" of 2026).
+    /// Outputs of matrix products and attention are kept, all else dropped (torchtitan's "op" of 2026).
     Products,
 }
 

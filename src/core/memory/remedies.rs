@@ -1,5 +1,5 @@
-//! What to check when a Run was predicted to fit and ran out of memory, and what no estimate
-//! includes. The changes that make a Run fit are in `report/fit`.
+//! Checks for a Run that was predicted to fit and ran out of memory, and memory that no estimate includes. The changes
+//! that make a Run fit are in `report/fit`.
 
 use super::{Chunks, RankLoad, Verdict, estimate_of};
 use crate::issue::Issue;
@@ -54,7 +54,7 @@ pub(crate) fn fused_loss(
 /// One step of the way back from the smallest Run to the one that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What this step puts back.
+    /// The part that this step puts back.
     pub label: &'static str,
     /// The Run to try.
     pub run: Run,
@@ -106,18 +106,18 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// What an estimate that fits leaves out, or has as a mean only.
+/// Memory that an estimate leaves out, or has as a mean only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Buffers of process groups.
     Communicators,
-    /// What the allocator reserves beyond what is allocated.
+    /// Memory that the allocator reserves beyond what is allocated.
     Fragmentation,
     /// Optimizer states that are not there at first.
     LateStates,
     /// Experts that get more than the mean.
     UnevenExperts,
-    /// What no tensor of the model accounts for.
+    /// Memory that no tensor of the model accounts for.
     OtherBuffers,
 }
 
@@ -126,7 +126,7 @@ impl Gap {
     pub const ALL: [Self; 5] =
         [Self::Communicators, Self::Fragmentation, Self::LateStates, Self::UnevenExperts, Self::OtherBuffers];
 
-    /// What is known of it.
+    /// Evidence for it.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a process needs beyond its tensors, and the rule that says fits, tight or out of memory.
+//! Memory of a process beyond its tensors, and the rule that says fits, tight or out of memory.
 //!
 //! needed = φ (allocated − logits) + peak bytes of the logits + κ (1 + \[c > 1\] + \[x > 1\])
 //!
@@ -22,7 +22,7 @@ pub static PROCESS: Cited<Bytes> = Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
 
-/// Whether a run will fit.
+/// Prediction whether a run will fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -34,7 +34,7 @@ pub enum Verdict {
     Oom,
 }
 
-/// What a rank needs, as a range.
+/// Need of a rank, as a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// Measured runs whose range begins above the capacity ran out.
@@ -71,13 +71,13 @@ impl Need {
     }
 }
 
-/// What became of the measured runs that are like one: those to which its method gives the same verdict, so that their
+/// Outcomes of the measured runs that are like one: those to which its method gives the same verdict, so that their
 /// need over capacity is in the same band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chance {
     /// Measured runs of that kind.
     pub like: u64,
-    /// Those that ran out of memory.
+    /// Runs that ran out of memory.
     pub ran_out: u64,
 }
 
@@ -95,7 +95,7 @@ pub static OUTCOMES: [(Method, [Chance; 3]); 5] = [
     (Method::Playbook, [of(126, 5), of(29, 14), of(77, 68)]),
 ];
 
-/// What became of the measured runs to which `method` gives `verdict`.
+/// Outcomes of the measured runs to which `method` gives `verdict`.
 #[must_use]
 pub fn chance(method: Method, verdict: Verdict) -> Chance {
     let row = OUTCOMES.iter().find(|(known, _)| *known == method);
@@ -113,7 +113,7 @@ pub fn fragmentation(scenario: &Scenario) -> f64 {
     fitted.unwrap_or(FRAGMENTATION.value)
 }
 
-/// What a process of this scenario takes: κ a process, and what its profile adds.
+/// Memory of a process in this scenario: κ a process, and the addition of its profile.
 #[must_use]
 pub fn process(scenario: &Scenario) -> Bytes {
     PROCESS.value * processes(scenario) + scenario.run.profile.overhead()

@@ -17,7 +17,7 @@ use crate::explain::{Provenance, Quantity};
 use crate::field::one_of;
 
 one_of! {
-    /// How attention over a causal mask is counted.
+    /// Count of attention over a causal mask.
     AttentionCount {
         /// Half the square: `s_eff` = s / 2 (current Megatron).
         Causal = "causal" "causal (half)",

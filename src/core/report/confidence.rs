@@ -1,4 +1,4 @@
-//! How sure a step is under a profile: `σ² = J V Jᵀ + s²`, J the slopes of its logarithm by those of the multipliers.
+//! Certainty of a step under a profile: `σ² = J V Jᵀ + s²`, J the slopes of its logarithm by those of the multipliers.
 //!
 //! The slopes come from durations alone: passes, waits and the end of the step are computed again with each multiplier a
 //! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
@@ -13,7 +13,7 @@ use crate::time::Step;
 
 /// Four of five lie within so many standard deviations of a normal distribution.
 pub const FOUR_OF_FIVE: f64 = 1.2816;
-/// How much larger a multiplier is made.
+/// Factor by which a multiplier is nudged to take a slope.
 const NUDGE: f64 = 1.02;
 
 /// `run` with the multiplier `kind` larger by `factor`.

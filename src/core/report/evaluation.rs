@@ -12,13 +12,13 @@ use std::sync::OnceLock;
 /// A Run understood, simulated and measured.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// What the Run means.
+    /// The Run understood.
     pub scenario: Scenario,
-    /// What every rank does, in order.
+    /// Ops of every rank, in order.
     pub order: Order,
-    /// How long each global stage takes; as all times here scaled to the measured step, where the Run has one.
+    /// Durations of each global stage; as all times here scaled to the measured step, where the Run has one.
     pub durations: Durations,
-    /// What the schedule makes each rank hold.
+    /// Chunks and micro-batches that the schedule makes each rank hold.
     pub loads: Vec<RankLoad>,
     /// The rank that works longest, whose communication the overlap rows are.
     pub busiest: usize,
@@ -46,7 +46,7 @@ impl Evaluation {
         let made = || pipeline::simulate(&self.order, &self.durations).unwrap_or_default();
         self.timeline.get_or_init(made)
     }
-    /// Whether the timeline is there already.
+    /// True if the timeline is there already.
     #[must_use]
     pub fn has_timeline(&self) -> bool {
         self.timeline.get().is_some()

@@ -1,4 +1,4 @@
-//! What a schedule makes each rank hold: the instant when its activations weigh most.
+//! Chunks and micro-batches that a schedule makes each rank hold: the instant when its activations weigh most.
 
 use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::row::{Row, Visit};
@@ -6,7 +6,7 @@ use crate::pipeline::stats::Alive;
 use crate::pipeline::{Kind, Order};
 use crate::run::Scenario;
 
-/// What each rank holds when its activations are largest, by the bytes of its chunks.
+/// Load of each rank when its activations are largest, by the bytes of its chunks.
 pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoad> {
     let bytes = memory::activation_bytes(scenario, chunks);
     let by_layer = scenario.run.schedule.pairs_by_layer();
@@ -75,8 +75,8 @@ mod tests {
     use crate::report::{evaluate, schedule_ids, with_schedule};
     use crate::run::{Run, Schedule};
 
-    /// What repeats is looked at twice, at its first and last run: the worst instant of every rank is that of its whole
-    /// list.
+    /// Items that repeat are looked at twice, at their first and last run: the worst instant of every rank is that of
+    /// its whole list.
     #[test]
     fn the_worst_instant_is_that_of_the_whole_list() {
         let run = Run { global_batch: 1024, ..Run::default() };

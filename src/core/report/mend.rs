@@ -26,7 +26,7 @@ pub(super) fn mend(run: &Run, built: Option<&Spec>, issues: Vec<Issue>) -> Vec<I
     issues.into_iter().map(|issue| trial.mended(issue)).collect()
 }
 
-/// What came of trying some values.
+/// Result of trying some values.
 enum Tried {
     /// The Run works, or is wrong only where it was.
     Works,
@@ -117,7 +117,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What would be warned of before anything is simulated, or what is wrong.
+    /// Warnings that are known before anything is simulated, or errors.
     fn possible(&mut self, run: &Run) -> Result<Vec<Issue>, Vec<Issue>> {
         let scenario = Scenario::new(run)?;
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;

@@ -13,21 +13,21 @@ use crate::units::Bytes;
 pub struct MethodRow {
     /// The method.
     pub method: Method,
-    /// How the page names it.
+    /// Name on the page.
     pub label: &'static str,
-    /// Whether the Run selects it.
+    /// True if the Run selects it.
     pub chosen: bool,
     /// Its fullest rank.
     pub fullest: StageMemory,
-    /// Whether it gives every rank the same.
+    /// True if it gives every rank the same.
     pub same_on_all: bool,
-    /// What it holds the rank against.
+    /// Memory that it holds the rank against.
     pub capacity: Bytes,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
-    /// What it does not count.
+    /// Items that it does not count.
     pub leaves_out: &'static [&'static str],
-    /// What its source prints and does not mean.
+    /// Formulas that its source prints and does not mean.
     pub slips: &'static [Slip],
     /// Settings of this Run that it ignores.
     pub ignores: Vec<Issue>,

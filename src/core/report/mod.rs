@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// Empty here: a Run with errors has no report.
     pub errors: Vec<Issue>,
-    /// What works but is doubtful.
+    /// Settings that work but are doubtful.
     pub warnings: Vec<Issue>,
     /// Derived sizes.
     pub layout: LayoutReport,
@@ -71,7 +71,7 @@ pub struct Report {
     pub overlap: Vec<OverlapRow>,
     /// The step.
     pub step: Step,
-    /// What crosses the link to the host, where something is offloaded; what shows is in `optimizer_s`.
+    /// Traffic over the link to the host, where something is offloaded; its exposed part is in `optimizer_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<OffloadStep>,
 }
@@ -111,28 +111,28 @@ pub struct Memory {
     pub peak_stage: usize,
     /// Its bytes.
     pub peak_bytes: Bytes,
-    /// What they are held against.
+    /// Memory that they are held against.
     pub capacity_bytes: Bytes,
-    /// What the fullest rank needs at least, in view of measured runs.
+    /// Least need of the fullest rank, in view of measured runs.
     pub need_low_bytes: Bytes,
-    /// What it needs by the estimate, process and fragmentation included.
+    /// Need by the estimate, process and fragmentation included.
     pub need_bytes: Bytes,
-    /// What it needs at most, in view of measured runs.
+    /// Largest need, in view of measured runs.
     pub need_high_bytes: Bytes,
     /// Fits, tight or out of memory: all, some or none of that range is within the capacity.
     pub verdict: Verdict,
-    /// What became of the measured runs with this verdict.
+    /// Outcomes of the measured runs with this verdict.
     pub chance: Chance,
-    /// What the fullest GPU holds in each phase of reinforcement learning; the largest is the peak.
+    /// Memory of the fullest GPU in each phase of reinforcement learning; the largest is the peak.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// What the host of a node holds, where something is offloaded.
+    /// Memory of a node's host, where something is offloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostMemory>,
 }
 
 impl Memory {
-    /// What is there at the peak: the largest phase, else the fullest rank.
+    /// Memory at the peak: the largest phase, else the fullest rank.
     #[must_use]
     pub fn fullest(&self) -> Option<&StageMemory> {
         let phases = self.phases.iter().map(|phase| &phase.memory);
@@ -164,15 +164,15 @@ impl Memory {
 pub struct Peak {
     /// Its pipeline rank.
     pub rank: usize,
-    /// What it holds.
+    /// Bytes that it holds.
     pub bytes: Bytes,
-    /// What it has.
+    /// Memory that it has.
     pub capacity: Bytes,
-    /// What it needs by the estimate, process and fragmentation included.
+    /// Need by the estimate, process and fragmentation included.
     pub need: Bytes,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
-    /// What became of the measured runs with this verdict.
+    /// Outcomes of the measured runs with this verdict.
     pub chance: Chance,
 }
 
@@ -206,7 +206,7 @@ pub struct Pipeline {
 /// The response to a Run with errors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Refusal {
-    /// What is wrong, field by field.
+    /// Errors, field by field.
     pub errors: Vec<Issue>,
 }
 

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// One Run to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Narrowing {
-    /// What it puts back, the first: what it takes away.
+    /// The part that it puts back; the first: the part that it takes away.
     pub label: &'static str,
     /// The fullest rank.
     pub peak: Bytes,

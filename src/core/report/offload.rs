@@ -1,5 +1,5 @@
-//! What offloading sends between a GPU and its host in a step, what of it hides behind compute, and what the host's
-//! optimizer takes.
+//! Traffic of offloading between a GPU and its host in a step, the part of it that hides behind compute, and the time
+//! of the host's optimizer.
 //!
 //! With `P_r` parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide behind it,
 //! the optimizer runs on the host over the parameters of all GPUs of the node, updated weights come back. Parameters come
@@ -36,7 +36,7 @@ fn host_step(framework: OffloadFramework) -> Cited<f64> {
     }
 }
 
-/// What crosses the link of a GPU to its host in a step.
+/// Traffic over the link of a GPU to its host in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OffloadStep {
     /// Bytes that a GPU sends.
@@ -49,7 +49,7 @@ pub struct OffloadStep {
     pub hidden_s: Seconds,
     /// The optimizer on the host, disks included.
     pub host_step_s: Seconds,
-    /// What the step is longer by.
+    /// Seconds by which it makes the step longer.
     pub exposed_s: Seconds,
 }
 

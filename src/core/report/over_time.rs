@@ -44,7 +44,7 @@ pub struct OverTime {
     pub instants: Vec<Instant>,
     /// Index of the fullest instant, the first of equals.
     pub peak: usize,
-    /// What is alive then, with the layers of each chunk.
+    /// Activations alive then, with the layers of each chunk.
     pub alive: Vec<(Alive, u64)>,
     /// Logits and inputs of the head among it.
     pub head: Bytes,
@@ -194,7 +194,7 @@ fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
     events
 }
 
-/// Whether a forward pass begins with op `index`.
+/// True if a forward pass begins with op `index`.
 fn paired(ops: &[TimedOp], index: usize) -> bool {
     let start = ops[index].start;
     let near = index.saturating_sub(1)..(index + 2).min(ops.len());

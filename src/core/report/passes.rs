@@ -1,5 +1,4 @@
-//! What one micro-batch takes on each global stage: compute and what it waits for, and the simulation's durations from
-//! both.
+//! Time of one micro-batch on each global stage: compute and waits, and the simulation's durations from both.
 
 use crate::pipeline::{Durations, Spec};
 use crate::run::{Kinds, Scenario};

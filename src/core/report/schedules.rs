@@ -41,7 +41,7 @@ impl ScheduleRow {
     }
 }
 
-/// What a schedule takes and holds.
+/// Time and memory of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleFigures {
     /// The whole step.
@@ -108,8 +108,8 @@ pub const MAX_OPS_AT_ONCE: u64 = 50_000;
 /// Micro-batches per rank that an order is simulated for, about, until it repeats itself.
 const UNTIL_PERIODIC: u32 = 4;
 
-/// Whether the Run's report takes so long that an interactive program leaves it to a worker: where many ops are laid out
-/// or simulated for it, one by one. False where the Run is invalid: its errors are found at once.
+/// True if the Run's report takes so long that an interactive program leaves it to a worker: where many ops are laid
+/// out or simulated for it, one by one. False where the Run is invalid: its errors are found at once.
 #[must_use]
 pub fn needs_worker(run: &Run) -> bool {
     let Some(spec) = Scenario::new(run).ok().and_then(|all| spec(&all).ok()) else {
@@ -124,7 +124,7 @@ pub fn needs_worker(run: &Run) -> bool {
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.
 ///
 /// # Errors
-/// Those words.
+/// The refusal in words.
 pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message> {
     let other = run.with_texts(&variant.set(run, limit));
     let other = other.ok_or_else(|| t!("has no place in this run"))?;
@@ -137,7 +137,7 @@ pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message>
 /// The figures of one schedule under this Run, or in a few words why there are none.
 ///
 /// # Errors
-/// Those words.
+/// The refusal in words.
 pub fn schedule_figures(run: &Run, variant: Variant, limit: u64) -> Result<ScheduleFigures, Message> {
     let first = |issues: Vec<crate::issue::Issue>| {
         let first = issues.into_iter().next();

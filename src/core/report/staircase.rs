@@ -1,4 +1,5 @@
-//! What each choice of a fine-tuning run saves: from full fine-tuning in bf16 with Adam to the run, one change at a time.
+//! Savings of each choice of a fine-tuning run: from full fine-tuning in bf16 with Adam to the run, one change at a
+//! time.
 
 use super::fit::Set;
 use super::{Report, needs_worker, report};
@@ -12,13 +13,13 @@ use crate::units::{Bytes, Seconds};
 /// A step of the staircase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stair {
-    /// What changed: fields and values; nothing of the first.
+    /// Changed fields with their values; nothing of the first.
     pub set: Set,
     /// The fullest GPU after it.
     pub memory: StageMemory,
-    /// What it is held against.
+    /// Memory that it is held against.
     pub capacity: Bytes,
-    /// Whether it fits.
+    /// True if it fits.
     pub verdict: Verdict,
     /// Step time after it.
     pub step: Seconds,
@@ -120,7 +121,7 @@ fn full(run: &Run) -> Run {
     full
 }
 
-/// What is otherwise in `to`, as a link writes it.
+/// Settings of `to` that differ, as a link writes them.
 fn difference(from: &Run, to: &Run) -> Set {
     let changed = FIELDS.iter().filter(|field| field.get(from) != field.get(to));
     changed.map(|field| (field.key, plain(&field.get(to)).unwrap_or_default())).collect()

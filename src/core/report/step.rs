@@ -11,7 +11,7 @@ use crate::time::{Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
 
-/// What the parameters of a rank cost at the end of a step.
+/// Time of a rank's parameters at the end of a step.
 #[derive(Clone, Copy)]
 pub(super) struct End {
     pub held: Held,
@@ -67,7 +67,7 @@ fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages.len() as f64 / scenario.chunks as f64
 }
 
-/// What a rank with `load` sends in a step, `end` of it once.
+/// Traffic of a rank with `load` in a step, `end` of it once.
 fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
     let Draft { scenario, passes, .. } = draft;
     let mut totals = OverlapTotals::default();
@@ -157,13 +157,13 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }
 
-/// What ends a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
+/// Time of the updates that end a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
 fn updates(draft: &Draft, loads: &[RankLoad], on_gpu: Seconds) -> Seconds {
     let states = draft.scenario.offload.map_or(0.0, |offload| offload.states());
     on_gpu * (1.0 - states) + offloading(draft, loads)
 }
 
-/// What offloading adds to a step, on the slowest rank.
+/// Time that offloading adds to a step, on the slowest rank.
 pub(super) fn offloading(draft: &Draft, loads: &[RankLoad]) -> Seconds {
     let each = loads.iter().filter_map(|load| of_rank(draft, load));
     each.map(|step| step.exposed_s).fold(Seconds::ZERO, Seconds::max)

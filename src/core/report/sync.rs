@@ -17,15 +17,15 @@ pub struct GradientSync {
     pub policy: Policy,
     /// Each rank's, in the order of its wire.
     pub buckets: Vec<Bucket>,
-    /// What they cost each rank.
+    /// Cost to each rank.
     pub ranks: Vec<RankSync>,
-    /// What the step is longer by under each policy, in the order of [`Policy::ALL`].
+    /// Seconds by which the step is longer under each policy, in the order of [`Policy::ALL`].
     pub exposed: [Seconds; 3],
-    /// What the step counts.
+    /// Parts that the step counts.
     pub charged: Charged,
 }
 
-/// What the step's exposed communication is made of.
+/// Parts of the step's exposed communication.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Charged {
     /// The rank whose parameters keep it longest.
@@ -36,7 +36,7 @@ pub struct Charged {
     pub weights: Beside,
     /// Embeddings that both ends hold.
     pub tied: Seconds,
-    /// What passes wait for inside the pipeline: tensor, context and expert parallel, `ZeRO`.
+    /// Waits of passes inside the pipeline: tensor, context and expert parallel, `ZeRO`.
     pub inside: Seconds,
 }
 

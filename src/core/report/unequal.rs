@@ -16,7 +16,7 @@ use crate::units::Seconds;
 const SAMPLES: usize = 64;
 /// Most ops of an order that is offered as one of the Run's own: it becomes part of its link.
 const MAX_OPS: usize = 1200;
-/// What the samples are drawn with.
+/// Seed of the drawn samples.
 const SEED: u64 = 2026;
 
 /// A way to run the samples.
@@ -36,7 +36,7 @@ pub struct Way {
     pub timeline: Option<Timeline>,
     /// Tokens held at once on the fullest rank.
     pub held: f64,
-    /// What makes it the Run's own.
+    /// Settings that make it the Run's own.
     pub set: Vec<(&'static str, String)>,
 }
 
@@ -70,7 +70,7 @@ pub struct Unequal {
     pub ways: Vec<Way>,
 }
 
-/// What a micro-batch takes.
+/// Time of a micro-batch.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     fixed: f64,
@@ -155,7 +155,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     Some(Unequal { ranks: bench.ranks(), samples, longest, most_tokens, ways })
 }
 
-/// What ways are measured with.
+/// Inputs of the comparison.
 struct Bench<'a> {
     evaluation: &'a Evaluation,
     pace: Pace,

@@ -42,7 +42,7 @@ impl Split {
     pub fn step_s(&self) -> Seconds {
         self.evaluation.report.step.time_s
     }
-    /// Whether it fits.
+    /// Its verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.evaluation.report.memory.verdict
@@ -54,7 +54,7 @@ impl Split {
 pub struct Balance {
     /// In the order of their first origin.
     pub splits: Vec<Split>,
-    /// What was measured, where the Run is a published one but for its layers a stage.
+    /// Measurement, where the Run is a published one but for its layers a stage.
     pub measured: Option<Pair>,
 }
 
@@ -119,7 +119,7 @@ fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evalua
     evaluate(&run).ok()
 }
 
-/// How the layers of `evaluation` could be balanced; none for a single stage.
+/// Balances the layers of `evaluation`; none for a single stage.
 #[must_use]
 pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     let scenario = &evaluation.scenario;
@@ -153,7 +153,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     Some(balance)
 }
 
-/// What was measured of the splits of a published run that `run` is but for its layers a stage.
+/// Measurement of the splits of a published run that differs from `run` in its layers a stage alone.
 fn measured(run: &Run) -> Option<Pair> {
     let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, ..run.resolved() };
     let own = alike(run);

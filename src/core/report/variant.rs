@@ -67,8 +67,8 @@ impl Variant {
         }
     }
 
-    /// What makes it the schedule of `run`, as the registry's texts: an empty text unsets. `limit` is the activations that
-    /// a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
+    /// Settings that make it the schedule of `run`, as the registry's texts: an empty text unsets. `limit` is the
+    /// activations that a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
     #[must_use]
     pub fn set(self, run: &Run, limit: u64) -> Vec<(&'static str, String)> {
         let mut set = with_chunks(run, self.id, self.chunks);
@@ -104,7 +104,7 @@ pub fn memory_limit(run: &Run) -> u64 {
     limit.unwrap_or(run.pp)
 }
 
-/// What `run` becomes under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
+/// Settings of `run` under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
 /// where their number of stages changes.
 #[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {

@@ -1,4 +1,4 @@
-//! What a report warns of: idle ranks, and a host that is too small.
+//! Warnings of a report: idle ranks, and a host that is too small.
 
 use crate::issue::Issue;
 use crate::memory::Verdict;

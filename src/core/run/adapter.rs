@@ -7,7 +7,7 @@ use crate::field::{OneOf, fields, one_of, training};
 use crate::model::{Architecture, LayerKind, Linear, Target, linears};
 
 one_of! {
-    /// How a model is fine-tuned beside its frozen weights.
+    /// Ways to fine-tune a model beside its frozen weights.
     AdapterMethod {
         /// Low-rank adapters.
         Lora = "lora" "LoRA",
@@ -19,7 +19,7 @@ one_of! {
 }
 
 one_of! {
-    /// What adapters are kept in.
+    /// Format of adapters.
     AdapterType {
         /// fp32, as PEFT casts them (`autocast_adapter_dtype`).
         Fp32 = "fp32" "fp32",
@@ -29,7 +29,7 @@ one_of! {
 }
 
 one_of! {
-    /// How the linears of the frozen base are stored.
+    /// Formats of the linears of the frozen base.
     BaseFormat {
         /// NormalFloat 4, blocks of 64 with fp32 scales.
         Nf4 = "nf4" "NF4",
@@ -73,8 +73,8 @@ impl BaseFormat {
         }
     }
 
-    /// Whether a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product. Source:
-    /// `AutoGPTQ` `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
+    /// True if a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product.
+    /// Source: `AutoGPTQ` `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
     #[must_use]
     pub(crate) fn stays_unpacked(self) -> bool {
         self == Self::Gptq4Torch
@@ -110,7 +110,7 @@ const RANK: u64 = 8;
 /// Adapters understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// How.
+    /// The method.
     pub method: AdapterMethod,
     /// Rank r.
     pub rank: u64,
@@ -118,20 +118,20 @@ pub struct Adapter {
     pub targets: Vec<Target>,
     /// Bytes of an adapter's parameter.
     pub bytes: Precision,
-    /// How the base is stored, where it is quantised.
+    /// Format of the base, where it is quantised.
     pub base: Option<BaseFormat>,
     /// Ends of the model that are trained whole.
     pub saved: Vec<Saved>,
-    /// Whether adapters are sharded with the base.
+    /// True if adapters are sharded with the base.
     pub sharded: bool,
-    /// Whether the residual stream is fp32.
+    /// True if the residual stream is fp32.
     pub upcast: bool,
-    /// Whether the routed experts of a rank share one adapter (Megatron-Bridge's `share_expert_adapters`).
+    /// True if the routed experts of a rank share one adapter (Megatron-Bridge's `share_expert_adapters`).
     pub shares_experts: bool,
 }
 
 impl AdapterParts {
-    /// What they mean under `software` with a base of `precision`; none without a method.
+    /// Resolves them under `software` with a base of `precision`; none without a method.
     #[must_use]
     pub fn resolve(&self, software: &Software, precision: Precision) -> Option<Adapter> {
         let method = self.method?;
@@ -175,7 +175,7 @@ impl Adapter {
         list
     }
 
-    /// Whether linears of this name have one.
+    /// True if linears of this name have one.
     #[must_use]
     pub(crate) fn adapts(&self, target: Target) -> bool {
         self.targets.contains(&target)

@@ -5,7 +5,7 @@ use crate::message::Message;
 use crate::t;
 
 one_of! {
-    /// How context-parallel ranks exchange keys and values.
+    /// Exchange of keys and values between context-parallel ranks.
     CpComm {
         /// Rank to rank, a block a step, behind attention.
         Ring = "ring" "ring",
@@ -29,7 +29,7 @@ one_of! {
 }
 
 one_of! {
-    /// How tokens travel to the experts of other nodes.
+    /// Ways of tokens to the experts of other nodes.
     MoeDispatch {
         /// A copy for every expert.
         AllToAll = "all-to-all" "all-to-all",
@@ -135,7 +135,7 @@ one_of! {
 }
 
 one_of! {
-    /// How the loss treats the logits.
+    /// Kernels of the loss, by their treatment of the logits.
     CrossEntropy {
         /// Unfused, vocabulary-parallel.
         Megatron = "megatron" "Megatron, unfused",
@@ -171,7 +171,7 @@ one_of! {
 }
 
 one_of! {
-    /// What hides tensor-parallel messages behind the products beside them.
+    /// Overlap of tensor-parallel messages with the products beside them.
     TpOverlap {
         /// Only reductions of the backward pass, behind weight gradients.
         None = "none" "weight gradients only",
@@ -248,7 +248,7 @@ impl Schedule {
     }
 }
 
-/// What is recomputed in the backward pass.
+/// Tensors that are recomputed in the backward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recompute {
     /// Nothing.

@@ -7,7 +7,7 @@ use crate::model::MAX_KINDS;
 /// it is the last, modules of multi-token prediction, hidden states that it sends, layers in bf16 at its start and end.
 const BESIDE: usize = 7;
 
-/// What stages of one kind share: layers of each kind of the model, and what else tells them apart.
+/// Key of a kind of stage: layers of each kind of the model, and the other features that tell kinds apart.
 pub type Alike = [u64; MAX_KINDS + BESIDE];
 
 /// Which stages are alike: same layers of every kind, same ends.
@@ -17,7 +17,7 @@ pub struct Kinds {
     pub of: Vec<usize>,
     /// A stage of each kind.
     pub sample: Vec<usize>,
-    /// What they share.
+    /// Keys of the kinds.
     pub keys: Vec<Alike>,
 }
 
@@ -59,7 +59,7 @@ impl Kinds {
         kinds
     }
 
-    /// What `of` gives for each global stage, asked once a kind.
+    /// Values of `of` for each global stage, computed once a kind.
     pub fn each<T: Clone>(&self, mut of: impl FnMut(usize) -> T) -> Vec<T> {
         let samples: Vec<T> = self.sample.iter().map(|stage| of(*stage)).collect();
         self.of.iter().map(|kind| samples[*kind].clone()).collect()

@@ -1,4 +1,4 @@
-//! How the GPUs are divided: the sizes a Run implies once it is known to divide evenly.
+//! Division of the GPUs: the sizes a Run implies once it is known to divide evenly.
 
 use super::choices::Schedule;
 use super::{Run, ScheduleOptions};
@@ -50,7 +50,7 @@ impl Layout {
     }
 }
 
-/// What ZeRO shards, and over how many ranks.
+/// Tensors that ZeRO shards, and the ranks that share them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zero {
     /// 0: nothing, 1: optimizer states, 2: also gradients, 3: also weights.

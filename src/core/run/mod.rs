@@ -215,7 +215,7 @@ impl Run {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()
     }
 
-    /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
+    /// True if attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub(crate) fn runs_flash_attention(&self) -> bool {
         self.attention_kernel() != AttentionKernel::Eager && self.precision.computes() != Format::Fp32

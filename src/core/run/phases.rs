@@ -36,7 +36,7 @@ one_of! {
 }
 
 one_of! {
-    /// What the rollout engine leaves on the GPU while others work.
+    /// Memory that the rollout engine leaves on the GPU while others work.
     Sleep {
         /// Its whole reservation.
         Off = "off" "stays",
@@ -113,15 +113,15 @@ pub struct Phases {
     pub framework: PhasesBy,
     /// Which models share GPUs.
     pub placement: Placement,
-    /// What the rollout engine reserves of a GPU.
+    /// Reservation of the rollout engine on a GPU.
     pub rollout: Bytes,
     /// GPUs that share the weights of an engine.
     pub rollout_tp: u64,
-    /// What the engine leaves while others work.
+    /// Memory that the engine leaves while others work.
     pub sleep: Sleep,
-    /// Whether models leave the GPU while they do not work.
+    /// True if models leave the GPU while they do not work.
     pub offload: bool,
-    /// Whether there is a reference.
+    /// True if there is a reference.
     pub reference: bool,
     /// The critic.
     pub critic: Option<SecondModel>,
@@ -129,7 +129,7 @@ pub struct Phases {
     pub reward: Option<SecondModel>,
 }
 
-/// What a framework does where nothing is said.
+/// Defaults of a framework.
 struct Usual {
     placement: Placement,
     /// Share of the GPU's memory that the engine reserves.
@@ -159,7 +159,7 @@ impl PhasesBy {
 const OPENRLHF_COLOCATED: f64 = 0.5;
 
 impl PhasesParts {
-    /// What they mean on `gpu`; none without a framework.
+    /// Resolves them on `gpu`; none without a framework.
     #[must_use]
     pub fn resolve(&self, gpu: &Gpu) -> Option<Phases> {
         let framework = self.framework?;

@@ -11,7 +11,7 @@ use crate::field::{Choice, Missing, shape, training};
 use crate::issue::Issue;
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
-/// What passes compute in.
+/// Formats of the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// fp32, as TF32 on tensor cores.
@@ -112,7 +112,7 @@ impl Precision {
         Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
-    /// Whether linears compute in eight bits or fewer.
+    /// True if linears compute in eight bits or fewer.
     #[must_use]
     pub(crate) fn is_low(self) -> bool {
         matches!(self.computes, Format::Fp8 | Format::Fp4)
@@ -153,7 +153,7 @@ impl Precision {
     /// Two moments of one byte, each with its part of an fp32 scale for 256 of them.
     pub(crate) const EIGHT_BIT: f64 = 2.0 + 2.0 * 4.0 / 256.0;
 
-    /// What the optimizer keeps: master weights and those moments it has.
+    /// Bytes that the optimizer keeps: master weights and those moments it has.
     ///
     /// 8-bit Adam keeps its moments in one byte each with a scale for 256 (bitsandbytes `optim/optimizer.py`), paged
     /// where the GPU's allocator does not count them; Adafactor's factored second moment and Adam-mini's, one a block, are

@@ -10,7 +10,7 @@ use crate::field::{fields, method};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// How many multipliers there are.
+/// Number of multipliers.
 pub const MULTIPLIERS: usize = 7;
 /// One number for each multiplier, in the order of [`Multiplier::ALL`].
 pub type Vector = [f64; MULTIPLIERS];
@@ -22,7 +22,7 @@ pub(crate) const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
 /// Longest name of a profile, in bytes: with it a profile takes at most 300 characters of a link.
 pub const LONGEST_NAME: usize = 28;
 
-/// What a multiplier stretches.
+/// The kind of work that a multiplier stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Multiplier {
     /// Matrix products and attention.
@@ -46,7 +46,7 @@ impl Multiplier {
     pub const ALL: [Self; MULTIPLIERS] =
         [Self::Gemm, Self::Elementwise, Self::NodeLinks, Self::Network, Self::Host, Self::Loader, Self::All];
 
-    /// What requests call it.
+    /// Its key in requests.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Multiplier {
         }
     }
 
-    /// What it is called on the page.
+    /// Its name on the page.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,12 +103,12 @@ fields! {
 /// Letters of the correlations: the k-th of 64 means (k - 32)/32.
 pub(crate) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// How sure the multipliers are.
+/// Certainty of the multipliers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Uncertainty {
     /// Of their logarithms.
     pub covariance: Matrix,
-    /// What a run lies from the model besides, a standard deviation of its logarithm.
+    /// Spread of a run around the model besides, a standard deviation of its logarithm.
     pub spread: f64,
 }
 
@@ -139,7 +139,7 @@ impl Profile {
         Factors(numbers(self.means.as_ref(), 1.0))
     }
 
-    /// How sure they are; none without widths.
+    /// Their certainty; none without widths.
     #[must_use]
     pub(crate) fn uncertainty(&self) -> Option<Uncertainty> {
         let widths = numbers(Some(self.widths.as_ref()?), 0.0);
@@ -219,12 +219,12 @@ fn numbers(list: Option<&Vec<f64>>, usual: f64) -> Vector {
     out
 }
 
-/// What each kind of work takes, over what the shipped constants say.
+/// Time of each kind of work over that by the shipped constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors(pub Vector);
 
 impl Factors {
-    /// What work of this kind takes: its own multiplier times that of everything.
+    /// Factor of work of this kind: its own multiplier times that of everything.
     #[must_use]
     pub fn of(&self, kind: Multiplier) -> f64 {
         let all = self.0[Multiplier::All as usize];

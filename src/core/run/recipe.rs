@@ -15,15 +15,15 @@ pub struct Recipe {
     pub weight: f64,
     /// Bytes an element that quantisation reads: once, and once more where the largest value is looked for first.
     pub read: f64,
-    /// Whether the scales belong to whole tensors: from Blackwell on products read such a copy by row and by column.
+    /// True if the scales belong to whole tensors: from Blackwell on products read such a copy by row and by column.
     pub per_tensor: bool,
-    /// Whether the scales belong to 16 or 32 elements, which Blackwell's tensor cores read.
+    /// True if the scales belong to 16 or 32 elements, which Blackwell's tensor cores read.
     pub microscaled: bool,
     /// Rows that the tokens of an expert are padded to.
     pub rows: f64,
-    /// Whether the output projection keeps its input beside what attention keeps.
+    /// True if the output projection keeps its input beside what attention keeps.
     pub keeps_context: bool,
-    /// Whether attention may run in fp8 too.
+    /// True if attention may run in fp8 too.
     pub attention: bool,
 }
 

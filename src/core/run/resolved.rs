@@ -5,7 +5,7 @@ use super::{GpuParts, ModelParts, PrecisionParts};
 use super::{Run, Scenario};
 use crate::field::Value;
 
-/// How far the stepper looks for a value that works.
+/// Values that the stepper tries in search of one that works.
 const SEARCH: u64 = 4096;
 
 impl Run {
@@ -82,7 +82,7 @@ impl Run {
     }
 }
 
-/// How many round numbers the stepper tries.
+/// Round numbers that the stepper tries.
 const ROUND: usize = 256;
 
 /// The numbers from `now` to its double or half, the roundest first: multiples of the largest powers of two.

@@ -17,7 +17,7 @@ use crate::model::{Architecture, AttentionCount, model_flops_per_token, weight_g
 /// A Run that makes sense.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What was said; the settings that need no resolving are read here.
+    /// The Run as typed; the settings that need no resolving are read here.
     pub run: Run,
     /// The model.
     pub model: Architecture,
@@ -29,15 +29,15 @@ pub struct Scenario {
     pub zero: Zero,
     /// Bytes a parameter.
     pub precision: Precision,
-    /// What the training software decides.
+    /// Decisions of the training software.
     pub software: Software,
     /// Adapters beside a frozen base, where not everything is trained.
     pub adapter: Option<Adapter>,
-    /// What leaves the GPU for its host.
+    /// Tensors that leave the GPU for its host.
     pub offload: Option<Offload>,
     /// Phases of reinforcement learning.
     pub phases: Option<Phases>,
-    /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
+    /// Factors of each kind of work over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Model chunks a rank.
     pub chunks: u64,
@@ -45,7 +45,7 @@ pub struct Scenario {
     pub stage_layers: Vec<u64>,
     /// The stage of the multi-token-prediction modules.
     pub mtp_stage: usize,
-    /// What works but is doubtful.
+    /// Settings that work but are doubtful.
     pub warnings: Vec<Issue>,
 }
 
@@ -103,13 +103,13 @@ impl Scenario {
         }
     }
 
-    /// Whether a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
+    /// True if a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
     #[must_use]
     pub(crate) fn shards_gradients(&self) -> bool {
         self.zero.stage >= 2 && self.reduction() != Reduction::Step
     }
 
-    /// How often a step reduces the gradients of a stage, at most its micro-batches.
+    /// Reductions a step of a stage's gradients, at most its micro-batches.
     #[must_use]
     pub fn reductions(&self) -> u64 {
         let m = self.layout.microbatches;
@@ -120,7 +120,7 @@ impl Scenario {
         }
     }
 
-    /// How often a step updates the weights: after every micro-batch in PipeDream (section 3.2), elsewhere once.
+    /// Updates of the weights a step: after every micro-batch in PipeDream (section 3.2), elsewhere once.
     #[must_use]
     pub fn updates(&self) -> f64 {
         match self.run.schedule {
@@ -143,7 +143,7 @@ impl Scenario {
         }
     }
 
-    /// Whether every rank holds one global stage.
+    /// True if every rank holds one global stage.
     fn has_one_stage_a_rank(&self) -> bool {
         let both = matches!(self.run.schedule, Schedule::Chimera | Schedule::DualPipe);
         self.chunks == 1 && !(both && self.layout.pp > 1)
@@ -158,8 +158,8 @@ impl Scenario {
         }
     }
 
-    /// What a data-parallel rank works through in a step, in micro-batches of the usual `s b` tokens: their number m, or
-    /// `Σ L / (s b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
+    /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L / (s
+    /// b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
     #[must_use]
     pub(crate) fn usual_microbatches(&self) -> f64 {
         self.lengths().map_or(self.layout.microbatches as f64, |tokens| {
@@ -179,8 +179,8 @@ impl Scenario {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
 
-    /// Whether the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of buffers
-    /// that stay.
+    /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
+    /// buffers that stay.
     #[must_use]
     pub(crate) fn peaks_by_moment(&self) -> bool {
         let software = self.software;
@@ -194,7 +194,7 @@ impl Scenario {
         adapter.map_or(self.precision, |adapter| adapter.bytes)
     }
 
-    /// Whether parameters come from the host layer by layer.
+    /// True if parameters come from the host layer by layer.
     #[must_use]
     pub(crate) fn fetches_parameters(&self) -> bool {
         self.offload.is_some_and(|offload| offload.parameters.is_some())

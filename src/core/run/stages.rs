@@ -1,4 +1,4 @@
-//! What a global stage holds: layers, by what their linears compute in, and the modules of multi-token prediction.
+//! Contents of a global stage: layers, by the format of their linears, and the modules of multi-token prediction.
 
 use super::Scenario;
 use crate::model::{Heads, Kinds, Mixer, stage_range};
@@ -42,7 +42,7 @@ impl Scenario {
         }
     }
 
-    /// Whether its modules need an embedding of their own, beside none that stands on their stage.
+    /// True if its modules need an embedding of their own, beside none that stands on their stage.
     #[must_use]
     pub(crate) fn embeds_again(&self) -> bool {
         let (model, at) = (&self.model, self.mtp_stage);
@@ -67,8 +67,8 @@ impl Scenario {
         1 + u64::from(carries) * self.model.mtp_modules
     }
 
-    /// How many of `layers`, at their start and at their end, keep their linears in bf16 under a policy of fewer bits.
-    /// Source: Megatron-LM `is_first_last_bf16_layer`.
+    /// Number of `layers`, at their start and at their end, that keep their linears in bf16 under a policy of fewer
+    /// bits. Source: Megatron-LM `is_first_last_bf16_layer`.
     #[must_use]
     pub(crate) fn bf16_ends(&self, layers: &Range<u64>) -> [u64; 2] {
         if !self.precision.is_low() {
@@ -89,7 +89,7 @@ impl Scenario {
             .filter(|(part, _)| !part.is_empty())
     }
 
-    /// Whether any layer stays in bf16 under a policy of fewer bits.
+    /// True if any layer stays in bf16 under a policy of fewer bits.
     #[must_use]
     pub(crate) fn keeps_bf16(&self) -> bool {
         self.bf16_ends(&(0..self.model.layers)) != [0; 2]

@@ -1,5 +1,5 @@
-//! What adapters change in the time of a layer: no gradients of frozen weights, thin products beside every adapted
-//! linear, weights that are unpacked before each pass.
+//! Time of adapters in a layer: no gradients of frozen weights, thin products beside every adapted linear, weights that
+//! are unpacked before each pass.
 
 use super::layer_time::LayerTime;
 use super::rates::Rates;
@@ -11,8 +11,8 @@ const UNPACKED: f64 = 2.5;
 /// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2), scaled (3).
 /// Source: `AutoGPTQ` `qlinear_cuda_old.py`.
 const UNPACKED_BY_OPERATORS: f64 = 16.5;
-/// What such operators on single bytes, spread over groups, take over their bytes: 2 by Qwen-7B's Q-LoRA runs, which meets
-/// those of Qwen-14B.
+/// Factor of operators on single bytes, spread over groups, over the time of their bytes: 2 by Qwen-7B's Q-LoRA runs,
+/// which meets those of Qwen-14B.
 const NARROW: f64 = 2.0;
 /// Bytes a weight moves where DoRA forms `W + B A` and the norms of its rows, every forward pass.
 const MAGNITUDES: f64 = 3.0 * 2.0;

@@ -1,4 +1,4 @@
-//! How long the attention core takes: a fused kernel, or scores written out.
+//! Time of the attention core: a fused kernel, or scores written out.
 //!
 //! Causal attention computes half of the square. A fused kernel reaches `R / ((1 + 400/s) (1 + x S/n))` (`kernels.rs`) where
 //! s is the length it sees at once (with zig-zag context parallelism a chunk of `s / (2 c)`), n the tiles of all heads and S
@@ -30,7 +30,7 @@ pub struct Core {
     pub keys: f64,
     /// Context-parallel ranks that share the sequence.
     pub context: f64,
-    /// Whether later keys are masked.
+    /// True if later keys are masked.
     pub causal: bool,
     /// A fused kernel, or scores in memory.
     pub fused: bool,

@@ -1,5 +1,5 @@
-//! How long each pass of a global stage computes: its layers, the tower and the embedding on the first, the head, the
-//! loss and multi-token prediction on the last, and what is recomputed.
+//! Compute time of each pass of a global stage: its layers, the tower and the embedding on the first, the head, the
+//! loss and multi-token prediction on the last, and recomputation.
 //!
 //! Times are per micro-batch and GPU, without communication: that waits elsewhere, behind the windows given here.
 

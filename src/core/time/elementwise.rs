@@ -1,4 +1,4 @@
-//! What is bound by memory: norms, residuals, activations, the loss, the embedding, the optimizer.
+//! Kernels that are bound by memory: norms, residuals, activations, the loss, the embedding, the optimizer.
 //!
 //! Bytes of tensors read and written by each kernel, e an element, counted as Megatron fuses them (bias, dropout and add in one;
 //! SwiGLU or GELU in one; norms in one), over the bandwidth that such kernels reach.

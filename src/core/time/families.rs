@@ -1,11 +1,11 @@
-//! What each family of GPUs sustains: one sourced table. Kernel benchmarks give the share of the data-sheet peak that
-//! power, clocks and tiles leave.
+//! Sustained rates of each family of GPUs: one sourced table. Kernel benchmarks give the share of the data-sheet peak
+//! that power, clocks and tiles leave.
 
 use crate::run::Scenario;
 use crate::run::presets::GpuFamily;
 use crate::source::{CUDA_NOTES, MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
 
-/// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
+/// Sustained rates of one family of GPUs, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// The GPUs; none: all that are in no other row.
@@ -25,7 +25,7 @@ pub struct Family {
     pub attention_tile: u64,
     /// Where the figures stand.
     pub source: &'static Source,
-    /// What they are.
+    /// A note on them.
     pub remark: &'static str,
 }
 

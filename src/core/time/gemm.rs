@@ -1,4 +1,4 @@
-//! How long one matrix multiplication takes, by its shape on one rank.
+//! Time of one matrix multiplication, by its shape on one rank.
 //!
 //! `t = q 2 M N K / R + bytes / B + t0`: FLOPs at the sustained rate R, stretched by the tiles that do not fill the
 //! multiprocessors, operands at the rate they reach, and the gap between kernels.
@@ -9,7 +9,7 @@ use super::rates::{GROUPED, Rates};
 /// Output tiles that libraries choose from, and their rate over the largest ones'.
 const TILES: [(f64, f64, f64); 5] =
     [(256.0, 128.0, 1.0), (128.0, 256.0, 1.0), (128.0, 128.0, 0.93), (128.0, 64.0, 0.8), (64.0, 128.0, 0.8)];
-/// How much of a half-empty last wave is lost: split-K and neighbouring kernels fill the rest.
+/// Share of a half-empty last wave that is lost: split-K and neighbouring kernels fill the rest.
 const WAVE: f64 = 0.25;
 /// Rows of an expert are padded to a tile.
 const EXPERT_ROWS: f64 = 128.0;
@@ -17,7 +17,7 @@ const EXPERT_ROWS: f64 = 128.0;
 /// Streams over which Transformer Engine deals the products of experts, one launch each.
 const STREAMS: f64 = 4.0;
 
-/// What a multiplication writes.
+/// Output of a multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A matrix of activations.

@@ -1,4 +1,4 @@
-//! How fast each attention kernel runs on each family of GPUs, from published kernel benchmarks.
+//! Rate of each attention kernel on each family of GPUs, from published kernel benchmarks.
 //!
 //! A kernel works through tiles of query rows, a head at a time: with n tiles over S multiprocessors it reaches
 //! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the second
@@ -9,8 +9,8 @@ use crate::run::AttentionKernel;
 use crate::run::presets::GpuFamily;
 use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
 
-/// What a pass waits for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the
-/// mean, and backward, whose tiles are cut finer.
+/// Wait of a pass for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the mean,
+/// and backward, whose tiles are cut finer.
 pub(crate) const LAST_WAVE: Cited<(f64, f64)> =
     Cited::new((2.0, 0.7), &SIMUMAX, "64 to 4 heads on A100: 185 to 80 forward, 157 to 105 backward");
 
@@ -21,7 +21,7 @@ pub(crate) const FLASH_1: Cited<f64> = Cited::new(
     "1.7 to 3.0 times FlashAttention, 1.3 to 2.5 times its Triton form: the mean of the latter",
 );
 
-/// What a kernel reaches on one family of GPUs: long sequences, causal count, head width 128, all multiprocessors busy.
+/// Rate of a kernel on one family of GPUs: long sequences, causal count, head width 128, all multiprocessors busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelRate {
     /// The kernel.
@@ -32,7 +32,7 @@ pub(crate) struct KernelRate {
     pub shares: (f64, f64),
     /// Where the figures stand.
     pub source: &'static Source,
-    /// What they are.
+    /// A note on them.
     pub remark: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! How long one transformer layer takes on one rank: its linears by the shapes that sharding leaves, its attention, its
+//! Time of one transformer layer on one rank: its linears by the shapes that sharding leaves, its attention, its
 //! elementwise kernels and the host.
 
 use super::adapter::beside_frozen;
@@ -11,7 +11,7 @@ use super::recurrence::recurrence;
 use crate::model::{Architecture, AttentionCount, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops};
 use crate::run::{Run, Scenario};
 
-/// What a layer is computed with.
+/// Inputs of a layer's time.
 struct Setting<'a> {
     rates: &'a Rates,
     model: &'a Architecture,
@@ -21,7 +21,7 @@ struct Setting<'a> {
     n: f64,
     t: f64,
     c: f64,
-    /// What sequence parallelism divides by.
+    /// Divisor of sequence parallelism.
     cut: f64,
     ep: f64,
     etp: f64,
@@ -88,7 +88,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     time
 }
 
-/// Whether weight gradients are added to fp32 buffers.
+/// Buffer that weight gradients are added to, fp32 or none.
 pub(super) fn accumulation(scenario: &Scenario) -> Output {
     if scenario.precision.gradients() >= 4.0 { Output::Accumulated } else { Output::Plain }
 }

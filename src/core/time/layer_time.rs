@@ -13,7 +13,7 @@ pub(crate) struct LayerTime {
     pub elementwise: (f64, f64),
     /// Host overhead, forward and backward together.
     pub host: f64,
-    /// What recomputing single modules would repeat.
+    /// Time that recomputing single modules would repeat.
     pub modules: ModuleTime,
 }
 

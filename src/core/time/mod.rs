@@ -1,4 +1,4 @@
-//! How long compute takes: kernels by shape and GPU, each stage's passes, the optimizer, and what a step is made of.
+//! Compute time: kernels by shape and GPU, each stage's passes, the optimizer, and the parts of a step.
 //!
 //! Time depends on neither pipelines nor traffic: waiting and communication arrive as numbers.
 

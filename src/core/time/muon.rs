@@ -1,4 +1,4 @@
-//! What Muon adds to an update: five Newton-Schulz steps for every hidden matrix, and the shards it needs whole.
+//! Muon's addition to an update: five Newton-Schulz steps for every hidden matrix, and the shards it needs whole.
 //!
 //! A step of an m x n momentum, m at most n, multiplies `X Xᵀ`, its square, and the polynomial with `X`: `4 m² n + 2 m³`
 //! FLOPs. Whole matrices are spread over the ranks that share states; tensor-parallel ranks gather the momentum in fp32

@@ -20,7 +20,7 @@ pub enum Products {
 }
 
 impl Products {
-    /// Those of `scenario`.
+    /// Range of `scenario`.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         match scenario.precision.computes {

@@ -1,4 +1,5 @@
-//! How fast the kernels of a scenario run: what its family of GPUs sustains ([`FAMILIES`](super::FAMILIES)), and a few
+//! Rates of the kernels of a scenario: those that its family of GPUs sustains ([`FAMILIES`](super::FAMILIES)), and a
+//! few
 //! constants for all of them.
 //!
 //! [`IN_TRAINING`] and the host constants are fitted to training runs, and are the same for every GPU, model and layout.
@@ -11,7 +12,7 @@ use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUM
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
-/// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
+/// Rate of kernels inside a training step, over the one they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
 /// throughput rows alone 0.82, and traded against the host's time.
 pub const IN_TRAINING: Cited<f64> =
@@ -36,16 +37,16 @@ pub(crate) const HOST_PER_RING_STEP: Cited<Seconds> =
 /// Host time a routed-expert layer adds: routing, sorting, grouped launches.
 pub(crate) const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
-/// What the host takes to launch the kernels of a routed layer one by one, forward and backward: a layer that computes
-/// for less waits for its host.
+/// Time of the host to launch the kernels of a routed layer one by one, forward and backward: a layer that computes for
+/// less waits for its host.
 pub(crate) const LAUNCH_EXPERTS: Cited<Seconds> =
     Cited::fitted(Seconds(6e-3), &MEGATRON_BRIDGE, "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200");
 /// The gap that a GEMM costs besides its FLOPs and bytes.
 pub(crate) const LAUNCH: Cited<Seconds> = Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
-/// What remains of host overhead and gaps with CUDA graphs.
+/// Share of host overhead and gaps that remains with CUDA graphs.
 pub(crate) const GRAPH_SHARE: f64 = 0.1;
-/// What kernels that quantise read and write, at most. The sets of GEMMs of a layer of hidden size 4096 take 1.08 to 2.3
-/// ms longer on B300, 1.7 and 2.8 ms on H200, when they quantise 1.24 G elements of 3 to 6 bytes each.
+/// Rate at which kernels that quantise read and write, at most. The sets of GEMMs of a layer of hidden size 4096 take
+/// 1.08 to 2.3 ms longer on B300, 1.7 and 2.8 ms on H200, when they quantise 1.24 G elements of 3 to 6 bytes each.
 pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
     BytesPerSecond(2.9e12),
     &TRANSFORMER_ENGINE,
@@ -73,7 +74,7 @@ pub fn slowest(gpus: u64) -> f64 {
 /// The rates at which the scenario's kernels run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// What large products reach in training over what they reach alone, on the slowest GPU.
+    /// Rate of large products in training over the one they reach alone, on the slowest GPU.
     pub in_training: f64,
     /// GEMMs of the layers.
     pub gemm: FlopsPerSecond,
@@ -81,11 +82,11 @@ pub struct Rates {
     pub gemm_plain: FlopsPerSecond,
     /// Query rows of a tile of attention.
     pub attention_tile: f64,
-    /// Whether the kernels between products are fused.
+    /// True if the kernels between products are fused.
     pub fused: bool,
-    /// Whether experts are one kernel with their permutation, activation function and quantisation.
+    /// True if experts are one kernel with their permutation, activation function and quantisation.
     pub fused_experts: bool,
-    /// Whether narrow heads run as fast as wide ones, as FlashAttention-1's did.
+    /// True if narrow heads run as fast as wide ones, as FlashAttention-1's did.
     pub any_head: bool,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
@@ -119,9 +120,9 @@ pub struct Rates {
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
-    /// What the host takes to launch a layer of experts, beside which its kernels run.
+    /// Time of the host to launch a layer of experts, beside which its kernels run.
     pub launch_experts: Seconds,
-    /// What ends a step besides the optimizer's kernels.
+    /// Time at the end of a step besides the optimizer's kernels.
     pub end: Seconds,
 }
 
@@ -227,7 +228,8 @@ impl Rates {
     }
 }
 
-/// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
+/// Time at the end of a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the
+/// log.
 pub const STEP_END: Seconds = Seconds(0.02);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How long state-space models and linear attentions take between their projections: kernels in chunks of the sequence,
-//! far below the peak of matrix products.
+//! Time of state-space models and linear attentions between their projections: kernels in chunks of the sequence, far
+//! below the peak of matrix products.
 
 use crate::model::{Architecture, Mixer};
 use crate::source::{Cited, MEGATRON_BRIDGE};

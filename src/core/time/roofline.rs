@@ -1,4 +1,4 @@
-//! What bounds each kernel of a layer: the FLOPs that it computes for every byte that it reads or writes, against the roof
+//! Bound of each kernel of a layer: the FLOPs that it computes for every byte that it reads or writes, against the roof
 //! of the GPU, `min(peak, bandwidth x intensity)`.
 
 use super::attention::{Core, core};
@@ -10,7 +10,7 @@ use crate::run::Scenario;
 /// A kernel of the forward pass of a layer on one rank, for one micro-batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernel {
-    /// What it computes.
+    /// Name of its work.
     pub name: &'static str,
     /// Floating-point operations.
     pub flops: f64,

@@ -13,8 +13,8 @@ use crate::t;
 use crate::units::Seconds;
 use serde::Serialize;
 
-/// How sharply the slower of two processes that feed each other through a short queue sets the pace. Fitted to table 3,
-/// where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
+/// Sharpness with which the slower of two processes that feed each other through a short queue sets the pace. Fitted to
+/// table 3, where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
 pub(crate) const COUPLING: Cited<f64> = Cited::fitted(6.0, &FUJII_2024, "fitted to table 3");
 
 /// Seconds of a step whose GPUs need `busy` and whose data loader needs `floor`: never shorter than either,
@@ -155,7 +155,7 @@ pub struct MfuBy {
     pub flops_per_token: f64,
     /// TFLOP/s a GPU.
     pub tflops_per_gpu: f64,
-    /// Those over the peak.
+    /// Model FLOPs a second over the peak.
     pub mfu: f64,
     /// What is counted.
     pub counts: Message,

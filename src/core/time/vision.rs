@@ -1,4 +1,4 @@
-//! How long a vision tower takes in front of the first stage: patches, layers of plain attention and FFN, a projector.
+//! Time of a vision tower in front of the first stage: patches, layers of plain attention and FFN, a projector.
 //!
 //! Source: layers and tokens as the uneven-pipeline note counts them, `N = ceil(W/p) ceil(H/p)` tokens an image, one
 //! image a sequence, attention over all of them. A frozen tower has no backward pass; its projector has.

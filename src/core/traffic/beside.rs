@@ -14,9 +14,9 @@ pub struct Beside {
     pub comm: Seconds,
     /// Compute that it may hide behind.
     pub window: Seconds,
-    /// What does not hide.
+    /// Time that does not hide.
     pub not_hidden: Seconds,
-    /// What the compute beside it takes longer.
+    /// Time by which it slows the compute beside it.
     pub slows: Seconds,
 }
 
@@ -35,7 +35,7 @@ impl Beside {
     pub fn alone(comm: Seconds) -> Self {
         Self::new(comm, Seconds::ZERO, 0.0, 0.0)
     }
-    /// What the step is longer by.
+    /// Seconds by which the step is longer.
     #[must_use]
     pub fn exposed(self) -> Seconds {
         self.not_hidden + self.slows
@@ -65,7 +65,7 @@ pub struct StageWindows {
     pub backward: Seconds,
 }
 
-/// What a GPU sends, and how long that is on the wire.
+/// Bytes that a GPU sends, and their time on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
     /// Bytes that a GPU sends.
@@ -95,7 +95,7 @@ impl Wait {
     pub fn both(self) -> Beside {
         self.forward + self.backward
     }
-    /// What the passes take longer.
+    /// Seconds by which the passes are longer.
     #[must_use]
     pub fn exposed(self) -> Seconds {
         self.both().exposed()

@@ -1,4 +1,4 @@
-//! How long a message takes: rings, trees, all-to-all and single sends, inside a node and between nodes.
+//! Time of a message: rings, trees, all-to-all and single sends, inside a node and between nodes.
 //!
 //! `t = α + f S / β`: S is the whole tensor, f what each rank sends of it (all-gather and reduce-scatter `(n-1)/n`,
 //! all-reduce twice that), β the bus bandwidth. A ring leaves each node once for every member's network card, so between
@@ -17,11 +17,11 @@ pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_r
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
 pub(crate) const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
-/// What kernels that pass tokens on inside the node reach of the scale-up link and of the card: 153 of 200 GB/s with an
-/// eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
+/// Rates of kernels that pass tokens on inside the node, over the scale-up link and over the card: 153 of 200 GB/s with
+/// an eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
 pub(crate) const DISPATCH: Cited<(f64, f64)> =
     Cited::new((0.67, 0.87), &DEEPEP, "README, normal kernels on H800, 8 and 32 GPUs");
-/// What the fused dispatch of 2026 reaches of the scale-up link: 726 of 900 GB/s.
+/// Rate of the fused dispatch of 2026 over the scale-up link: 726 of 900 GB/s.
 pub(crate) const FUSED_DISPATCH: Cited<f64> =
     Cited::new(0.81, &DEEPEP, "README, version 2, 8 GPUs of B200, 64 multiprocessors");
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.

@@ -60,7 +60,7 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
     (nodes * (1.0 - missed)).max(1.0)
 }
 
-/// Whether `scenario` sends a token once a node.
+/// True if `scenario` sends a token once a node.
 #[must_use]
 pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
     scenario.software.moe_dispatch == MoeDispatch::PerNode

@@ -18,7 +18,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Those of one GPU that has `stages`.
+    /// Parameters of one GPU that has `stages`.
     #[must_use]
     pub fn of(scenario: &Scenario, stages: &[usize]) -> Self {
         let (model, layout) = (&scenario.model, &scenario.layout);
@@ -37,7 +37,7 @@ impl Held {
             }
         })
     }
-    /// Those that are trained: beside a frozen base its adapters, and copies of the ends.
+    /// Trained parameters: beside a frozen base its adapters, and copies of the ends.
     #[must_use]
     pub fn trained(scenario: &Scenario, stages: &[usize]) -> Self {
         let Some(adapter) = &scenario.adapter else {

@@ -14,13 +14,13 @@ use std::cmp::Ordering;
 /// One way to cut a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceCut {
-    /// What it is called.
+    /// Name.
     pub name: &'static str,
     /// As the lecture counts it.
     pub printed: Bytes,
     /// Its formula, in bytes of two-byte elements.
     pub formula: &'static str,
-    /// What one GPU really sends: with `(P - 1)/P`, and with k of a key-value heads.
+    /// Bytes that one GPU really sends: with `(P - 1)/P`, and with k of a key-value heads.
     pub sent: Bytes,
     /// Ranks it can use at most with `heads` query heads; none: any number.
     pub most_ranks: Option<u64>,

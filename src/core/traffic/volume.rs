@@ -20,7 +20,7 @@ pub(super) fn ring<Q: Quantity>(n: Q) -> Q {
     (n - Q::number(1.0)) / n
 }
 
-/// What one GPU of a global stage sends for one micro-batch, forward and backward together.
+/// Bytes that one GPU of a global stage sends for one micro-batch, forward and backward together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MicrobatchTraffic {
     /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.

@@ -1,4 +1,4 @@
-//! What one micro-batch waits for on a stage: tensor-, context- and expert-parallel messages and the pieces of `ZeRO`,
+//! Waits of one micro-batch on a stage: tensor-, context- and expert-parallel messages and the pieces of `ZeRO`,
 //! against the compute of that stage that runs meanwhile.
 //!
 //! Hidden is at most the share that the Run gives of the window ([`Beside`]). Gradients and `ZeRO` weights run on the same
@@ -37,19 +37,19 @@ impl StageWaits {
     fn all(&self) -> [&Wait; 5] {
         [&self.tp, &self.cp, &self.ep, &self.zero3, &self.gradients]
     }
-    /// What the forward pass waits for.
+    /// Wait of the forward pass.
     #[must_use]
     pub fn forward(&self) -> Seconds {
         let all = self.all().into_iter();
         all.map(|wait| wait.forward.exposed()).sum()
     }
-    /// What the backward pass waits for.
+    /// Wait of the backward pass.
     #[must_use]
     pub fn backward(&self) -> Seconds {
         let all = self.all().into_iter();
         all.map(|wait| wait.backward.exposed()).sum()
     }
-    /// What compute takes longer for the traffic beside it, in both passes.
+    /// Seconds by which the traffic beside it slows compute, in both passes.
     #[must_use]
     pub fn slows(&self) -> Seconds {
         let all = self.all().into_iter();

@@ -20,7 +20,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print: yaml::print,
 };
 
-/// Whether a key of a file is one of its own.
+/// True if a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
     ["distributed_type", "compute_environment"].contains(&key)

@@ -32,7 +32,7 @@ const FILES: Files = &[
 
 const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
 
-/// Whether a key of a file is one of its own.
+/// True if a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
     key == "base_model"

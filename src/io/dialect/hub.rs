@@ -106,7 +106,7 @@ pub(super) fn preset(name: &str) -> Option<&'static str> {
     found.1
 }
 
-/// Whether `word` stands in `name`, ended by nothing, a dash or a version of the same shapes.
+/// True if `word` stands in `name`, ended by nothing, a dash or a version of the same shapes.
 fn names(name: &str, word: &str) -> bool {
     name.match_indices(word).any(|(at, _)| {
         let open = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');

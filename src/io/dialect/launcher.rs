@@ -7,7 +7,7 @@ use super::words::Script;
 use crate::core::run::{Scenario, Value};
 use crate::core::t;
 
-/// What a program's scripts call the nodes and the GPUs of each.
+/// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {
     /// The argument of nodes, and the variables that hold it.
     pub nodes: (&'static str, &'static [&'static str]),
@@ -36,7 +36,7 @@ impl Launcher {
         }
     }
 
-    /// Whether an argument says how many GPUs there are.
+    /// True if an argument gives the number of GPUs.
     pub fn is_said(&self, reader: &SettingsReader) -> bool {
         reader.has(self.nodes.0) || reader.has(self.each.0)
     }

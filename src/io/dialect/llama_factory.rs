@@ -30,7 +30,7 @@ const FILES: Files = &[
     (3, true, true, "examples/deepspeed/ds_z3_offload_config.json"),
 ];
 
-/// Whether a key of a file is one of its own.
+/// True if a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
     ["finetuning_type", "cutoff_len", "lora_target", "quantization_bit", "pure_bf16"].contains(&key)

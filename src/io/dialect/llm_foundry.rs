@@ -24,7 +24,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print: yaml::print,
 };
 
-/// Whether a key of a file is one of its own.
+/// True if a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
     ["device_train_microbatch_size", "global_train_batch_size"].contains(&key)
@@ -121,7 +121,7 @@ fn mesh(reader: &mut SettingsReader) {
     }
 }
 
-/// What FSDP shards and recomputes; false where there is none.
+/// Reads the sharding and recomputation of FSDP; false where there is none.
 fn strategy(reader: &mut SettingsReader) -> bool {
     let word = reader.word("fsdp_config.sharding_strategy", "shards").unwrap_or_default();
     let stage = match word.as_str() {

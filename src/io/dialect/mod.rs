@@ -115,7 +115,7 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
     said.collect()
 }
 
-/// Whether a field has no effect in `run`.
+/// True if a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
     match key {
         "sequence_parallel" | "stack.tp_overlap" | "overlap.tp" => run.tp == 1,

@@ -35,7 +35,7 @@ const SECTIONS: [&str; 4] = ["parallelism", "tokens", "data_stages", "checkpoint
 /// Shapes of `model.model_config`, by the entry of a config.json.
 const CONFIG: &str = "model.model_config.";
 
-/// Whether a line begins a section of a file.
+/// True if a line begins a section of a file.
 #[must_use]
 pub fn knows(line: &str) -> bool {
     line.split_once(':').is_some_and(|(section, _)| SECTIONS.contains(&section))

@@ -20,7 +20,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print: deepspeed::print,
 };
 
-/// Whether an object is a file of PEFT.
+/// True if an object is a file of PEFT.
 #[must_use]
 pub(crate) fn knows(object: &Value) -> bool {
     ["peft_type", "base_model_name_or_path"].iter().any(|sign| object.get(sign).is_some())
@@ -57,7 +57,7 @@ fn read(reader: &mut SettingsReader) {
     }
 }
 
-/// How the Run's own adapters store their base.
+/// Format in which the Run's own adapters store their base.
 fn stored(reader: &SettingsReader) -> Option<BaseFormat> {
     let adapter = &reader.run.adapter;
     let own = (adapter.method == Some(AdapterMethod::Qlora)).then_some(BaseFormat::Nf4Double);

@@ -10,7 +10,7 @@ pub struct Dialect {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// What a file of it is called.
+    /// Name of its file.
     pub file: &'static str,
     /// The training software of the settings, as far as they tell its release.
     pub stack: fn(&Entries) -> &'static str,

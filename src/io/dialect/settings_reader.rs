@@ -20,13 +20,13 @@ struct Entry {
 /// The settings being read, and the Run that they become.
 pub struct SettingsReader {
     entries: Vec<Entry>,
-    /// What is read into; what the program says nothing of stays.
+    /// The Run that is read into; fields that the program does not mention stay.
     pub run: Run,
     /// Entry and what it says.
     pub used: Vec<(String, Message)>,
-    /// What the text leaves out, and what is taken instead.
+    /// Values that the text leaves out, with those taken instead.
     pub assumed: Vec<Message>,
-    /// What cannot be read.
+    /// Entries that cannot be read.
     pub errors: Vec<Issue>,
     /// Names that were asked for and say nothing of a Run.
     ignored: Vec<String>,
@@ -60,7 +60,7 @@ impl SettingsReader {
         self.ignored.extend(names);
     }
 
-    /// Whether the text says `name`.
+    /// True if the text has `name`.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
@@ -149,7 +149,7 @@ impl SettingsReader {
         Some(text)
     }
 
-    /// Whether a switch is set; one that is only named is.
+    /// True if a switch is set; one that is only named is.
     pub fn flag(&mut self, name: &str, what: &'static str) -> bool {
         let Some(value) = self.value(name) else {
             return false;

@@ -1,4 +1,4 @@
-//! How a dialect writes a Run: one setting after the other, each by the kind of its value.
+//! Writing of a Run in a dialect: one setting after the other, each by the kind of its value.
 
 use super::{Entries, Same};
 use crate::core::run::registry::field;

@@ -22,7 +22,7 @@ pub(super) const BATCH: Batch =
 /// Rank where TRL's `ModelConfig` is silent.
 const RANK: u64 = 16;
 
-/// Whether a key of a file is one of its own.
+/// True if a key of a file is one of its own.
 #[must_use]
 pub(crate) fn knows(key: &str) -> bool {
     ["per_device_train_batch_size", "model_name_or_path", "use_peft"].contains(&key)

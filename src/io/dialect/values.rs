@@ -1,4 +1,4 @@
-//! What the settings of programs are made of, and how a Run's counts are said in them.
+//! Building blocks of programs' settings, and the counts of a Run in them.
 
 use crate::core::run::{Based, Format, PrecisionParts, Run, Value};
 
@@ -11,7 +11,7 @@ pub struct Same {
     pub name: &'static str,
     /// The Run's field.
     pub field: &'static str,
-    /// What the program takes where it is silent; none where silence says nothing.
+    /// The program's default; none where silence says nothing.
     pub default: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ pub const fn same(name: &'static str, field: &'static str, default: Option<u64>)
     Same { name, field, default }
 }
 
-/// What passes compute in: policies of as many bytes may differ by it.
+/// Format of the passes: policies of as many bytes may differ by it.
 #[must_use]
 pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
     match precision.computes() {
@@ -33,13 +33,13 @@ pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
     }
 }
 
-/// Whether two policies are one: as many bytes of everything, computed in the same.
+/// True if two policies are one: as many bytes of everything, computed in the same.
 #[must_use]
 pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
     one.resolve() == other.resolve()
 }
 
-/// Whether `run` keeps the bytes of the policy `id`.
+/// True if `run` keeps the bytes of the policy `id`.
 pub(super) fn is_precision(run: &Run, id: &'static str) -> bool {
     let policy: Based<PrecisionParts> = Based::preset(id);
     run.precision.resolve() == policy.resolve()

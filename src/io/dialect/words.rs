@@ -5,22 +5,22 @@ use super::Entries;
 use crate::core::run::Value;
 use crate::core::run::registry::plain;
 
-/// How deep arguments may be kept in variables of variables: a launch script uses one level.
+/// Depth to which arguments may be kept in variables of variables: a launch script uses one level.
 const MAX_DEPTH: u32 = 4;
-/// How many bytes of variables a script may put in, all together: no launch script does, and a few that double each
+/// Most bytes of variables that a script may put in, all together: no launch script does, and a few that double each
 /// other would fill the memory.
 const MAX_EXPANDED: usize = 400_000;
 /// Variables that are remembered.
 const MAX_VARIABLES: usize = 1000;
 
-/// What a script says.
+/// A script as read.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Script {
     /// Its words, variables put in where the script sets them; an empty one ends a statement.
     pub words: Vec<String>,
     /// The variables that it sets.
     pub variables: Vec<(String, String)>,
-    /// Those that it sets to several values and then uses: branches are not decided, the last value counts.
+    /// Variables that it sets to several values and then uses: branches are not decided, the last value counts.
     pub ambiguous: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// What stands behind a `$`: the value, or the name where the script does not set it.
+    /// The text behind a `$`: the value, or the name where the script does not set it.
     fn variable(&mut self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
         let mut name = String::new();
         let (open, close) = match chars.peek() {
@@ -199,7 +199,7 @@ impl Reader {
         }
     }
 
-    /// What `${NAME:-"default"}` says where the name is not set: without its quotes, its own variables put in.
+    /// The default of `${NAME:-"default"}` where the name is not set: without its quotes, its own variables put in.
     fn said_default(&mut self, text: &str) -> String {
         let mut out = String::new();
         let mut chars = text.chars().peekable();
@@ -256,7 +256,7 @@ impl Reader {
     }
 }
 
-/// Whether a quoted word holds arguments: more than one, or one with its value.
+/// True if a quoted word holds arguments: more than one, or one with its value.
 fn several(word: &str) -> bool {
     let named = word.starts_with("--") && !word.contains('=');
     word.contains(" --") || named && word.contains(char::is_whitespace)

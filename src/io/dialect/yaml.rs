@@ -160,7 +160,7 @@ impl Reader {
     }
 }
 
-/// What a plain word means.
+/// The value of a plain word.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

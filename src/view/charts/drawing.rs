@@ -232,7 +232,7 @@ impl Drawing {
         ];
         self.pieces.push(el("svg", &area, &[el("path", &path, &[])]));
     }
-    /// What is drawn, and the pattern that it needs.
+    /// Drawn elements, and the pattern that they need.
     fn content(self) -> Vec<Node> {
         let mut pieces = self.pieces;
         if self.hatched {

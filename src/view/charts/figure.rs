@@ -32,7 +32,7 @@ fn buttons(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: Optio
     el("details", &[("class", "menu save")], &menu).keyed(name)
 }
 
-/// What the colours of a picture stand for: class of the swatch and words.
+/// Legend of a picture: class of the swatch and words.
 #[must_use]
 pub fn key(kinds: &[(&str, &'static str)]) -> Node {
     let item = |(class, said): &(&str, &'static str)| {

@@ -1,9 +1,9 @@
-//! What pictures are drawn with: roles, each with the style sheet's name and a colour.
+//! Inks of pictures: roles, each with the style sheet's name and a colour.
 
 use super::palette::{Palette, Rgb};
 use crate::core::pipeline::Kind;
 
-/// What something is drawn with: a role, not a colour.
+/// Role of a drawn element, not its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Paper.
@@ -37,7 +37,7 @@ const MEMORY: [&str; 6] =
     ["--m-weights", "--m-gradients", "--m-optimizer", "--m-activations", "--m-buffers", "--m-overhead"];
 
 impl Ink {
-    /// What an op is drawn with.
+    /// Ink of an op.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {

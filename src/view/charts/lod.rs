@@ -1,4 +1,4 @@
-//! How busy a rank is between two times, and with what, without looking at every op in between.
+//! Work of a rank between two times, by kind, without looking at every op in between.
 //!
 //! Running sums of the work by kind stand beside the ops, one entry a block of ops, built once a timeline; a picture of
 //! any width asks for its columns in the time of a binary search each, however many ops lie behind them.

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 /// An evaluation with its indices; those that only a click asks for are built when it does.
 #[derive(Debug)]
 pub struct Prepared {
-    /// What is drawn.
+    /// The drawn evaluation.
     pub evaluation: Arc<Evaluation>,
     /// Running sums of its work.
     pub sums: Sums,
@@ -56,7 +56,7 @@ impl Prepared {
             path.filter_map(|place| Some((place, self.op(place)?))).collect()
         })
     }
-    /// What `rank` holds over time, MiB.
+    /// Memory of `rank` over time, MiB.
     #[must_use]
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
         memory_curve(&self.evaluation, rank)
@@ -93,7 +93,7 @@ pub fn version(versions: &[Vec<i32>], rank: usize, microbatch: u32) -> Option<i3
     versions.get(rank)?.get(microbatch as usize).copied()
 }
 
-/// What `rank` holds over the step, MiB.
+/// Memory of `rank` over the step, MiB.
 #[must_use]
 pub fn memory_curve(evaluation: &Evaluation, rank: usize) -> Vec<(f64, u32)> {
     let instants = over_time(evaluation, rank).map(|curve| curve.instants);

@@ -66,7 +66,7 @@ impl Shape {
         (shape.axis, shape.curve) = (6.0, 40.0);
         shape
     }
-    /// Whether the axis stands below several pictures.
+    /// True if the axis stands below several pictures.
     #[must_use]
     pub(crate) fn shares_axis(self) -> bool {
         self.axis < AXIS

@@ -12,7 +12,7 @@ use crate::core::pipeline::{Half, Kind, TimedOp};
 pub(crate) const MAX_CELLS: usize = 4000;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
-/// How finely a column is shared out.
+/// Parts into which a column is shared out.
 const SHARES: f64 = 8.0;
 
 /// A rectangle of the picture.
@@ -26,7 +26,7 @@ pub struct Cell {
     pub width: f64,
     /// Upper and lower edge as shares of the row's height; of a column, as shares of its time.
     pub band: (f64, f64),
-    /// What fills it.
+    /// Kind of its content.
     pub kind: Kind,
     /// Share of its column's time that is work, above 0; 1 for an op.
     pub busy: f64,

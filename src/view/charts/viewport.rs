@@ -58,7 +58,7 @@ impl Viewport {
         let start = start.clamp(0.0, (self.full - span).max(0.0));
         Self { start, end: start + span, full: self.full }
     }
-    /// Whether the whole axis is visible.
+    /// True if the whole axis is visible.
     #[must_use]
     pub fn is_all(self) -> bool {
         self.span() >= self.full * (1.0 - 1e-9)

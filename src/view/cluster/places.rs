@@ -64,7 +64,8 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let node_ranks = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
-    let side = if mesh.nodes() == 1 && node_ranks as f64 * USUAL_PITCH <= room { node_ranks } else { across(node_ranks) };
+    let side =
+        if mesh.nodes() == 1 && node_ranks as f64 * USUAL_PITCH <= room { node_ranks } else { across(node_ranks) };
     let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
     let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
     let lines = grid.columns.div_ceil(fit.min(grid.columns));

@@ -37,7 +37,7 @@ fn fullest(evaluation: &Evaluation) -> Option<&StageMemory> {
     memory.per_stage.get(memory.peak_stage)
 }
 
-/// What a bar is made of: the name and colour of each part, and the unit of its values.
+/// Parts of a bar: name and colour of each, and the unit of their values.
 pub(super) struct Scale {
     pub parts: &'static [(&'static str, Ink)],
     /// The unit, and how much of the bars' values one is.

@@ -1,4 +1,4 @@
-//! What stands beside a picture: what its colours stand for, and the same as a table.
+//! Captions of a picture: the legend of its colours, and its values as a table.
 
 use crate::core::message::Message;
 use crate::view::charts::ink::Ink;
@@ -28,7 +28,7 @@ pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
     el("div", &[("class", "legend")], &[swatches(entries), faint])
 }
 
-/// What a picture shows, as a table that can be unfolded.
+/// Values of a picture, as a table that can be unfolded.
 pub(super) fn data(head: &[&'static str], rows: Vec<Vec<Message>>) -> Node {
     let cells = |row: Vec<Message>| (false, row.into_iter().map(text).collect());
     let rows: Vec<(bool, Vec<Node>)> = rows.into_iter().map(cells).collect();

@@ -1,4 +1,4 @@
-//! What can be changed in a step: its sliders, and where they stand.
+//! Settings of a step: its sliders and their places.
 
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
@@ -8,7 +8,7 @@ use crate::core::t;
 pub struct Slider {
     /// As formulas write it.
     pub symbol: &'static str,
-    /// What it is.
+    /// Name.
     pub name: &'static str,
     /// The values that it takes, in order.
     pub values: &'static [u64],
@@ -38,7 +38,7 @@ pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4
 pub struct Scale {
     /// As formulas write it.
     pub symbol: String,
-    /// What it is.
+    /// Name.
     pub name: Message,
     /// The values that it takes, in order.
     pub values: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What a lesson is: its steps, and what a step shows.
+//! A lesson: its steps, and the contents of a step.
 
 use super::dials::{Dials, Slider};
 use crate::core::message::{Message, verbatim};
@@ -11,7 +11,7 @@ pub struct Lesson {
     pub id: &'static str,
     /// Its name.
     pub title: &'static str,
-    /// What it is about.
+    /// Subject.
     pub about: &'static str,
     /// Its steps, in order.
     pub steps: &'static [Step],
@@ -23,7 +23,7 @@ pub struct Step {
     pub id: &'static str,
     /// The idea in some words.
     pub title: &'static str,
-    /// What can be changed.
+    /// Its sliders.
     pub sliders: &'static [Slider],
     /// Text, formula and picture for values of the sliders.
     pub live: fn(&Dials) -> Live,
@@ -33,7 +33,7 @@ pub struct Step {
     pub on_run: &'static [(&'static str, &'static str)],
 }
 
-/// What a step shows for some values of its sliders.
+/// Contents of a step for some values of its sliders.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// Why, then what, then the cost.
@@ -42,11 +42,11 @@ pub struct Live {
     pub formula: Option<[Message; 2]>,
     /// A line below the formula: what the simulation or the full model says instead.
     pub note: Message,
-    /// What the colours of the picture stand for.
+    /// Legend of the picture's colours.
     pub legend: Node,
     /// The picture.
     pub picture: Node,
-    /// What the picture shows, as a table.
+    /// Values of the picture, as a table.
     pub table: Node,
 }
 

@@ -9,7 +9,7 @@ use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 
-/// What a block is to the rank that is drawn.
+/// Relation of a block to the rank that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// It keeps it.
@@ -31,7 +31,7 @@ pub(super) struct Matrix {
     parts: Vec<Part>,
 }
 
-/// What weights and what inputs and results are drawn with.
+/// Inks of weights, and of inputs and results.
 pub(super) const WEIGHTS: Ink = Ink::Memory(0);
 pub(super) const ACTIVATIONS: Ink = Ink::Memory(3);
 const MOVED: Ink = Ink::Exposed;

@@ -106,7 +106,7 @@ fn steps(first: StepId, current: StepId) -> Node {
     el("ol", &[("class", "steps")], &[steps.collect()])
 }
 
-/// What the step's settings make of `run`, and the way there. `evaluate` gives the report of a Run.
+/// The step's settings on `run`, and the way there. `evaluate` gives the report of a Run.
 pub(super) fn on_run(
     current: StepId,
     run: &Run,

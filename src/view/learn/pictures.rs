@@ -140,7 +140,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     }
 }
 
-/// What rank 0 holds over time, in stage-micro-batches; the last pipeline's is solid.
+/// Activations of rank 0 over time, in stage-micro-batches; the last pipeline's is solid.
 fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
     let most = all.iter().map(|one| one.held()).fold(1.0, f64::max);
     let y = |held: f64| top + (CURVE - 8.0) * (1.0 - held / most);

@@ -31,7 +31,7 @@ pub(super) struct Line {
     pub name: Message,
     pub ink: Ink,
     pub points: Vec<(f64, f64)>,
-    /// What stands at a point, by its index: a name, or nothing.
+    /// Mark of a point, by its index: a name, or nothing.
     pub marks: Marks,
 }
 

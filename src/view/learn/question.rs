@@ -41,7 +41,7 @@ pub struct Page {
     pub formula: Node,
     /// Its sliders.
     pub sliders: Vec<Scale>,
-    /// What its settings make of the Run.
+    /// Its settings on the Run.
     pub on_run: Node,
     /// Who says it.
     pub source: Node,

@@ -1,4 +1,4 @@
-//! What a press does, as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
+//! Presses as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
@@ -10,7 +10,7 @@ use crate::core::units::MemoryUnit;
 use crate::view::views::View;
 use std::sync::Arc;
 
-/// What a press on an element does, by who carries it out.
+/// A press on an element, by who carries it out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Press {
     /// The page.
@@ -166,7 +166,7 @@ pub enum Dialog {
     Unknown,
 }
 
-/// What is done with the runs that were measured.
+/// Actions on the measured runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// Keeps what was read.
@@ -187,7 +187,7 @@ pub enum Measured {
     Stop,
 }
 
-/// What becomes of the second Run.
+/// Actions on the second Run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compare {
     /// The page's Run becomes the second, unless there is one.
@@ -205,7 +205,7 @@ pub enum Compare {
 pub enum Choice {
     /// When gradients leave.
     Policy(Policy),
-    /// How sample lengths are spread.
+    /// Distribution of sample lengths.
     Spread(Spread),
     /// The groups that the cluster shows; all where none is chosen.
     Group(Option<GroupKind>),
@@ -213,7 +213,7 @@ pub enum Choice {
     Load(Option<Link>),
 }
 
-/// What is done with the timeline.
+/// Actions on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineAction {
     /// Zooms in.
@@ -232,7 +232,7 @@ pub enum TimelineAction {
     Trace,
 }
 
-/// What is saved, and how.
+/// Picture or text to save, and its format.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Save {
     /// A text goes to the clipboard.
@@ -248,7 +248,7 @@ pub enum Save {
     Picture {
         /// Name of the file, without its end.
         name: &'static str,
-        /// What `io::export` draws it as; empty: the SVG that stands beside the button.
+        /// Name under which `io::export` draws it; empty: the SVG that stands beside the button.
         drawn: &'static str,
         /// Memory unit of a drawn picture.
         unit: MemoryUnit,
@@ -260,7 +260,7 @@ pub enum Save {
 }
 
 impl Action {
-    /// What it does, in a word or two: `apply tp=4`.
+    /// Name in a word or two: `apply tp=4`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -367,7 +367,7 @@ impl Save {
     }
 }
 
-/// What a press in the gallery does.
+/// Actions of the gallery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GalleryAction {
     /// Compares a schedule, or no longer.

@@ -13,7 +13,7 @@ use crate::core::source::{
 pub struct Word {
     /// As it is written, and how else.
     pub names: &'static [&'static str],
-    /// What it is, in a sentence.
+    /// Meaning, in a sentence.
     pub meaning: &'static str,
     /// The source of the definition.
     pub source: &'static Source,
@@ -151,7 +151,7 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
     el("span", &[], &pieces)
 }
 
-/// What a word means, and where that is written.
+/// Meaning of a word, and its source.
 #[must_use]
 pub fn meaning(word: &Word) -> Node {
     // A name and no link: the Tab key stops at settings only.

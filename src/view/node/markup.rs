@@ -42,7 +42,7 @@ pub(crate) fn el(tag: &'static str, attributes: &[(&'static str, &str)], childre
     }))
 }
 
-/// What a writer of its own has made: an SVG picture.
+/// Output of a writer of its own: an SVG picture.
 #[must_use]
 pub fn raw(svg: &str) -> Node {
     Node::Picture(svg.into())
@@ -159,7 +159,7 @@ where
     scrolled(label, table)
 }
 
-/// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
+/// Contents wider than some screens, as a region of its own that scrolls sideways; `label` names it.
 #[must_use]
 pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
     let region = [("class", "scroll-x"), ("tabindex", "0"), ("role", "region")];

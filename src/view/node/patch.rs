@@ -30,11 +30,11 @@ pub trait Document {
     fn insert(&self, parent: &Self::Node, child: &Self::Node, before: Option<&Self::Node>);
     /// Takes a node out. Handlers of `blur` and `change` may run meanwhile.
     fn remove(&self, node: &Self::Node);
-    /// Whether a node holds the focus, itself or inside.
+    /// True if a node holds the focus, itself or inside.
     fn has_focus(&self, node: &Self::Node) -> bool;
 }
 
-/// What is shown of a [`Node`]: the document's node for it, and those of its children.
+/// A [`Node`] in the document: the document's node for it, and those of its children.
 pub struct Mounted<N> {
     node: N,
     view: Node,

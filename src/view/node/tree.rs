@@ -26,11 +26,11 @@ pub struct Element {
     pub tag: &'static str,
     /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
     pub attributes: Vec<(&'static str, Message)>,
-    /// What a press on it does.
+    /// Action of a press on it.
     pub action: Option<Press>,
-    /// What tells it from its siblings of the same tag, where they may come, go or move.
+    /// Key that tells it from its siblings of the same tag, where they may come, go or move.
     pub key: String,
-    /// What stands in it; no lists.
+    /// Its contents; no lists.
     pub children: Vec<Node>,
 }
 

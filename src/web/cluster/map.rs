@@ -20,7 +20,7 @@ use wasm_bindgen::JsCast;
 /// The colours of loads go up to this share of the step at least.
 const SCALE: f64 = 0.25;
 
-/// What is drawn while only the pointer moves.
+/// The picture while only the pointer moves.
 pub(super) struct Drawn {
     pub(super) evaluation: Arc<Evaluation>,
     pub(super) scene: Scene,
@@ -85,7 +85,7 @@ impl Map {
         let rank = self.state.rank().unwrap_or(0);
         self.traffic.with(|all| all.get(rank).cloned().unwrap_or_default())
     }
-    /// How busy the links are that colour the picture, by pipeline rank, and the end of their scale.
+    /// Load of the links that colour the picture, by pipeline rank, and the end of their scale.
     pub(super) fn loads(self) -> Option<(Vec<f64>, f64)> {
         let link = self.state.view.chosen.get().load?;
         let loads: Vec<f64> = self.traffic.with(|all| all.iter().map(|wires| load(wires, link)).collect());
@@ -103,7 +103,7 @@ impl Map {
             self.traffic.with(|traffic| tables(&drawn.evaluation, gpu, traffic, unit))
         })
     }
-    /// What the chosen block of the timeline, or the selected stage at the instant that is shown, waits for.
+    /// Waits of the chosen block of the timeline, or of the selected stage at the instant that is shown.
     pub(super) fn waits(self, wires: &[Wire]) -> Option<Waits> {
         let (clock, focus) = (self.look.clock.get(), self.look.own.focus.get());
         if clock.is_none() && focus.is_none() {

@@ -130,7 +130,7 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
     }
 }
 
-/// Whether the gallery is shown.
+/// True if the gallery is shown.
 pub(super) fn is_seen(state: State) -> bool {
     state.view.open.get() == View::Schedules || state.view.embed.is_some()
 }

@@ -18,7 +18,7 @@ use crate::web::worker::{Job, Progress, Reply, Request, request};
 use compared::{compared, is_seen};
 use leptos::prelude::*;
 
-/// What was asked of the worker: all schedules of this Run with this limit.
+/// Key of a request to the worker: all schedules of this Run with this limit.
 type Asked = (Run, u64);
 
 /// Everything that the gallery follows.
@@ -69,7 +69,7 @@ fn schedules(state: State) -> AnyView {
 }
 
 impl Page {
-    /// What `view` makes of everything that is known.
+    /// Shows the gallery as far as it is known.
     fn view(self, view: impl Fn(&Gallery) -> Node) -> Node {
         let (Some(own), Some(axis)) = (self.state.evaluation(), self.axis.get()) else {
             return Node::none();
@@ -86,7 +86,7 @@ impl Page {
         })
     }
 
-    /// What is shown: none while another view is.
+    /// Key of the gallery that is shown; none while another view is.
     fn asked(self) -> Option<Asked> {
         let state = self.state;
         let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
@@ -199,7 +199,7 @@ impl Page {
     }
 }
 
-/// How far from what is in sight the picture of `variant` stands, pixels.
+/// Distance of the picture of `variant` from the visible part, pixels.
 fn distance(variant: Variant) -> f64 {
     let card = document().query_selector(&format!("[data-variant=\"{variant}\"]"));
     let Some(card) = card.ok().flatten() else {

@@ -25,14 +25,14 @@ pub fn methods(state: State) -> AnyView {
     part(Some("methods"), PART, title, flag(|| false), content)
 }
 
-/// How to narrow down a run that should have fitted.
+/// Measurements that narrow down a run that should have fitted.
 pub(crate) fn narrowing(state: State) -> AnyView {
     let title = say("Out of memory although it fits?");
     let content = move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
     part(Some("narrow"), PART, title, flag(|| false), content)
 }
 
-/// What would make it fit, open where it does not.
+/// Changes that would make it fit, open where it does not.
 pub fn fit(state: State) -> AnyView {
     let fits = move || {
         let evaluation = state.evaluation();

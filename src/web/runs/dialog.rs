@@ -113,7 +113,7 @@ fn profile(state: State) -> Node {
     state.run.with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link))
 }
 
-/// What the runs teach.
+/// Result of the fit.
 fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {

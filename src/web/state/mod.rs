@@ -33,19 +33,19 @@ pub(crate) struct State {
     pub resolved: Memo<Run>,
     /// All issues, worst first.
     pub issues: Memo<Vec<Issue>>,
-    /// What follows from it.
+    /// Its evaluation.
     pub shown: Memo<Shown>,
     /// The last good evaluation whose ops are simulated.
     pub drawn: Memo<Option<Arc<Evaluation>>>,
     /// Its ops could not be simulated.
     pub undrawable: Signal<bool>,
-    /// What was not understood in the link.
+    /// Parts of the link that were not understood.
     pub notices: RwSignal<Vec<Issue>>,
     /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
     pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
     /// Earlier and later Runs.
     pub history: History,
-    /// What a choice set besides itself, and the Run of which it is said.
+    /// Settings that a choice made besides itself, and the Run that it led to.
     pub told: RwSignal<Option<(Run, Issue)>>,
     /// The search in the background.
     pub planner: Planner,
@@ -53,7 +53,7 @@ pub(crate) struct State {
     pub runs: Runs,
     /// The view.
     pub view: Viewed,
-    /// What is open besides.
+    /// Open panels.
     pub panels: Panels,
 }
 
@@ -97,18 +97,18 @@ impl State {
         self.shown.with(|shown| shown.evaluation.clone())
     }
 
-    /// Whether the ops of the last good evaluation are simulated.
+    /// True if the ops of the last good evaluation are simulated.
     pub(crate) fn is_drawn(&self) -> bool {
         let (drawn, last) = (self.drawn.get(), self.evaluation());
         drawn.zip(last).is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
     }
 
-    /// Whether the picture is not of what was typed last.
+    /// True if the picture is not of the Run as typed last.
     pub(crate) fn is_stale(&self) -> bool {
         self.shown.with(|shown| shown.waits) || self.fault().is_some()
     }
 
-    /// What keeps what was typed last from being shown, first.
+    /// The first error that keeps the Run as typed last from being shown.
     pub fn fault(&self) -> Option<Issue> {
         match self.unread.get() {
             Some((field, after, why)) if self.text_of(field) == after => Some(Issue::error(field.key, why)),
@@ -125,13 +125,13 @@ impl State {
         text.map_or_else(String::new, |text| without_zeros(&text))
     }
 
-    /// What the schedule decides of `field`, and the schedule.
+    /// Value of `field` that the schedule decides, and the schedule.
     pub(crate) fn fixed(&self, field: &Field) -> Option<(u64, &'static str)> {
         let chunks = || self.run.with(fixed_chunks);
         (field.key == "virtual_stages").then(chunks).flatten()
     }
 
-    /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
+    /// Issues without a place of their own: the first error stands above the figures, refusals of a link above all.
     pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
         let mut all = of_run(self.shown);
@@ -139,7 +139,7 @@ impl State {
         all
     }
 
-    /// What was not understood in the link.
+    /// Parts of the link that were not understood.
     pub fn refused(&self) -> Vec<Issue> {
         refused(self.notices, self.run)
     }
@@ -205,7 +205,7 @@ fn of_run(shown: Memo<Shown>) -> Vec<Issue> {
     })
 }
 
-/// What was not understood in the link; of a field only while it has its default.
+/// Parts of the link that were not understood; of a field only while it has its default.
 fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
     let holds = |notice: &Issue| match field(&notice.field) {
         Some(field) => run.with(|run| !field.is_changed(run)),

@@ -33,7 +33,7 @@ impl Planner {
         }
     }
 
-    /// What is known of the run of `evaluation`.
+    /// Progress of the search for the run of `evaluation`.
     pub fn searched(self, evaluation: &Evaluation) -> Searched {
         self.query.with(|query| {
             let Some(query) = query else {

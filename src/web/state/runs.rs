@@ -17,15 +17,15 @@ pub(in crate::web) const STORED: &str = "runs";
 /// The runs, and what is known of them.
 #[derive(Clone, Copy)]
 pub struct Runs {
-    /// Those that are kept.
+    /// Runs that are kept.
     pub kept: RwSignal<Vec<Observation>>,
-    /// What they teach, with those that could be fitted; none while that is computed.
+    /// Result of the fit, with the runs that could be fitted; none while that is computed.
     pub fit: RwSignal<Option<(Vec<Observation>, Calibrated)>>,
     /// They could not be fitted.
     pub(in crate::web) failed: RwSignal<bool>,
-    /// What the profile is called.
+    /// Name of the profile.
     pub(in crate::web) name: RwSignal<String>,
-    /// What the run to be kept is called; empty: by its number.
+    /// Name of the run to be kept; empty: by its number.
     pub(in crate::web) label: RwSignal<String>,
     /// The GPUs that the next run may take; none: those of the largest run.
     pub(in crate::web) gpus: RwSignal<Option<u64>>,
@@ -37,14 +37,14 @@ pub struct Runs {
     pub(in crate::web) progress: RwSignal<Option<f64>>,
     /// The file that is read, by number: a later one ends it.
     pub(in crate::web) turn: StoredValue<u32>,
-    /// What was asked of the worker last.
+    /// Last request to the worker.
     pub(in crate::web) asked: StoredValue<Option<(Question, Request)>>,
     /// The measured step of the Run before an edit.
     pub(in crate::web) before: RwSignal<Option<Observation>>,
 }
 
 impl Runs {
-    /// Those of this browser's storage.
+    /// Reads the runs of this browser's storage.
     pub fn stored() -> Self {
         let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
         let Saved { runs: kept, name, .. } = stored.unwrap_or_default();

@@ -17,7 +17,7 @@ use leptos::prelude::*;
 pub(crate) struct Chosen {
     /// When gradients leave in the picture of them.
     pub policy: Policy,
-    /// How sample lengths are spread in the panel of unequal micro-batches.
+    /// Distribution of sample lengths in the panel of unequal micro-batches.
     pub spread: Spread,
     /// The groups that the cluster shows.
     pub group: Option<GroupKind>,

@@ -1,4 +1,4 @@
-//! What is looked at: the window on the time axis that all pictures share, and what is chosen in each.
+//! The window on the time axis that all pictures share, and the selection in each.
 
 use crate::core::pipeline::trace::Place;
 use crate::core::report::{Evaluation, with_schedule};
@@ -22,7 +22,7 @@ pub struct Lane {
     pub focus: RwSignal<Option<Place>>,
     /// The selected rank, whose memory is drawn.
     pub rank: Signal<usize>,
-    /// Those, over time.
+    /// Its memory over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
     /// One of several pictures that share axis and clock.
     pub is_low: bool,
@@ -51,7 +51,7 @@ impl Lane {
     pub fn shape(self) -> Shape {
         if self.is_low { Shape::low(self.ranks()) } else { Shape::of(self.ranks()) }
     }
-    /// How many ranks it has.
+    /// Number of its ranks.
     pub fn ranks(self) -> usize {
         self.prepared.with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
     }
@@ -61,7 +61,7 @@ impl Lane {
     }
 }
 
-/// What all pictures share.
+/// Window and selection that all pictures share.
 #[derive(Clone, Copy)]
 pub struct Look {
     /// The Run's own schedule.
@@ -76,7 +76,7 @@ pub struct Look {
     pub most: Memo<u32>,
     /// Width of the rows, CSS pixels.
     pub width: RwSignal<f64>,
-    /// Whether the critical path is drawn.
+    /// True if the critical path is drawn.
     pub path: RwSignal<bool>,
     /// The instant of the step that is shown, seconds; none: no step is played.
     pub clock: RwSignal<Option<f64>>,
@@ -109,7 +109,7 @@ impl Look {
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
         Self::over(&[Lane::new(own, rank), Lane::new(other, rank)])
     }
-    /// What these pictures share; there are at least two.
+    /// The look that these pictures share; there are at least two.
     pub fn over(lanes: &[Lane]) -> Self {
         let (ends, curves) = (lanes.to_vec(), lanes.to_vec());
         Self {

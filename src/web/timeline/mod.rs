@@ -29,7 +29,7 @@ use crate::web::timeline::look::Look;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// What opens below.
+/// Titles of the folds below.
 const FOLDS: [&str; 3] = [
     "Even and uneven layers on one axis",
     "Gradients at the end of the step: hidden in bubbles, or exposed",
@@ -157,7 +157,7 @@ fn shown_legend(look: Look) -> Node {
     })
 }
 
-/// What the critical path goes through, while it is drawn.
+/// Ops on the critical path, while it is drawn.
 fn path_note(look: Look) -> Node {
     match own(look) {
         Some(own) if look.path.get() => text(critical(own.critical_path())),

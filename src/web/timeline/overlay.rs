@@ -1,4 +1,4 @@
-//! What lies over the canvas: the mark around an op and what it is, the critical path.
+//! Overlay of the canvas: the mark around an op with its name, the critical path.
 
 use super::look::{Lane, Look};
 use crate::core::t;

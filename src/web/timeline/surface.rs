@@ -117,7 +117,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     .into_any()
 }
 
-/// How far the hatch of idle time goes: it ends with the pipeline.
+/// End of the hatch of idle time: it ends with the pipeline.
 fn hatched(look: Look, lane: Lane) -> String {
     let end = look.view().x(lane.makespan(), 100.0).clamp(0.0, 100.0);
     format!("{end:.3}%")

@@ -57,11 +57,11 @@ pub enum Reply {
     Schedule(Option<ScheduleFigures>),
     /// A schedule's picture; none where it cannot run.
     Sketch(Option<Sketch>),
-    /// What is known of the plan.
+    /// The plan as far as it is known.
     Plan(Box<PlanResult>),
-    /// What measured runs teach; none where one of them cannot run.
+    /// Result of the fit; none where one of the runs cannot run.
     Calibrated(Option<Box<Calibrated>>),
-    /// What would make the Run fit; none while the search takes long.
+    /// Changes that make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
     /// The best split so far, and whether that is all; none where there is nothing to split.
     Split(Option<BestSplit>, bool),
@@ -78,7 +78,7 @@ pub enum Lane {
     Search,
 }
 
-/// How long a slice of a search may take.
+/// Longest time of a slice of a search.
 #[derive(Clone, Copy)]
 pub struct Pace {
     /// The time, milliseconds.

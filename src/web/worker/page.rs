@@ -19,7 +19,7 @@ extern "C" {
     static MODULE_URL: String;
 }
 
-/// What becomes of a job.
+/// Progress of a job.
 pub enum Progress {
     /// A part of the result.
     Reply(Reply),

@@ -153,13 +153,13 @@ pub struct Chunks<Q = f64> {
 }
 
 impl<Q: Quantity> Chunks<Q> {
-    /// Those of `scenario`.
+    /// Factors of `scenario`.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         Self::of_kinds(scenario, Kinds::new(scenario))
     }
 
-    /// Those of `scenario`, whose stages are of `kinds`.
+    /// Factors of `scenario`, whose stages are of `kinds`.
     #[must_use]
     pub fn of_kinds(scenario: &Scenario, kinds: Kinds) -> Self {
         let mut layers = Layers::of(scenario);

@@ -45,7 +45,7 @@ pub(crate) struct Holding {
     pub kind: Kind,
     /// True where they have gradients and states.
     pub trained: bool,
-    /// Those of the linears of layers, which a recipe quantises.
+    /// Parameters in linears of layers, which a recipe quantises.
     pub linears: f64,
     /// Elements of the largest hidden matrix among them on one GPU, which Muon keeps whole; 0 where Adam steps in:
     /// embedding, head and norms.
@@ -120,7 +120,7 @@ struct Holdings<'a> {
 }
 
 impl Holdings<'_> {
-    /// What stands so far is frozen; adapters and copies of the ends are trained beside it.
+    /// Freezes the parameters so far; adapters and copies of the ends are trained beside them.
     fn freeze(&mut self, adapter: &Adapter, load: &RankLoad) {
         for part in &mut self.list {
             part.trained = false;

@@ -88,12 +88,12 @@ pub(crate) fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes
     Bytes(activations::kept(scenario, stage).bytes())
 }
 
-/// What the head holds of one micro-batch.
+/// Bytes that the head holds of one micro-batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heads {
     /// Logits from the loss's forward to its backward.
     pub held: f64,
-    /// What the loss needs for a moment beyond that.
+    /// Bytes that the loss needs for a moment beyond that.
     pub momentary: f64,
     /// Inputs of the final norm and the head.
     pub inputs: f64,
@@ -109,22 +109,22 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
     })
 }
 
-/// What a chunk adds to the memory of its rank.
+/// Bytes that a chunk adds to the memory of its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkBytes {
     /// Activations of its layers, a micro-batch.
     pub layers: f64,
     /// The largest backward pass or exchange of a layer.
     pub momentary: f64,
-    /// What recomputation brings back.
+    /// Bytes that recomputation brings back.
     pub recomputed: f64,
-    /// What sends and receives hold where they run beside compute.
+    /// Buffers of sends and receives that run beside compute.
     pub exchanged: f64,
-    /// What the head holds of a micro-batch, where it ends the model.
+    /// Bytes that the head holds of a micro-batch, where it ends the model.
     pub head: Option<Heads>,
 }
 
-/// What global stage `stage` adds to the memory of its rank.
+/// Bytes that global stage `stage` adds to the memory of its rank.
 #[must_use]
 pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     let kept = activations::kept(scenario, stage);
@@ -143,7 +143,7 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
     Bytes(moments::steady(scenario, load))
 }
 
-/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients; at every moment
+/// Bytes that a rank holds whatever its micro-batches: states, gathered shards, dummy weight gradients; at every moment
 /// weights and states.
 #[must_use]
 pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {

@@ -247,8 +247,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         self.stream() + tensors * cut.element * cut.tokens * width
     }
 
-    /// What the base writes where `DoRA` scales it by a magnitude, whose gradient reads it: `2 T out` of each adapted linear.
-    /// Source: PEFT `lora/dora.py` (`base_result`).
+    /// Output of the base where `DoRA` scales it by a magnitude, whose gradient reads it: `2 T out` of each adapted
+    /// linear. Source: PEFT `lora/dora.py` (`base_result`).
     fn scaled_outputs(&self, kind: LayerKind) -> f64 {
         let adapter = self.scenario.adapter.as_ref();
         let Some(adapter) = adapter.filter(|own| own.method == AdapterMethod::Dora) else {

@@ -114,7 +114,7 @@ pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64
     }
 }
 
-/// What stays on the GPU of `whole` states, of which `masters` bytes are master weights.
+/// The part of `whole` states that stays on the GPU; `masters` bytes of them are master weights.
 fn left<Q: Quantity>(whole: &States<Q>, offload: &Offload, masters: Q) -> States<Q> {
     let gone = |to: Option<OffloadTo>| if to.is_some() { 0.0 } else { 1.0 };
     let kept = if offload.keeps_masters() { masters } else { Q::number(0.0) };

@@ -92,7 +92,7 @@ impl Symbols {
     }
 }
 
-/// What the equations need to know of a stage.
+/// Sizes of a stage in the equations.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     layers: f64,
@@ -153,7 +153,7 @@ impl MemoryMethod for Fujii {
     }
 }
 
-/// How the total of pipeline rank `rank` comes about.
+/// Derivation of the total of pipeline rank `rank`.
 fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let stage = Stage::of(scenario, rank, load);
     let x = Symbols::of(scenario);

@@ -13,7 +13,7 @@ use crate::source::HE_BLOG;
 use crate::t;
 use crate::units::Bytes;
 
-/// What checkpointing the pre-norm input of the MLP divides activations by. Source: He blog, activation checkpointing.
+/// Divisor of activations by checkpointing the pre-norm input of the MLP. Source: He blog, activation checkpointing.
 const CHECKPOINTING: f64 = 9.0;
 
 /// The blog's symbols.
@@ -28,7 +28,7 @@ struct Symbols {
     b: f64,
     /// Bytes of an activation.
     k: f64,
-    /// Whether s² scores are stored.
+    /// True if s² scores are stored.
     scores: bool,
     tp: f64,
     pp: f64,
@@ -38,7 +38,7 @@ struct Symbols {
     dp: f64,
     mb: f64,
     zero: u64,
-    /// What activation checkpointing divides by.
+    /// Divisor of activation checkpointing.
     ac: f64,
 }
 
@@ -129,7 +129,7 @@ impl MemoryMethod for He {
     }
 }
 
-/// How the figure of every rank comes about.
+/// Derivation of the figure of every rank.
 fn explain(scenario: &Scenario, memory: &StageMemory) -> Term {
     let (x, precision) = (Symbols::of(scenario), scenario.precision);
     let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);

@@ -17,9 +17,9 @@ use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
 pub struct Slip {
     /// Where it stands.
     pub place: &'static str,
-    /// What is printed.
+    /// The formula as printed.
     pub printed: &'static str,
-    /// What the source's formula gives.
+    /// The value by the source's formula.
     pub corrected: &'static str,
 }
 
@@ -31,13 +31,13 @@ const fn slip(place: &'static str, printed: &'static str, corrected: &'static st
 pub struct MethodInfo {
     /// Its id in a Run.
     pub method: Method,
-    /// What it says.
+    /// Its rule.
     pub rule: &'static dyn MemoryMethod,
     /// Where it was published.
     pub source: &'static Source,
-    /// What it does not count.
+    /// Items that it does not count.
     pub leaves_out: &'static [&'static str],
-    /// What it prints and does not mean.
+    /// Formulas that it prints and does not mean.
     pub slips: &'static [Slip],
 }
 
@@ -47,7 +47,7 @@ pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Esti
     info(method).rule.estimate(scenario, loads)
 }
 
-/// How the figure of `rank` comes about by `method`.
+/// Derivation of the figure of `rank` by `method`.
 #[must_use]
 pub fn explain(method: Method, scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;

@@ -119,7 +119,7 @@ impl MemoryMethod for Playbook {
     }
 }
 
-/// How the figure of pipeline rank `rank` comes about.
+/// Derivation of the figure of pipeline rank `rank`.
 fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let memory = rank_memory(scenario, rank, load);
     let (layer, precision) = (Layer::of(scenario), scenario.precision);

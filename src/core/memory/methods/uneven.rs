@@ -46,7 +46,7 @@ impl Block {
     }
 }
 
-/// What the note's rule is made of: FLOPs of the vision part and of a layer of the language model, forward and backward.
+/// FLOPs in the note's rule: the vision part and a layer of the language model, forward and backward.
 struct Rule {
     vision: f64,
     layer: f64,
@@ -91,7 +91,7 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
     split
 }
 
-/// How the first rank's layers come about by the note's rule: for one stage a rank, several ranks.
+/// Derivation of the first rank's layers by the note's rule: for one stage a rank, several ranks.
 #[must_use]
 pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {
@@ -189,7 +189,7 @@ struct Part {
     activations: f64,
 }
 
-/// What rank `rank` holds.
+/// Memory of rank `rank`, by parts.
 fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
     let (model, run) = (&scenario.model, &scenario.run);
     let tokens = run.micro_batch as f64 * run.seq_len as f64;
@@ -274,7 +274,7 @@ impl MemoryMethod for Uneven {
     }
 }
 
-/// How the figure of pipeline rank `rank` comes about.
+/// Derivation of the figure of pipeline rank `rank`.
 fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let parts = parts(scenario, load)
         .into_iter()

@@ -47,7 +47,7 @@ impl Actor {
     }
 }
 
-/// What an actor does.
+/// Work of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Generate,

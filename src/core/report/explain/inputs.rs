@@ -24,7 +24,7 @@ pub fn seconds(symbol: &'static str, name: impl Into<Message>, value: f64) -> Te
     Term::given(symbol, name, value, Unit::Seconds)
 }
 
-/// How long a step's pipeline takes: read off the simulation, or the pace of a steady state.
+/// Time of a step's pipeline: read off the simulation, or the pace of a steady state.
 pub fn makespan(evaluation: &Evaluation) -> Term {
     let (pipeline, durations) = (&evaluation.report.pipeline, &evaluation.durations);
     let length = pipeline.makespan_s.0;

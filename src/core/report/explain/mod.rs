@@ -27,7 +27,7 @@ pub enum Figure {
     InFlight(usize),
     /// Memory of a pipeline rank by another method.
     Method(Method, usize),
-    /// What memory is held against, and the rule of the verdict.
+    /// Memory that the need is held against, and the rule of the verdict.
     Capacity,
     /// The step's time.
     Step,
@@ -72,7 +72,7 @@ impl Figure {
     }
 }
 
-/// How `figure` comes about; none where the report has no such figure.
+/// Derivation of `figure`; none where the report has no such figure.
 #[must_use]
 pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
     match figure {

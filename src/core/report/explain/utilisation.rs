@@ -14,7 +14,7 @@ use crate::t;
 use crate::time::MfuBy;
 use crate::units::show_percent;
 
-/// How a count looks at a model: a sequence's length, how much of the causal square counts, whether the router does.
+/// Model as a count looks at it: a sequence's length, the share of the causal square, the router.
 #[derive(Clone, Copy)]
 struct Counted {
     seq: u64,

@@ -20,7 +20,7 @@ use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 /// One kind of message among those that a stage waits for.
 type Kind = fn(&StageWaits) -> Wait;
 
-/// What nothing hides of each kind, on the average rank, and at the end of the step on the slowest.
+/// Exposed communication of each kind, on the average rank, and at the end of the step on the slowest.
 pub fn exposed(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);

@@ -43,8 +43,8 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     all
 }
 
-/// What fine-tuning can do besides: train adapters beside a frozen or a quantised base, keep less for the optimizer, move
-/// states, parameters or activations to the host as the software does. A check that refuses a combination drops it.
+/// Changes of fine-tuning: adapters beside a frozen or a quantised base, optimizers that keep less, states, parameters
+/// or activations on the host as the software moves them. A check that refuses a combination drops it.
 fn tuning(scenario: &Scenario) -> [Ladder; 5] {
     let (run, software) = (&scenario.run, &scenario.software);
     let quantised = scenario.adapter.as_ref().map(|adapter| adapter.base.is_some());
@@ -140,7 +140,7 @@ fn layers(scenario: &Scenario) -> Vec<Set> {
     rungs
 }
 
-/// What recomputes less than whole layers.
+/// Recomputation of less than whole layers.
 fn modules(scenario: &Scenario) -> Vec<Set> {
     if scenario.run.recompute != Recompute::None {
         return Vec::new();

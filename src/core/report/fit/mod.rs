@@ -1,4 +1,4 @@
-//! What would make a Run fit: the smallest changes that do, each with what it costs in time.
+//! Changes that make a Run fit: the smallest, each with its price in time.
 //!
 //! Every setting that can help is a `Ladder`: its values from the smallest change to the largest. A [`Fit`] climbs
 //! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
@@ -31,14 +31,14 @@ pub(crate) struct Ladder {
     pub field: &'static str,
     /// Its rungs.
     pub rungs: Vec<Set>,
-    /// Whether a higher rung never needs more memory, so that the first that fits can be bisected.
+    /// True if a higher rung never needs more memory, so that the first that fits can be bisected.
     pub monotone: bool,
 }
 
 /// Fields and values, as a link writes them.
 pub type Set = Vec<(&'static str, String)>;
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Suggestions {
     /// The least GPU time a token first.
@@ -53,11 +53,11 @@ pub struct Suggestion {
     /// The fields to set; the global batch last, where it had to follow.
     #[serde(deserialize_with = "known_fields")]
     pub set: Set,
-    /// How many settings were changed by choice.
+    /// Number of settings that were changed by choice.
     pub changes: usize,
     /// The fullest rank after it.
     pub peak: Bytes,
-    /// What it is held against.
+    /// Memory that it is held against.
     pub capacity: Bytes,
     /// Step time after it.
     pub step: Seconds,
@@ -135,8 +135,8 @@ fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
     }
 }
 
-/// What its order takes to build and simulate, in ops of a plain one. Automatic orders are laid out several times; what
-/// pulls forward passes over many slots.
+/// Units of work to build and simulate its order, in ops of a plain one. Automatic orders are laid out several times;
+/// pulling forward passes over many slots.
 fn work(spec: &Spec) -> u64 {
     let factor = match spec.schedule.id {
         "v-half" | "v-min" => 1 + u64::from(spec.pp) / 8,
@@ -177,12 +177,12 @@ impl Base {
         }
     }
 
-    /// Whether memory of this verdict and peak is what is looked for.
+    /// True if memory of this verdict and peak reaches the goal.
     fn reached(&self, verdict: Verdict, peak: Bytes) -> bool {
         verdict == Verdict::Fits && (self.goal == Goal::Fits || peak.0 < self.peak.0 * 0.99)
     }
 
-    /// What `set` makes of the Run, where it works and may reach the goal; and the units of work to see that.
+    /// The Run with `set`, where it works and may reach the goal; and the units of work to see that.
     fn candidate(&self, set: &Set) -> (Option<Candidate>, u64) {
         let after = self.run.with_texts(set);
         let Some((scenario, spec)) = after.and_then(followed) else {
@@ -199,7 +199,7 @@ impl Base {
         (Some(Candidate { run, work }), seen)
     }
 
-    /// What a candidate costs, where it reaches the goal. `set` is what was chosen, of so many `changes`.
+    /// Price of a candidate, where it reaches the goal. `set` was chosen, of so many `changes`.
     fn judge(&self, candidate: Candidate, set: &Set, changes: usize) -> Option<Suggestion> {
         let (before, run) = (&self.run, candidate.run);
         let report = evaluate(&run).ok()?.report;

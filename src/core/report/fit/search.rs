@@ -8,7 +8,7 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What a change is to reach.
+/// Goal of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Goal {
     /// The verdict "fits".
@@ -180,7 +180,7 @@ impl Fit {
         self.spent
     }
 
-    /// What works of what was tried so far.
+    /// Suggestions that work, of the changes tried so far.
     #[must_use]
     pub fn suggestions(&self) -> Suggestions {
         let mut list = self.found.clone();
@@ -207,7 +207,7 @@ impl Fit {
             .collect()
     }
 
-    /// Whether a part of `rung` is enough.
+    /// True if a part of `rung` is enough.
     fn works_with_less(&self, rung: &Set) -> bool {
         let within = |one: &Suggestion| one.set.iter().all(|change| rung.contains(change));
         self.found.iter().any(within)

@@ -1,4 +1,4 @@
-//! What adapters need: a method, linears that the model has, a base that can be quantised.
+//! Needs of adapters: a method, linears that the model has, a base that can be quantised.
 
 use super::Check;
 use crate::issue::Issue;

@@ -1,4 +1,4 @@
-//! How the GPUs, the batch, the experts and ZeRO's shards divide.
+//! Division of the GPUs, the batch, the experts and ZeRO's shards.
 
 use super::{Check, divisors};
 use crate::cluster::{Gpu, RankOrder};

@@ -1,4 +1,4 @@
-//! What a Run must satisfy, part by part; a refusal proposes what may work, which `report::mend` tries on the whole Run.
+//! Checks of a Run, part by part; a refusal proposes values, which `report::mend` tries on the whole Run.
 
 mod adapter;
 mod layout;
@@ -24,7 +24,7 @@ use crate::t;
 /// Divisors up to this, and what they leave, are proposed.
 const MAX_DIVISOR: u64 = 4096;
 
-/// What a pass over a Run found.
+/// Result of a pass over a Run.
 pub(crate) struct Checked {
     /// Parallel sizes; of no use where there are issues.
     pub layout: Layout,
@@ -32,9 +32,9 @@ pub(crate) struct Checked {
     pub zero: Zero,
     /// Layers of each global stage; the same.
     pub stage_layers: Vec<u64>,
-    /// What cannot work.
+    /// Settings that cannot work.
     pub issues: Vec<Issue>,
-    /// What is doubtful.
+    /// Settings that are doubtful.
     pub warnings: Vec<Issue>,
 }
 

@@ -16,7 +16,7 @@ const MAX_LAYERS: u64 = 100_000;
 /// Longest name of a model, characters.
 const MAX_NAME: usize = 40;
 
-/// Whether the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
+/// True if the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
 #[must_use]
 pub(crate) fn divides_by(model: &Architecture, tp: u64) -> bool {
     let whole = model.heads.is_multiple_of(tp) && model.ffn.is_multiple_of(tp);
@@ -33,13 +33,13 @@ fn uncut_heads(model: &Architecture, tp: u64) -> Option<u64> {
     shapes.into_iter().flatten().find(uncut)
 }
 
-/// Whether any layer has heads of the second shape.
+/// True if any layer has heads of the second shape.
 fn has_second(model: &Architecture) -> bool {
     model.any_layer(|kind| kind.mixer == Mixer::Second)
 }
 
 impl Check<'_> {
-    /// What the model is called fits on the page.
+    /// Checks that the model's name fits on the page.
     pub fn name(&mut self) {
         let long = |name: &String| name.chars().count() > MAX_NAME;
         if self.run.model.parts.name.as_ref().is_some_and(long) {
@@ -207,7 +207,7 @@ impl Check<'_> {
         }
     }
 
-    /// What tensor parallelism must divide.
+    /// Checks the sizes that tensor parallelism must divide.
     pub fn tensor(&mut self) {
         let (m, tp) = (*self.model, self.run.tp);
         let works = |t: u64| divides_by(&m, t);

@@ -63,7 +63,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is offloaded has to go somewhere: the fix is at least what a node needs, in steps of 64 GiB.
+    /// Checks that offloaded bytes have a place: the fix is at least what a node needs, in steps of 64 GiB.
     fn host(&mut self, offload: Offload, gpu: &Gpu, layout: &Layout) {
         let run = self.run;
         let held = self.model.elements().total() as f64 / (run.tp * run.pp) as f64;

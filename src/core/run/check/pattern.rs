@@ -1,4 +1,4 @@
-//! What the kinds of a model's layers ask of the layout, and what implementations refuse.
+//! Demands of a model's kinds of layers on the layout, and refusals of implementations.
 
 use super::{Check, divisors};
 use crate::issue::Issue;
@@ -8,7 +8,7 @@ use crate::run::CpComm;
 use crate::t;
 
 impl Check<'_> {
-    /// What the pattern contradicts, and what of it is not modelled.
+    /// Contradictions of the pattern, and parts of it that are not modelled.
     pub fn pattern(&mut self) {
         let m = self.model;
         if m.pattern.is_uniform() {
@@ -79,7 +79,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether layer `index` is an FFN alone behind a mixer alone.
+    /// True if layer `index` is an FFN alone behind a mixer alone.
     fn is_second_half(&self, index: u64) -> bool {
         let alone = |index: u64, test: fn(LayerKind) -> bool| test(self.model.kind(index));
         index > 0 && alone(index, |kind| kind.mixer == Mixer::None) && alone(index - 1, |kind| kind.ffn == Ffn::None)

@@ -1,5 +1,5 @@
-//! What phases of reinforcement learning need: a framework, an engine that the GPU holds, second models that this layout
-//! can run.
+//! Needs of the phases of reinforcement learning: a framework, an engine that the GPU holds, second models that this
+//! layout can run.
 
 use super::Check;
 use crate::cluster::Gpu;

@@ -58,7 +58,7 @@ impl Check<'_> {
         }
     }
 
-    /// What fp32 means for attention and for time.
+    /// Checks the consequences of fp32 for attention and for time.
     pub(crate) fn full_precision(&mut self) {
         let run = self.run;
         if run.precision.computes() != Format::Fp32 {

@@ -1,6 +1,6 @@
 //! Published training runs: the run, as a link, and what its authors measured.
 //!
-//! What a source does not print follows its software; `assumed` lists it.
+//! Settings that a source does not print follow its software; `assumed` lists them.
 
 use crate::run::Run;
 use crate::source::{DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP};
@@ -30,17 +30,17 @@ pub enum Measured {
 pub struct PublishedRun {
     /// Never changes.
     pub id: &'static str,
-    /// How the page names it.
+    /// Name on the page.
     pub name: &'static str,
     /// Its settings, as a link has them.
     pub link: &'static str,
-    /// What was measured.
+    /// Measurements.
     pub measured: &'static [Measured],
     /// Where.
     pub source: &'static Source,
     /// Table or section there.
     pub place: &'static str,
-    /// What the source leaves open, and what is taken.
+    /// Settings that the source leaves open, with those taken.
     pub assumed: &'static str,
 }
 
@@ -78,8 +78,8 @@ const fn row(
     PublishedRun { id, name, link, measured, source: source.0, place: source.1, assumed }
 }
 
-/// What the three phases of Llama 3 share: a layer a stage, embedding and head on stages of their own,
-/// FSDP that shards optimizer states and gradients and not the weights (section 3.3.2).
+/// Settings that the three phases of Llama 3 share: a layer a stage, embedding and head on stages of their own, FSDP
+/// that shards optimizer states and gradients and not the weights (section 3.3.2).
 macro_rules! llama_3 {
     ($sizes:literal) => {
         concat!(
@@ -92,7 +92,7 @@ macro_rules! llama_3 {
     };
 }
 
-/// What GPT of Megatron-LM shares.
+/// Settings that the GPT models of Megatron-LM share.
 macro_rules! gpt {
     ($sizes:literal) => {
         concat!(

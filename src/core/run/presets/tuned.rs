@@ -8,7 +8,7 @@ use crate::run::Run;
 pub struct TunedRun {
     /// Never changes.
     pub id: &'static str,
-    /// How the page names it.
+    /// Name on the page.
     pub name: &'static str,
     /// Its settings, as a link has them.
     pub link: &'static str,
@@ -22,7 +22,7 @@ impl TunedRun {
     }
 }
 
-/// What all of them share: no pipeline, no tensor parallelism, layers recomputed from their inputs.
+/// Settings that all of them share: no pipeline, no tensor parallelism, layers recomputed from their inputs.
 macro_rules! tuned {
     ($id:literal, $name:literal, $link:literal) => {
         TunedRun { id: $id, name: $name, link: concat!($link, "&tp=1&pp=1&sequence_parallel=false&recompute=full") }

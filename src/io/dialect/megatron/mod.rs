@@ -26,7 +26,7 @@ const LAUNCHER: Launcher = Launcher {
     each: ("--nproc-per-node", &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"]),
 };
 
-/// Whether an argument is one of Megatron's that this file knows.
+/// True if an argument is one of Megatron's that this file knows.
 #[must_use]
 pub fn knows(name: &str) -> bool {
     let name = name.replace('_', "-");

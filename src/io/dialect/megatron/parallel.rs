@@ -1,4 +1,4 @@
-//! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
+//! Division of the work in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
 use crate::core::cluster::RankOrder;
 use crate::core::run::presets::{MEGATRON_2024, MEGATRON_2025};
@@ -8,7 +8,7 @@ use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{Same, same};
 
-/// What both count alike; the global batch is the last.
+/// Counts with the same meaning in both; the global batch is the last.
 pub(crate) static SAME: &[Same] = &[
     same("--tensor-model-parallel-size", "tp", Some(1)),
     same("--pipeline-model-parallel-size", "pp", Some(1)),
@@ -19,7 +19,7 @@ pub(crate) static SAME: &[Same] = &[
     same("--global-batch-size", "global_batch", None),
 ];
 
-/// How context-parallel ranks exchange.
+/// Exchange of context-parallel ranks.
 const EXCHANGES: [(CpComm, &str); 3] =
     [(CpComm::Ring, "p2p"), (CpComm::AllGather, "allgather"), (CpComm::Ulysses, "a2a")];
 

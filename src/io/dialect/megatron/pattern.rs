@@ -132,7 +132,7 @@ fn mamba(reader: &mut SettingsReader, parts: &mut ModelParts) {
     parts.mamba.groups = Some(count("--mamba-num-groups", "Mamba groups", 8));
 }
 
-/// What a list says of every layer: a number n by `rule(layer, n)`, layers from 1, or a Python list of 0 and 1.
+/// Expands a list over every layer: a number n by `rule(layer, n)`, layers from 1, or a Python list of 0 and 1.
 fn list(
     reader: &mut SettingsReader,
     name: &'static str,
@@ -226,7 +226,7 @@ fn python(model: &Architecture, test: impl Fn(LayerKind) -> bool) -> String {
     }
 }
 
-/// Whether the layers of `model` are mixers and FFNs alone.
+/// True if the layers of `model` are mixers and FFNs alone.
 pub(crate) fn is_hybrid(model: &Architecture) -> bool {
     !model.pattern.is_uniform() && model.any_layer(|kind| kind.operations() == 1)
 }

@@ -6,7 +6,7 @@ use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision};
 
-/// What `--fp8-recipe` calls the policies; the first where it is silent.
+/// Names of the policies in `--fp8-recipe`; the first where it is silent.
 const RECIPES: [(&str, &str); 4] =
     [("delayed", "fp8-delayed"), ("tensorwise", "fp8-current"), ("blockwise", "fp8-blockwise"), ("mxfp8", "mxfp8")];
 

@@ -1,4 +1,4 @@
-//! How the model is trained in Megatron-LM's arguments: recomputation, kernels, steps.
+//! Training in Megatron-LM's arguments: recomputation, kernels, steps.
 
 use super::precision;
 use crate::core::run::{AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Recompute, Run, Value};

@@ -32,14 +32,14 @@ const LAUNCHER: Launcher =
 const SECTIONS: [&str; 7] =
     ["training", "parallelism", "model", "activation_checkpoint", "optimizer", "compile", "job"];
 
-/// Whether a name is one of a section of torchtitan's settings.
+/// True if a name is one of a section of torchtitan's settings.
 #[must_use]
 pub fn knows(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_");
     name.split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
-/// Whether a text is a file of its settings, whichever form of TOML names them.
+/// True if a text is a file of its settings, whichever form of TOML names them.
 #[must_use]
 pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
     let entries = file.as_ref();

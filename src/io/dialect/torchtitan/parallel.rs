@@ -1,4 +1,4 @@
-//! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
+//! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
 use crate::core::t;
@@ -16,7 +16,7 @@ const SCHEDULES: [(Schedule, &str); 7] = [
     (Schedule::DualPipeV, "DualPipeV"),
 ];
 
-/// What embedding and head count for among the layers of the first and the last stage, in layers; 1 each unless said.
+/// Weights of embedding and head among the layers of the first and the last stage, in layers; 1 each by default.
 const ENDS: [&str; 2] =
     ["parallelism.pipeline_parallel_first_stage_less_layers", "parallelism.pipeline_parallel_last_stage_less_layers"];
 
@@ -36,8 +36,8 @@ fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> 
     Some(split)
 }
 
-/// What the ends have to count for, and the layers a stage, that torchtitan makes the stages of `s`; its own choice first.
-/// Where the layers are `said`, it counts the stages from them.
+/// The weights of the ends, and the layers a stage, with which torchtitan makes the stages of `s`; its own choice
+/// first. Where the layers are `said`, it counts the stages from them.
 fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
     let (layers, stages) = (s.model.layers, s.stage_layers.len() as u64);
     let pairs = (0..5).flat_map(|first| (0..5).map(move |last| [first, last]));

@@ -1,4 +1,4 @@
-//! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
+//! Training in torchtitan's settings: model, batch, precision, recomputation.
 
 use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value};
 use crate::core::t;

@@ -47,7 +47,7 @@ fn words_of(value: &Value) -> Vec<String> {
     }
 }
 
-/// How a base of this name on the Hub is stored, where its name says that it is quantised. AWQ's groups of 128 are as large
+/// Format of a base of this name on the Hub, where its name says that it is quantised. AWQ's groups of 128 are as large
 /// as GPTQ's.
 #[must_use]
 pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
@@ -84,11 +84,11 @@ pub(in crate::io::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> 
     (!found.is_empty()).then_some(found)
 }
 
-/// What a program says of adapters.
+/// A program's settings of adapters.
 pub(in crate::io::dialect) struct LowRank {
     pub rank: Option<u64>,
     pub dora: bool,
-    /// How the base is stored.
+    /// Format of the base.
     pub base: Option<BaseFormat>,
     pub targets: Option<Vec<Target>>,
     pub saved: Option<Vec<Saved>>,
@@ -115,7 +115,7 @@ impl LowRank {
     }
 }
 
-/// Whether every linear of a layer has an adapter.
+/// True if every linear of a layer has an adapter.
 pub(in crate::io::dialect) fn all_linear(adapter: &Adapter) -> bool {
     adapter.targets.len() == Target::ALL.len()
 }

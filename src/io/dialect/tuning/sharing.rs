@@ -30,7 +30,7 @@ impl Sharing {
     }
 }
 
-/// What the passes and the states are in: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
+/// Format of the passes and the states: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
 pub(in crate::io::dialect) fn precision(
     reader: &mut SettingsReader,
     bf16: bool,
@@ -61,7 +61,7 @@ pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWrit
     }
 }
 
-/// Whether weights and states are in 16 bits, as far as a program says it.
+/// True if weights and states are in 16 bits, as far as a program says it.
 pub(in crate::io::dialect) fn is_pure(s: &Scenario) -> bool {
     let bytes = &s.precision;
     computes(&s.run.precision) != "fp32" && bytes.weights == 2.0 && bytes.master == 0.0
@@ -84,7 +84,7 @@ pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
     }
 }
 
-/// What goes to the host.
+/// Offloading to the host.
 pub(in crate::io::dialect) fn offload(
     reader: &mut SettingsReader,
     optimizer: bool,
@@ -106,7 +106,7 @@ pub(in crate::io::dialect) fn offload_activations(reader: &mut SettingsReader, y
     }
 }
 
-/// Whether kept activations go to the host.
+/// True if kept activations go to the host.
 pub(in crate::io::dialect) fn offloads_activations(s: &Scenario) -> bool {
     s.run.offload.activations.is_some()
 }
@@ -156,7 +156,7 @@ pub(in crate::io::dialect) fn write_deepspeed(s: &Scenario, writer: &mut Setting
 
 /// Settings of FSDP: by accelerate's names with `fsdp_`, by axolotl's without, or by Trainer's words.
 pub(in crate::io::dialect) struct Fsdp {
-    /// Whether a checkpoint wrapper is asked for, and its inputs go to the host.
+    /// A checkpoint wrapper, and true if its inputs go to the host.
     pub checkpoints: Option<bool>,
     pub activations: bool,
 }

@@ -72,7 +72,7 @@ impl Live {
     }
 }
 
-/// What is lost from `before` to `after`.
+/// Loss from `before` to `after`.
 fn lost(points: &[Point], before: u64, after: u64) -> String {
     show_percent((1.0 - speed(points, after) / speed(points, before).max(1e-9)).max(0.0))
 }
@@ -120,7 +120,7 @@ pub(super) fn batch(dials: &Dials) -> Live {
         .axis("data-parallel ranks", &points)
 }
 
-/// What the playbook measured on its cluster from 8 ranks to 16: tensor parallel, pipeline.
+/// Losses that the playbook measured on its cluster from 8 ranks to 16: tensor parallel, pipeline.
 const MEASURED: [f64; 2] = [0.43, 0.14];
 
 fn measured(share: f64) -> Message {
@@ -209,7 +209,7 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
         .axis("pipeline ranks", &points)
 }
 
-/// What a message between stages takes of the next stage's forward pass, and what the sources print.
+/// Share of a message between stages in the next stage's forward pass, beside the figures that the sources print.
 fn message() -> Message {
     let settings = "model=llama-3.1-70b&seq_len=8192&tp=8&pp=8&gpus=64&global_batch=64";
     let ratio = run(settings).and_then(|it| {

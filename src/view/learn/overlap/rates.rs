@@ -1,4 +1,4 @@
-//! What takes how long: the kernels of a layer, and exchanges over nodes.
+//! Times of the kernels of a layer, and of exchanges over nodes.
 
 use super::super::bars::run;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};

@@ -1,4 +1,4 @@
-//! How pipelines fill up: from one micro-batch at a time to two directions at once.
+//! Pipelines from one micro-batch at a time to two directions at once.
 
 mod bubbles;
 mod uneven;

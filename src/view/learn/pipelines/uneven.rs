@@ -40,8 +40,8 @@ fn measured() -> f64 {
     step("qwen2-vl-even") / step("qwen2-vl-uneven")
 }
 
-/// What the first rank holds without tensor parallelism by the note's formula, GB: without its projector, as printed, and
-/// the projector.
+/// Memory of the first rank without tensor parallelism by the note's formula, GB: without its projector, as printed,
+/// and the projector.
 fn held(first: u64) -> [f64; 2] {
     let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
     let Some(evaluation) = with(first, 1) else {

@@ -74,7 +74,7 @@ const AXIS: f64 = 20.0;
 /// Opacity of the ranks between the first and the last.
 const FAINT: f64 = 0.3;
 
-/// What a rank's work is drawn with: the first and the last stand out.
+/// Ink of a rank's work: the first and the last stand out.
 fn ink(rank: u64, ranks: u64) -> (Ink, f64) {
     match rank {
         0 => (Ink::Forward, 1.0),
@@ -105,7 +105,7 @@ fn drawn(live: Live, ranks: u64, zigzag: bool) -> Live {
     Live { legend: legend(ranks), picture: drawing.inline(label), table: numbers(ranks, zigzag), ..live }
 }
 
-/// What `rank` computes for its `piece` of the queries: all keys before it, and half of its own.
+/// Work of `rank` for its `piece` of the queries: all keys before it, and half of its own.
 fn mask_row(drawing: &mut Drawing, piece: u64, rank: u64, ranks: u64) {
     let width = 1.0 / (2 * ranks) as f64;
     let y = WORDS + PIECE * piece as f64;

@@ -13,7 +13,7 @@ use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 
 const VOLUME: Scale = Scale { parts: &[("received by a rank, over one activation", Ink::Exposed)], unit: ("", 1.0) };
 
-/// What a rank receives in a cut of `ranks` in so many dimensions, in activations, and in how many messages.
+/// Activations that a rank receives in a cut of `ranks` in so many dimensions, and number of messages.
 fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
     let cuts = grid_cuts(ranks);
     let found = cuts.iter().find(|cut| cut.dimensions == dimensions);
@@ -132,8 +132,8 @@ pub(super) fn cube(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// What is drawn is what the calculator counts, and each rank keeps its part of every matrix: `O(1/q)` and `O(1/q²)`
-    /// of the Fudan lecture.
+    /// Pictures show the volumes that the calculator counts, and each rank keeps its part of every matrix: `O(1/q)` and
+    /// `O(1/q²)` of the Fudan lecture.
     #[test]
     fn pictures_show_the_volumes_of_the_calculator() {
         let moved = |matrices: &[Matrix]| -> f64 {

@@ -1,4 +1,4 @@
-//! What the ranks of a layer exchange, with the whole sequence between its blocks or with parts of it.
+//! Exchanges of the ranks of a layer, with the whole sequence between its blocks or with parts of it.
 
 use super::passes::Piece;
 use crate::core::message::Message;
@@ -52,7 +52,7 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
     sent(Live::of(text), dials, "&sequence_parallel=false").note(note).layer(&pieces)
 }
 
-/// How many exchanges a layer has, forward and backward.
+/// Number of exchanges of a layer, forward and backward.
 fn exchanges(pieces: &[Piece]) -> usize {
     let of = |piece: &Piece| match piece {
         Piece::Exchange(_, both) => both.iter().filter(|words| !words.is_empty()).count(),

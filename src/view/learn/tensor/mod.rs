@@ -132,7 +132,7 @@ fn gpu_time(tp: u64, s: u64) -> Option<Bar> {
     Bar::time(name, &settings(tp, s, ""), tp as f64)
 }
 
-/// What a rank of the group sends per second, by the data sheet: between nodes a ring uses the cards of all its members.
+/// Rate of a rank of the group, by the data sheet: between nodes a ring uses the cards of all its members.
 fn wire(scenario: &Scenario) -> BytesPerSecond {
     let group = scenario.layout.mesh().group(Axis::Tp);
     let near = bandwidth(scenario, Link::Intra).0;

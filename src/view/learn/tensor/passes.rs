@@ -16,7 +16,7 @@ pub(super) enum Piece {
     Block(&'static str, u64),
     /// Something without, cut over so many ranks.
     Between(&'static str, u64),
-    /// What is exchanged in the forward and in the backward pass; empty: nothing.
+    /// Exchanges in the forward and in the backward pass; empty: none.
     Exchange(&'static str, [&'static str; 2]),
 }
 
