@@ -1,7 +1,7 @@
 //! The symbols of the formulas: one table.
 
 use super::Unit;
-use super::quantity::Symbol;
+pub use super::quantity::Symbol;
 
 const fn symbol(sign: &'static str, name: &'static str, unit: Unit) -> Symbol {
     Symbol { sign, name, unit }
