@@ -140,7 +140,7 @@ fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
 fn work(spec: &Spec) -> u64 {
     let factor = match spec.schedule.id {
         "v-half" | "v-min" => 1 + u64::from(spec.pp) / 8,
-        _ if spec.schedule.uses_durations => 16,
+        _ if spec.schedule.uses_durations => 16 * spec.schedule.work,
         _ => 1,
     };
     REPORT + op_count(spec).saturating_mul(factor)
