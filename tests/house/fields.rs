@@ -59,6 +59,7 @@ const SPECIAL: &[&str] = &[
 ];
 
 /// Values that `field` takes, about where `now` stands.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts
 fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
     let ids = |options: Vec<_>| options.into_iter().map(|choice: shardscope::core::run::Choice| choice.id.to_owned());
     match (&field.slot, now) {
