@@ -173,7 +173,7 @@ fn model(id: &'static str) -> Run {
 fn any_value(field: &Field, random: &mut Random) -> Option<String> {
     Some(match &field.slot {
         Slot::Choice { options, .. } => random.one(&options()).id.to_owned(),
-        Slot::Toggle { .. } => random.one(&["true", "false"]).to_owned(),
+        Slot::Toggle => random.one(&["true", "false"]).to_owned(),
         Slot::Count { range, .. } => random.one(&[1, 2, 3, 4, 8, 16, 64]).clamp(range.0, range.1).to_string(),
         Slot::Number { range, .. } => random.one(&[0.5_f64, 1.0, 1.5, 2.0]).clamp(range.0, range.1).to_string(),
         _ => return None,

@@ -68,7 +68,9 @@ impl Exhaustive<'_> {
         let work = |rank: usize| -> Ticks {
             let chains = self.problem.chains.iter().zip(&self.ends).filter(|(chain, _)| chain.rank == rank);
             chains
-                .map(|(chain, ends)| chain.ticks * (Ticks::from(self.problem.microbatches) - ends.len() as Ticks))
+                .map(|(chain, ends)| {
+                    chain.ticks * (Ticks::from(self.problem.microbatches) - Ticks::try_from(ends.len()).unwrap())
+                })
                 .sum()
         };
         let least = (0..self.problem.ranks).map(|rank| self.clocks[rank] + work(rank)).max().unwrap_or(0).max(now);
