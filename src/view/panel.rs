@@ -1,6 +1,5 @@
 //! The panels that need nothing but an evaluation.
 
-use crate::core::pipeline;
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
@@ -124,7 +123,7 @@ impl Panel {
                 balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &scenario.run.gpu.title()))
             }
             Self::Splits => splits(evaluation, unit),
-            Self::Idea => pipeline::idea(report.pipeline.schedule).map_or_else(Node::none, about_schedule),
+            Self::Idea => about_schedule(report.pipeline.schedule.row()),
             Self::Ranks => ranks(evaluation, "Timeline table"),
             Self::Gradients(policy) => sync(evaluation, policy),
             Self::Unequal(spread) => unequal(evaluation, spread),

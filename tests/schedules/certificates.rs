@@ -52,7 +52,7 @@ fn durations(stages: u32) -> [Durations; 2] {
 #[test]
 fn every_schedule_is_certified_or_says_why_not() {
     let mut certified = 0;
-    for row in SCHEDULES.iter().filter(|row| row.id != "custom" && !row.endless) {
+    for row in SCHEDULES.iter().filter(|row| row.id() != "custom" && !row.endless) {
         let spec = Spec { virtual_stages: if row.virtual_stages.is_none() { 2 } else { 1 }, ..Spec::new(row, 4, 8) };
         for durations in durations(spec.stages()) {
             let order = build(&spec, &durations).unwrap().order;
@@ -62,10 +62,10 @@ fn every_schedule_is_certified_or_says_why_not() {
                     certified += 1;
                     // Sums that leave out what repeats differ in the last digit.
                     let (lower, makespan) = (found.lower_bound_s, stats.makespan_s * (1.0 + 1e-12));
-                    assert!(lower > 0.0 && lower <= makespan, "{}: {lower} {makespan}", row.id);
+                    assert!(lower > 0.0 && lower <= makespan, "{}: {lower} {makespan}", row.id());
                     assert!((makespan / lower - 1.0 - found.gap).abs() < 1e-11);
-                    assert!(found.best_s >= lower * (1.0 - 1e-12) && found.best_s <= makespan, "{}", row.id);
-                    assert_eq!(found.memory_limit, stats.peak_in_flight, "{}", row.id);
+                    assert!(found.best_s >= lower * (1.0 - 1e-12) && found.best_s <= makespan, "{}", row.id());
+                    assert_eq!(found.memory_limit, stats.peak_in_flight, "{}", row.id());
                     assert!(found.one_more_s <= lower);
                 }
                 Err(reason) => assert!(!reason.to_string().is_empty()),

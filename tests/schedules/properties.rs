@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A schedule other than `custom` at a size that may or may not have an order.
 fn specs() -> impl Strategy<Value = Spec> {
-    let ids = SCHEDULES.iter().filter(|row| row.id != "custom").collect::<Vec<_>>();
+    let ids = SCHEDULES.iter().filter(|row| row.id() != "custom").collect::<Vec<_>>();
     let row = prop::sample::select(ids);
     let variant = prop::sample::select(Variant::ALL).prop_map(|(variant, _)| variant);
     let group = prop::option::of(1..14u32);
@@ -129,7 +129,7 @@ proptest! {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let (p, chunks) = (spec.pp, order.stages / spec.pp);
         for rank in 0..p {
-            let directions = if spec.stages() == p && order.weight_copies[0] == 2 && spec.schedule.id != "pipedream-2bw" && spec.schedule.id != "pipedream" { 2 } else { chunks };
+            let directions = if spec.stages() == p && order.weight_copies[0] == 2 && spec.schedule.id() != "pipedream-2bw" && spec.schedule.id() != "pipedream" { 2 } else { chunks };
             let expected: BTreeSet<u32> = (0..directions).map(|chunk| order.placement.stage(rank, chunk, p)).collect();
             let held: BTreeSet<u32> = order.stages_of(rank as usize).into_iter().collect();
             prop_assert!(held.is_subset(&expected), "rank {} has {:?}, placement {:?}", rank, held, expected);
@@ -338,15 +338,15 @@ proptest! {
 #[test]
 fn every_schedule_is_met_by_the_properties_with_an_order() {
     // A schedule that the random sizes never build would be tested by nothing.
-    for row in SCHEDULES.iter().filter(|row| row.id != "custom") {
+    for row in SCHEDULES.iter().filter(|row| row.id() != "custom") {
         let spec = Spec { virtual_stages: 2, ..Spec::new(row, 4, 8) };
-        assert!(build(&spec, &Durations::unit(spec.stages())).is_ok(), "{}", row.id);
+        assert!(build(&spec, &Durations::unit(spec.stages())).is_ok(), "{}", row.id());
     }
 }
 
 #[test]
 fn sizes_beyond_what_can_be_simulated_are_rejected_before_anything_is_laid_out() {
-    for row in SCHEDULES.iter().filter(|row| row.id != "custom") {
+    for row in SCHEDULES.iter().filter(|row| row.id() != "custom") {
         for (pp, microbatches, more) in
             [(u32::MAX, u32::MAX, u32::MAX), (64, u32::MAX, 2), (3_000_000, 2, 2), (4, 8, u32::MAX)]
         {
@@ -361,7 +361,7 @@ fn sizes_beyond_what_can_be_simulated_are_rejected_before_anything_is_laid_out()
             if let Err(issue) = build(&spec, &Durations::unit(1)) {
                 assert!(!issue.field.is_empty() && !issue.message.is_empty());
             } else {
-                assert!(pp == 4, "{} laid out {pp} ranks", row.id);
+                assert!(pp == 4, "{} laid out {pp} ranks", row.id());
             }
         }
     }

@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         };
         let found = schedule(id);
         if found.is_none() {
-            let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id).collect();
+            let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id()).collect();
             self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let custom = id == "custom";
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
     /// The backward is one op that takes `backward_input_s`.
     fn whole_backward(&mut self, found: Option<&Schedule>) -> bool {
         let asked = self.flag("whole_backward", false);
-        if asked && found.is_some_and(|row| row.splits_backward && row.id != "optimal") {
+        if asked && found.is_some_and(|row| row.splits_backward && row.id() != "optimal") {
             self.wrong("whole_backward", "a schedule that does not split the backward");
         }
         if asked && self.get("backward_weight_s").is_some() {

@@ -272,7 +272,7 @@ mod tests {
     fn made(spec: &Spec, durations: &Durations) -> Option<(usize, usize)> {
         let order = build(spec, durations).ok()?.order;
         let mut machine = Machine::new(&order, durations, true, false);
-        assert!(run(&mut machine), "{}", spec.schedule.id);
+        assert!(run(&mut machine), "{}", spec.schedule.id());
         let results = 2 * order.stages as usize * order.units() as usize;
         let cells = 0..results.cast_signed();
         let made = cells.filter(|cell| machine.board.made(*cell).is_some());
@@ -290,11 +290,11 @@ mod tests {
                 let last = durations.backward_input.len() - 1;
                 durations.backward_input[last] *= longer;
                 let (Some(few), Some(many)) = (made(&spec(400), &durations), made(&spec(2000), &durations)) else {
-                    assert_eq!(row.id, "custom");
+                    assert_eq!(row.id(), "custom");
                     continue;
                 };
-                assert_eq!(few.0, many.0, "{}", row.id);
-                assert!(few.0 < few.1 * 3 / 5, "{} {few:?}", row.id);
+                assert_eq!(few.0, many.0, "{}", row.id());
+                assert!(few.0 < few.1 * 3 / 5, "{} {few:?}", row.id());
             }
         }
     }

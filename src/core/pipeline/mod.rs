@@ -15,7 +15,6 @@ pub mod durations;
 pub mod families;
 pub mod fault;
 mod fields;
-pub mod ideas;
 pub(crate) mod injection;
 mod leap;
 mod machine;
@@ -37,7 +36,6 @@ pub mod trace;
 
 pub use durations::Durations;
 pub use fault::Fault;
-pub use ideas::{Idea, idea};
 pub use op::{Half, Item, Kind, Op, TimedOp};
 pub use order::{Order, Placement};
 pub use registry::{Built, Schedule, Spec};

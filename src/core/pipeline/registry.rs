@@ -7,7 +7,9 @@ use super::durations::Durations;
 use super::order::{Order, Placement};
 use super::row::Row;
 use crate::issue::Issue;
-use crate::run::Variant;
+use crate::run::presets::Trainer;
+use crate::run::{OneOf, Variant};
+use crate::source::Source;
 
 /// Number of global stages that a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +42,18 @@ pub(crate) enum Make {
 /// A row.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
-    /// As links write it.
-    pub id: &'static str,
-    /// As people write it.
-    pub name: &'static str,
+    /// The schedule, with its id and its name.
+    pub kind: crate::run::Schedule,
+    /// The idea in a sentence.
+    pub idea: &'static str,
+    /// Its cost.
+    pub cost: &'static str,
+    /// Its requirements.
+    pub needs: &'static str,
+    /// Place of its description.
+    pub source: &'static Source,
+    /// The programs that run it, each with its own name for it where its settings have one.
+    pub software: &'static [(Trainer, &'static str)],
     /// The `schedule_options` that change it.
     pub options: &'static [&'static str],
     /// Chunks a rank where the schedule fixes them.
@@ -70,7 +80,7 @@ pub struct Schedule {
 
 impl PartialEq for Schedule {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
+        self.kind == other.kind
     }
 }
 
@@ -84,6 +94,21 @@ impl Schedule {
             Stages::TwoEach => pp.saturating_mul(2),
             Stages::Waves => pp.saturating_mul(2).saturating_mul(waves),
         }
+    }
+    /// As links write it.
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        self.kind.id()
+    }
+    /// As people write it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind.choice().label
+    }
+    /// The name in the settings of `trainer`, empty where they have none; none where it does not run it.
+    #[must_use]
+    pub fn called(&self, trainer: Trainer) -> Option<&'static str> {
+        self.software.iter().find(|(program, _)| *program == trainer).map(|(_, name)| *name)
     }
     /// `option` changes it.
     #[must_use]

@@ -9,7 +9,7 @@ use super::registry::{Built, Make, Spec, Stages};
 use super::row::Row;
 use super::simulate::time;
 use crate::issue::Issue;
-use crate::run::Variant;
+use crate::run::{Schedule, Variant};
 use crate::t;
 
 /// Most ops that an order may have: 64 ranks of two chunks, 4096 micro-batches, three kinds of op. A picture of more
@@ -128,7 +128,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
         return Err(Issue::error(field, message));
     }
     // What V-Half and V-Min pull forward passes over as many slots as there are ranks.
-    let pulled = matches!(spec.schedule.id, "v-half" | "v-min");
+    let pulled = matches!(spec.schedule.kind, Schedule::VHalf | Schedule::VMin);
     let limit = if pulled { MAX_OPS / u64::from(spec.pp / 128).max(1) } else { MAX_OPS };
     let ops = op_count(spec);
     if ops > limit {
@@ -144,7 +144,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
 }
 
 fn ignored_options(spec: &Spec) -> Vec<Issue> {
-    let name = spec.schedule.name;
+    let name = spec.schedule.name();
     let mut warnings = Vec::new();
     if let Some(own) = spec.own_chunks()
         && spec.virtual_stages != 1

@@ -102,7 +102,7 @@ impl Draft {
             memory,
             offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),
             pipeline: Pipeline {
-                schedule: spec.schedule.id,
+                schedule: spec.schedule.kind,
                 makespan_s: Seconds(stats.makespan_s) * scale,
                 fill_s: once.map(|(fill, _)| Seconds(fill) * scale),
                 drain_s: once.map(|(_, drain)| Seconds(drain) * scale),

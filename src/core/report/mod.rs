@@ -46,7 +46,7 @@ use crate::memory::host::HostMemory;
 use crate::memory::phases::Phase;
 use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
-use crate::run::{Run, Value};
+use crate::run::{OneOf, Run, Schedule, Value};
 use crate::time::Step;
 use crate::traffic::OverlapRow;
 use crate::units::{Bytes, Seconds};
@@ -176,11 +176,17 @@ pub struct Peak {
     pub chance: Chance,
 }
 
+/// Writes a schedule as its id.
+fn as_id<S: serde::Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(schedule.id())
+}
+
 /// The simulated schedule; of one that never drains, its steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pipeline {
-    /// The schedule's id.
-    pub schedule: &'static str,
+    /// The schedule.
+    #[serde(serialize_with = "as_id")]
+    pub schedule: Schedule,
     /// First start to last end; in a steady state from one step to the next.
     pub makespan_s: Seconds,
     /// Until the last rank starts, where that happens once in a training: of a schedule that never drains.

@@ -1,8 +1,8 @@
 //! The Run's schedule in the pipeline module's terms, and that module's issues in the Run's.
 
 use crate::issue::{Fix, Issue};
-use crate::pipeline::{self, Spec};
-use crate::run::{OneOf, Scenario};
+use crate::pipeline::Spec;
+use crate::run::Scenario;
 use crate::t;
 
 /// The schedule as the pipeline module takes it.
@@ -11,11 +11,9 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let small = |field: &str, value: u64| {
         u32::try_from(value).map_err(|_| Issue::error(field, t!("{value} is too many to simulate", value)))
     };
-    let schedule = pipeline::schedule(run.schedule.id())
-        .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;
     let options = &run.schedule_options;
     let maybe = |field, value: Option<u64>| value.map(|value| small(field, value)).transpose();
-    let mut spec = Spec::new(schedule, small("pp", layout.pp)?, small("global_batch", layout.microbatches)?);
+    let mut spec = Spec::new(run.schedule.row(), small("pp", layout.pp)?, small("global_batch", layout.microbatches)?);
     spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
     spec.group = maybe("schedule_options.group", options.group)?;
     spec.variant = options.variant.unwrap_or(spec.variant);

@@ -179,7 +179,7 @@ mod tests {
                 continue;
             };
             let chosen = chosen.unwrap();
-            assert_eq!(chosen.pipeline.schedule, variant.id);
+            assert_eq!(chosen.pipeline.schedule, variant.schedule);
             assert_eq!(chosen.step.time_s, figures.step_s, "{variant}");
             assert_eq!(chosen.memory.peak_bytes, figures.peak_bytes, "{variant}");
             shown += 1;

@@ -1,7 +1,7 @@
 //! A schedule as it is shown beside the others, and what choosing it sets.
 
-use crate::pipeline::{SCHEDULES, Schedule, schedule};
-use crate::run::{OneOf, Run};
+use crate::pipeline::SCHEDULES;
+use crate::run::{OneOf, Run, Schedule};
 use std::fmt::{self, Display, Formatter};
 
 /// Chunks a rank with which interleaving is shown.
@@ -10,8 +10,8 @@ const CHUNKS: [u64; 3] = [2, 4, 8];
 /// A schedule as it is shown beside the others: interleaving once for each number of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The schedule, as links write it.
-    pub id: &'static str,
+    /// The schedule.
+    pub schedule: Schedule,
     /// Chunks a rank, where it is shown with several numbers of them.
     pub chunks: Option<u64>,
 }
@@ -22,17 +22,17 @@ impl Variant {
     pub fn all(run: &Run) -> Vec<Self> {
         let own = Self::of(run);
         let mut all = Vec::new();
-        for Schedule { id, .. } in SCHEDULES {
-            match *id {
-                "custom" if own.id != *id => {}
-                "interleaved-1f1b" => {
+        for (schedule, _) in Schedule::ALL.iter().copied() {
+            match schedule {
+                Schedule::Custom if own.schedule != schedule => {}
+                Schedule::Interleaved => {
                     let mut chunks = CHUNKS.to_vec();
                     chunks.extend(own.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
                     chunks.sort_unstable();
                     let each = chunks.into_iter().map(Some);
-                    all.extend(each.map(|chunks| Self { id, chunks }));
+                    all.extend(each.map(|chunks| Self { schedule, chunks }));
                 }
-                _ => all.push(Self { id, chunks: None }),
+                _ => all.push(Self { schedule, chunks: None }),
             }
         }
         all
@@ -41,9 +41,9 @@ impl Variant {
     /// The one that `run` has.
     #[must_use]
     pub fn of(run: &Run) -> Self {
-        let id = run.schedule.id();
-        let chunks = (id == "interleaved-1f1b").then_some(run.virtual_stages);
-        Self { id, chunks }
+        let schedule = run.schedule;
+        let chunks = (schedule == Schedule::Interleaved).then_some(run.virtual_stages);
+        Self { schedule, chunks }
     }
 
     /// The one that a link names: `zb-v`, `interleaved-1f1b.4`.
@@ -53,14 +53,14 @@ impl Variant {
             Some((id, chunks)) => (id, Some(chunks.parse().ok().filter(|chunks| *chunks > 0)?)),
             None => (text, None),
         };
-        let id = schedule(id)?.id;
-        (chunks.is_some() == (id == "interleaved-1f1b")).then_some(Self { id, chunks })
+        let (schedule, _) = Schedule::ALL.iter().copied().find(|(_, choice)| choice.id == id)?;
+        (chunks.is_some() == (schedule == Schedule::Interleaved)).then_some(Self { schedule, chunks })
     }
 
     /// As people write it.
     #[must_use]
     pub fn name(self) -> String {
-        let name = schedule(self.id).map_or(self.id, |row| row.name);
+        let name = self.schedule.choice().label;
         match self.chunks {
             Some(chunks) => format!("{name}, v = {chunks}"),
             None => name.to_owned(),
@@ -71,9 +71,9 @@ impl Variant {
     /// activations that a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
     #[must_use]
     pub fn set(self, run: &Run, limit: u64) -> Vec<(&'static str, String)> {
-        let mut set = with_chunks(run, self.id, self.chunks);
-        let row = schedule(self.id).filter(|row| row.uses("memory_limit"));
-        let is_set = run.schedule.id() == self.id && memory_limit(run) == limit;
+        let mut set = with_chunks(run, self.schedule, self.chunks);
+        let row = Some(self.schedule.row()).filter(|row| row.uses("memory_limit"));
+        let is_set = run.schedule == self.schedule && memory_limit(run) == limit;
         if let Some(row) = row.filter(|_| !is_set) {
             let chunks = u64::from(row.virtual_stages.unwrap_or(1));
             let default = limit == run.pp && run.schedule_options.memory_limit.is_none();
@@ -88,7 +88,7 @@ impl Variant {
 
 impl Display for Variant {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)?;
+        f.write_str(self.schedule.id())?;
         self.chunks.map_or(Ok(()), |chunks| write!(f, ".{chunks}"))
     }
 }
@@ -96,7 +96,7 @@ impl Display for Variant {
 /// The activations that a rank of `run` may hold, in stage-micro-batches: p where its schedule takes no limit.
 #[must_use]
 pub fn memory_limit(run: &Run) -> u64 {
-    let row = schedule(run.schedule.id()).filter(|row| row.uses("memory_limit"));
+    let row = Some(run.schedule.row()).filter(|row| row.uses("memory_limit"));
     let limit = row.and_then(|row| {
         let chunks = u64::from(row.virtual_stages.unwrap_or(1)).max(1);
         Some(run.schedule_options.memory_limit? / chunks)
@@ -108,23 +108,20 @@ pub fn memory_limit(run: &Run) -> u64 {
 /// where their number of stages changes.
 #[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
-    with_chunks(run, id, None)
+    Schedule::from_id(id).map(|schedule| with_chunks(run, schedule, None)).unwrap_or_default()
 }
 
 /// The same with so many chunks a rank, where they are said.
-fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, String)> {
+fn with_chunks(run: &Run, schedule: Schedule, chunks: Option<u64>) -> Vec<(&'static str, String)> {
     let mut set = Vec::new();
-    let Some(row) = schedule(id) else {
-        return set;
-    };
-    if run.schedule.id() != id {
-        set.push(("schedule", row.id.to_owned()));
+    if run.schedule != schedule {
+        set.push(("schedule", schedule.id().to_owned()));
     }
-    let own = row.virtual_stages.is_some() || matches!(row.id, "hanayo" | "custom");
+    let fixed = schedule.row().virtual_stages.is_some() || matches!(schedule, Schedule::Hanayo | Schedule::Custom);
     let chunks = match chunks {
         Some(chunks) => chunks,
-        None if own => 1,
-        None if run.schedule.id() == id => run.virtual_stages,
+        None if fixed => 1,
+        None if run.schedule == schedule => run.virtual_stages,
         None => run.virtual_stages.max(2),
     };
     if chunks != run.virtual_stages {
@@ -141,7 +138,7 @@ fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, S
 
 /// Every id, in the menu's order.
 pub fn schedule_ids() -> impl Iterator<Item = &'static str> {
-    SCHEDULES.iter().map(|row| row.id)
+    SCHEDULES.iter().map(|row| row.id())
 }
 
 #[cfg(test)]

@@ -42,19 +42,19 @@ one_of! {
     /// The pipeline schedule.
     Schedule {
         /// One micro-batch at a time.
-        Naive = "naive" "naive",
+        Naive = "naive" "Naive",
         /// All forwards, then all backwards.
         Gpipe = "gpipe" "GPipe",
         /// One forward, one backward (PipeDream-flush).
         OneFOneB = "1f1b" "1F1B",
         /// 1F1B with a doubled warm-up.
-        Eager = "eager-1f1b" "eager 1F1B",
+        Eager = "eager-1f1b" "Eager 1F1B",
         /// 1F1B over several chunks a rank.
-        Interleaved = "interleaved-1f1b" "interleaved 1F1B",
+        Interleaved = "interleaved-1f1b" "Interleaved 1F1B",
         /// Chunks breadth first.
-        LoopedBfs = "looped-bfs" "looped BFS",
+        LoopedBfs = "looped-bfs" "Looped breadth-first",
         /// Asynchronous, with weight stashing.
-        Pipedream = "pipedream" "PipeDream (async)",
+        Pipedream = "pipedream" "PipeDream",
         /// Two weight versions.
         Pipedream2bw = "pipedream-2bw" "PipeDream-2BW",
         /// Two pipelines in opposite directions.
@@ -66,13 +66,13 @@ one_of! {
         /// Zero bubble, twice the memory.
         ZbH2 = "zb-h2" "ZB-H2",
         /// Zero bubble by heuristic under a memory limit.
-        ZbAuto = "zb-auto" "ZB auto",
+        ZbAuto = "zb-auto" "ZB automatic",
         /// Interleaved with split backward.
-        InterleavedZb = "interleaved-zb1p" "interleaved ZB1P",
+        InterleavedZb = "interleaved-zb1p" "Interleaved zero bubble",
         /// Zero bubble on a V of two chunks.
         ZbV = "zb-v" "ZB-V",
         /// ZB-V by heuristic under a memory limit.
-        ZbVAuto = "zb-v-auto" "ZB-V auto",
+        ZbVAuto = "zb-v-auto" "ZB-V automatic",
         /// Half of 1F1B's activations.
         VHalf = "v-half" "V-Half",
         /// A third of 1F1B's activations.
@@ -82,17 +82,17 @@ one_of! {
         /// DualPipe folded into a V.
         DualPipeV = "dualpipev" "DualPipeV",
         /// 1F1B with fused forward and backward.
-        Overlap = "1f1b-overlap" "1F1B overlap",
+        Overlap = "1f1b-overlap" "1F1B with overlap",
         /// Interleaved with fused forward and backward.
-        InterleavedOverlap = "interleaved-overlap" "interleaved overlap",
+        InterleavedOverlap = "interleaved-overlap" "Interleaved with overlap",
         /// 1F1B over pieces of a sequence.
         Seq1F1B = "seq1f1b" "Seq1F1B",
         /// GPipe over pieces of a sequence.
         TeraPipe = "terapipe" "TeraPipe",
         /// The best order for the durations under a memory limit.
-        Optimal = "optimal" "optimal",
+        Optimal = "optimal" "Optimal",
         /// An order you give.
-        Custom = "custom" "your own order",
+        Custom = "custom" "Custom order",
     }
 }
 
@@ -239,7 +239,12 @@ one_of! {
 }
 
 impl Schedule {
-    /// Whether a pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
+    /// Passes of two micro-batches run as one block, the messages of one behind the compute of the other.
+    #[must_use]
+    pub const fn pairs_passes(self) -> bool {
+        matches!(self, Self::DualPipe | Self::DualPipeV | Self::Overlap | Self::InterleavedOverlap)
+    }
+    /// A pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
     /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
     /// `--overlap-moe-expert-parallel-comm` hold a micro-batch less than both would.
     #[must_use]

@@ -3,7 +3,6 @@
 
 use crate::pipeline::stats::Alive;
 use crate::pipeline::{Item, Kind, Order, Spec};
-use crate::run::{OneOf, Schedule};
 
 /// One rank of an order.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +77,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     }
     let mut walk = Walk {
         piece: 1.0 / f64::from(spec.pieces()),
-        by_layer: OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer),
+        by_layer: spec.schedule.kind.pairs_by_layer(),
         work: vec![[0.0; 3]; stages.len()],
         alive: Alive::none(&stages),
         slots,

@@ -5,7 +5,7 @@ use super::axes::{Chunks, Split};
 use super::facts::{Facts, enter};
 use super::space::Block;
 use crate::pipeline::{self, Durations, Placement, Spec};
-use crate::run::{Kinds, OneOf, Run, Scenario};
+use crate::run::{Kinds, Run, Scenario};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -186,7 +186,7 @@ impl Orders {
     /// number of rounds does.
     fn stretched(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
         let (rounds, few) = (microbatches / pp, ROUNDS * pp);
-        let varies = pipeline::schedule(chunks.schedule.id())?.uses_durations || run.schedule_options.group.is_some();
+        let varies = chunks.schedule.row().uses_durations || run.schedule_options.group.is_some();
         if varies || rounds < ROUNDS + 2 || !microbatches.is_multiple_of(pp) {
             return None;
         }
@@ -211,7 +211,7 @@ fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
 
 /// The request for a schedule's order.
 fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
-    let row = pipeline::schedule(chunks.schedule.id())?;
+    let row = chunks.schedule.row();
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
     // A pipeline that never drains holds micro-batches of the next steps too.
@@ -236,7 +236,7 @@ fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Schedule;
+    use crate::run::{OneOf, Schedule};
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
         let chunks = Chunks { schedule, virtual_stages: v, each: v };

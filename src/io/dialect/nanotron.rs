@@ -6,6 +6,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, Same, same, yaml};
 use crate::core::model::Biases;
+use crate::core::run::presets::Trainer;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
 use crate::io::config;
 
@@ -54,10 +55,8 @@ fn read(reader: &mut SettingsReader) {
     reader.set("global_batch", &Value::from(global));
     let engine = reader.word("parallelism.pp_engine", "schedule");
     // `AllForwardAllBackwardPipelineEngine` unless it is said.
-    reader.run.schedule = match engine.as_deref() {
-        Some("1f1b") => Schedule::OneFOneB,
-        _ => Schedule::Gpipe,
-    };
+    let named = engine.and_then(|engine| Schedule::called(&engine, Trainer::Nanotron));
+    reader.run.schedule = named.unwrap_or(Schedule::Gpipe);
     (reader.run.virtual_stages, reader.run.stage_layers) = (1, None);
     let mode = reader.word("parallelism.tp_mode", "tensor parallelism by");
     let scattered = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("reduce_scatter"));
@@ -162,8 +161,7 @@ fn write(s: &Scenario) -> Entries {
     writer.count("optimizer.zero_stage", run.zero.min(1));
     writer.count("parallelism.dp", s.layout.dp);
     writer.same(&SAME[..3], run);
-    let afab = run.schedule == Schedule::Gpipe;
-    writer.text("parallelism.pp_engine", if afab { "afab" } else { "1f1b" });
+    writer.text("parallelism.pp_engine", run.schedule.row().called(Trainer::Nanotron).unwrap_or("1f1b"));
     writer.text("parallelism.tp_mode", if run.sequence_parallel { "REDUCE_SCATTER" } else { "ALL_REDUCE" });
     writer.flag("parallelism.recompute_layer", run.recompute == Recompute::Full);
     writer.same(&SAME[4..], run);

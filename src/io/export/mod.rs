@@ -19,12 +19,13 @@ pub use stamp::Stamp;
 pub use trace::chrome_trace;
 
 use crate::core::report::Evaluation;
+use crate::core::run::OneOf;
 
 /// A name for a file of this Run: `shardscope-llama-3-1-8b-64-1f1b.svg`.
 #[must_use]
 pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
     let run = &evaluation.scenario.run;
-    let words = format!("shardscope-{}-{}-{}", run.model.title(), run.gpus, evaluation.report.pipeline.schedule);
+    let words = format!("shardscope-{}-{}-{}", run.model.title(), run.gpus, evaluation.report.pipeline.schedule.id());
     let mut name = String::new();
     for c in words.chars() {
         if c.is_ascii_alphanumeric() {

@@ -1,8 +1,8 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
 use crate::core::message::verbatim;
-use crate::core::pipeline::schedule;
 use crate::core::report::{Evaluation, Variant};
+use crate::core::run::OneOf;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::palette::{Rgb, Theme};
@@ -52,8 +52,7 @@ impl Picture<'_> {
     }
 
     fn schedule(&self) -> &'static str {
-        let id = self.evaluation.report.pipeline.schedule;
-        schedule(id).map_or(id, |row| row.name)
+        self.evaluation.report.pipeline.schedule.choice().label
     }
 
     /// Paints it with title, names, paper and hatch.

@@ -6,6 +6,7 @@
 use crate::core::pipeline::trace::Place;
 use crate::core::pipeline::{Half, TimedOp, Trace, stats};
 use crate::core::report::Evaluation;
+use crate::core::run::OneOf;
 use std::fmt::Write;
 
 /// Of more ops than this the arrows are left out: viewers choke on them.
@@ -16,8 +17,11 @@ const MAX_ARROWS: usize = 100_000;
 pub fn chrome_trace(evaluation: &Evaluation) -> String {
     let (order, timeline) = (&evaluation.order, evaluation.timeline());
     let trace = Trace::new(order, timeline, evaluation.durations.p2p);
-    let mut events =
-        Events::new(&format!("{} on {} pipeline ranks", evaluation.report.pipeline.schedule, timeline.ranks.len()));
+    let mut events = Events::new(&format!(
+        "{} on {} pipeline ranks",
+        evaluation.report.pipeline.schedule.id(),
+        timeline.ranks.len()
+    ));
     let arrows = timeline.ranks.iter().map(Vec::len).sum::<usize>() <= MAX_ARROWS;
     for (rank, ops) in timeline.ranks.iter().enumerate() {
         events.name("thread_name", rank, &format!("rank {rank}"));

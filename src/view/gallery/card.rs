@@ -4,7 +4,6 @@ use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::{idea, schedule};
 use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
@@ -27,7 +26,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     };
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
     let class = if ticked.contains(&variant) { "card on" } else { "card" };
-    let brief = idea(variant.id).map_or("", |idea| idea.idea);
+    let brief = variant.schedule.row().idea;
     let parts = [
         tick(gallery, variant, &[difference(gallery, variant == own, figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
@@ -108,7 +107,7 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
         let value = strong(verbatim(value));
         el("span", &[], &[value, text(" "), text(word)])
     };
-    let splits = schedule(variant.id).is_some_and(|row| row.splits_backward);
+    let splits = variant.schedule.row().splits_backward;
     let differs = (figures.bubble_span - figures.bubble_fraction).abs() > DIFFERS;
     let span = if splits && differs {
         pair(show_percent(figures.bubble_span), "in span")

@@ -3,7 +3,6 @@
 use super::card::{Gallery, card, tick};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::schedule;
 use crate::core::report::{ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{Bytes, number, show_percent};
@@ -19,7 +18,7 @@ pub(super) fn fits(row: &ScheduleRow) -> bool {
 
 /// Trains with weights of an earlier step: another training than the others'.
 fn is_stale(variant: Variant) -> bool {
-    schedule(variant.id).is_some_and(|row| row.endless)
+    variant.schedule.row().endless
 }
 
 /// The pictures, and what has none.

@@ -3,7 +3,6 @@
 use crate::core::cluster::{Gpu, Link};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Figure};
-use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::traffic::{OverlapRow, Traffic};
 use crate::core::units::{MemoryUnit, Seconds, show_seconds, significant};
@@ -107,10 +106,7 @@ fn average(evaluation: &Evaluation) -> Node {
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
 fn not_hidden(evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
-    let pairs = matches!(
-        run.schedule,
-        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
-    );
+    let pairs = run.schedule.pairs_passes();
     let mut rows = evaluation.report.overlap.iter();
     if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.traffic == Traffic::Ep && row.exposed_s.0 > 0.0)
     {
@@ -203,7 +199,7 @@ fn ratio_bar(ratio: f64) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use crate::core::run::{Run, Schedule};
     use crate::view::node::markup::Action;
 
     /// NVIDIA's data sheets: NVLink of an H100 moves 900 GB/s in both directions together, its card 400 Gb/s in each.

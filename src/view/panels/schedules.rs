@@ -3,8 +3,9 @@
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::{Idea, SCHEDULES, idea};
+use crate::core::pipeline::{SCHEDULES, Schedule as Row};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
+use crate::core::run::Schedule;
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
@@ -149,7 +150,7 @@ fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
         Err(why) => el("td", &[("colspan", "8"), ("class", "note muted")], &[text("– "), text(why.clone())]),
         Ok(figures) => cells(figures, unit),
     };
-    let needs = idea(row.variant.id).map_or("", |idea| idea.needs);
+    let needs = row.variant.schedule.row().needs;
     el("tr", &[("class", if mine { "peak" } else { "" })], &[name, rest, leaf("td", "note", needs)])
         .keyed(&row.variant.to_string())
 }
@@ -183,24 +184,24 @@ pub fn compare_options(chosen: &str) -> Node {
     let selected = if chosen.is_empty() { "selected" } else { "" };
     let none = [("selected", selected)];
     let none = el("option", &none, &[]).say("label", "compare with…");
-    let others = SCHEDULES.iter().filter(|row| row.id != "custom");
-    let others: Node = others.map(|row| option(row.id, row.name)).collect();
+    let others = SCHEDULES.iter().filter(|row| row.kind != Schedule::Custom);
+    let others: Node = others.map(|row| option(row.id(), row.name())).collect();
     Node::from_iter([none, others])
 }
 
 /// The schedule's idea, its cost, its requirements and its source.
 #[must_use]
-pub fn about(idea: &Idea) -> Node {
-    let from = cited(idea.source, idea.source.short);
+pub fn about(row: &Row) -> Node {
+    let from = cited(row.source, row.source.short);
     let term =
         |name: &'static str, message: &'static str| Node::from_iter([leaf("dt", "", name), leaf("dd", "", message)]);
     el(
         "dl",
         &[("class", "idea")],
         &[
-            term("Idea", idea.idea),
-            term("Costs", idea.cost),
-            term("Needs", idea.needs),
+            term("Idea", row.idea),
+            term("Costs", row.cost),
+            term("Needs", row.needs),
             leaf("dt", "", "Source"),
             el("dd", &[], &[from]),
         ],
@@ -273,7 +274,7 @@ mod tests {
             assert_eq!(Sort::named(&sort.pressed(name).text()), sort.pressed(name));
             for sort in [sort, sort.pressed(name)] {
                 let sorted = sorted(&rows, sort);
-                assert_eq!(sorted.last().map(|row| row.variant.id), Some("custom"));
+                assert_eq!(sorted.last().map(|row| row.variant.schedule), Some(Schedule::Custom));
                 let keys = sorted.iter().map(|row| key(row, index));
                 let keys: Vec<f64> = keys.filter(|key| key.is_finite()).collect();
                 assert!(keys.len() >= 24, "{name}");

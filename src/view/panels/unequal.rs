@@ -5,6 +5,7 @@ use crate::core::pipeline::Timeline;
 use crate::core::pipeline::packing::Spread;
 use crate::core::report::Evaluation;
 use crate::core::report::unequal::{Unequal, Way, unequal as ways};
+use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds, significant};
 use crate::view::charts::drawing::{Anchor, Box, DETAIL, Drawing};
@@ -75,7 +76,7 @@ fn own(evaluation: &Evaluation) -> Node {
         bubble_fraction = show_percent(pipeline.bubble_fraction)
     );
     let mut set = vec![("microbatch_lengths", String::new())];
-    if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
+    if evaluation.order.splits == 1 && pipeline.schedule == Schedule::Custom {
         set.push(("schedule_options.order", String::new()));
         set.push(("schedule", "1f1b".to_owned()));
     }

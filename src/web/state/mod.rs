@@ -9,7 +9,6 @@ mod view;
 use crate::core::cluster::GroupKind;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
-use crate::core::pipeline::schedule;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::registry::{Field, field};
 use crate::core::run::{OneOf, Run};
@@ -192,9 +191,9 @@ fn without_zeros(text: &str) -> String {
 
 /// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
 pub(crate) fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
-    let row = schedule(run.schedule.id())?;
+    let row = run.schedule.row();
     let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
-    Some((u64::from(chunks), row.name))
+    Some((u64::from(chunks), row.name()))
 }
 
 /// Errors of the Run, or warnings where it has none.

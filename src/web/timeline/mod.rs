@@ -10,6 +10,7 @@ pub(crate) mod surface;
 
 use crate::core::message::verbatim;
 use crate::core::report::{MAX_OPS_AT_ONCE, ScheduleFigures};
+use crate::core::run::OneOf;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::charts::shape::Shape;
@@ -183,13 +184,12 @@ fn comparison(state: State, look: Look) -> Node {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
-                let name = crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
-                (verbatim(name), ScheduleFigures::of(&prepared.evaluation))
+                (verbatim(schedule.choice().label), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (of(&own), of(&other));
             against((&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
         }
-        None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name),
+        None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name()),
     };
     el("p", &[("role", "status")], &[text(&note)])
 }

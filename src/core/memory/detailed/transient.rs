@@ -52,7 +52,7 @@ fn boundary<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q {
 
 /// Schedules that send and receive while they compute.
 pub(super) fn exchanges_behind_compute(schedule: Schedule) -> bool {
-    matches!(schedule, Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap)
+    schedule.pairs_passes()
 }
 
 fn candidates<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Vec<Named<Q>> {

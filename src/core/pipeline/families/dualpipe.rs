@@ -179,7 +179,7 @@ fn too_few(spec: &Spec) -> Issue {
     let needed = 2 * spec.pp;
     let message = t!(
         "{schedule} has no order for {microbatches} micro-batches on {pp} ranks",
-        schedule = spec.schedule.name,
+        schedule = spec.schedule.name(),
         microbatches = spec.microbatches,
         pp = spec.pp
     );

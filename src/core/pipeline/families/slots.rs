@@ -63,7 +63,7 @@ pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
     if m.is_multiple_of(p) {
         return Vec::new();
     }
-    let name = spec.schedule.name;
+    let name = spec.schedule.name();
     let message =
         t!("{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more", name, p, m);
     let nearest = (m / p).max(1) * p;

@@ -138,8 +138,8 @@ fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
 /// Units of work to build and simulate its order, in ops of a plain one. Automatic orders are laid out several times;
 /// pulling forward passes over many slots.
 fn work(spec: &Spec) -> u64 {
-    let factor = match spec.schedule.id {
-        "v-half" | "v-min" => 1 + u64::from(spec.pp) / 8,
+    let factor = match spec.schedule.kind {
+        Schedule::VHalf | Schedule::VMin => 1 + u64::from(spec.pp) / 8,
         _ if spec.schedule.uses_durations => 16 * spec.schedule.work,
         _ => 1,
     };

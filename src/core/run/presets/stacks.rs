@@ -33,6 +33,8 @@ pub enum Trainer {
     HuggingFace,
     /// torchtune.
     Torchtune,
+    /// nanotron; its runs are of Megatron's kind.
+    Nanotron,
 }
 
 /// Named training software.

@@ -3,6 +3,7 @@
 use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
+use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Scenario, Schedule, even_split};
 
 /// Stages whose layers are written out.
@@ -157,7 +158,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
 /// The schedules that Megatron-LM has.
 fn schedule(run: &Run) -> Schedule {
     match run.schedule {
-        Schedule::Interleaved | Schedule::Overlap | Schedule::InterleavedOverlap => run.schedule,
+        schedule if schedule.row().called(Trainer::Megatron).is_some() => schedule,
         _ if run.virtual_stages > 1 && run.schedule.fixed_chunks(&run.schedule_options).is_none() => {
             Schedule::Interleaved
         }

@@ -1,20 +1,10 @@
 //! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
+use crate::core::run::presets::Trainer;
 use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-
-/// The classes of `torch.distributed.pipelining`.
-const SCHEDULES: [(Schedule, &str); 7] = [
-    (Schedule::OneFOneB, "1F1B"),
-    (Schedule::Interleaved, "Interleaved1F1B"),
-    (Schedule::Gpipe, "GPipe"),
-    (Schedule::LoopedBfs, "LoopedBFS"),
-    (Schedule::InterleavedZb, "InterleavedZeroBubble"),
-    (Schedule::ZbV, "ZBVZeroBubble"),
-    (Schedule::DualPipeV, "DualPipeV"),
-];
 
 /// Weights of embedding and head among the layers of the first and the last stage, in layers; 1 each by default.
 const ENDS: [&str; 2] =
@@ -92,8 +82,8 @@ fn experts(reader: &mut SettingsReader) {
 fn pipeline(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
-    match SCHEDULES.iter().find(|(_, name)| name.eq_ignore_ascii_case(named)) {
-        Some((schedule, _)) => reader.run.schedule = *schedule,
+    match Schedule::called(named, Trainer::Torchtitan) {
+        Some(schedule) => reader.run.schedule = schedule,
         None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
     let each = reader.count("parallelism.pipeline_parallel_layers_per_stage", "layers per stage");
@@ -192,7 +182,6 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     if run.pp == 1 {
         return;
     }
-    let named = SCHEDULES.iter().find(|(schedule, _)| *schedule == run.schedule);
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file; torchtitan loads it into this class.
         writer.text("parallelism.pipeline_parallel_schedule", "PipelineScheduleMulti");
@@ -200,8 +189,8 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
         writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
         return;
     }
-    let name = named.map_or("1F1B", |(_, name)| name);
-    writer.text("parallelism.pipeline_parallel_schedule", name);
+    let named = run.schedule.row().called(Trainer::Torchtitan);
+    writer.text("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
     writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
     // A schedule that torchtitan has not may have other stages than what is said instead.
     if named.is_none() {

@@ -1,7 +1,7 @@
 //! The timelines of two Runs on one axis.
 
-use crate::core::pipeline::schedule as schedule_row;
 use crate::core::report::Evaluation;
+use crate::core::run::OneOf;
 use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{figure, key};
@@ -16,8 +16,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
         .clone()
         .map(|(run, which)| {
             let pipeline = &run.report.pipeline;
-            let schedule = schedule_row(pipeline.schedule);
-            let name = schedule.map_or(pipeline.schedule, |row| row.name);
+            let name = pipeline.schedule.choice().label;
             let length = show_seconds(Seconds(run.spans.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
             (t!("{which}: {name}, {length}, {bubble} bubble", which, name, length, bubble), run.timeline())

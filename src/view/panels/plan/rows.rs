@@ -4,7 +4,7 @@ use super::controls::{View, button, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
-use crate::core::run::{OneOf, Recompute, Run};
+use crate::core::run::{OneOf, Recompute, Run, Schedule};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Order, PlanCommand};
 use crate::core::search::sweep::Points;
@@ -57,7 +57,8 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
     let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
-        list.push(verbatim(schedule(run).replace("interleaved 1F1B", "1F1B")));
+        let plain = Run { schedule: Schedule::OneFOneB, ..run.clone() };
+        list.push(verbatim(schedule(if run.schedule == Schedule::Interleaved { &plain } else { run })));
     }
     if run.micro_batch > 1 {
         list.push(verbatim(format!("b {}", run.micro_batch)));
