@@ -128,6 +128,22 @@ impl Message {
         }
     }
 
+    /// Calls `visit` with every text in it that is the same in every language.
+    pub fn verbatims(&self, visit: &mut impl FnMut(&str)) {
+        match &self.0 {
+            Kind::Verbatim(text) => visit(text),
+            Kind::Template(_, arguments) => {
+                for argument in arguments {
+                    if let Argument::Text(message) = argument {
+                        message.verbatims(visit);
+                    }
+                }
+            }
+            Kind::Joined(_, parts) => parts.iter().for_each(|part| part.verbatims(visit)),
+            Kind::Plain(_) => {}
+        }
+    }
+
     fn write(&self, out: &mut impl Write, catalogue: Option<&Catalogue>) -> fmt::Result {
         let here = |template: &'static str| -> &str {
             catalogue.and_then(|catalogue| catalogue.get(template)).map_or(template, String::as_str)

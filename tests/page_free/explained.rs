@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const RUNS: usize = 300;
 
 /// Every figure that the page explains.
-fn figures(evaluation: &Evaluation) -> Vec<Figure> {
+pub(super) fn figures(evaluation: &Evaluation) -> Vec<Figure> {
     let ranks = 0..evaluation.report.memory.per_stage.len();
     let mut all = vec![
         Figure::Capacity,

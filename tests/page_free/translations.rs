@@ -4,9 +4,10 @@
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::cluster::GroupKind;
+use shardscope::core::explain::Term;
 use shardscope::core::explain::symbols;
-use shardscope::core::message::Catalogue;
-use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
+use shardscope::core::message::{Catalogue, Message};
+use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate, explain};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
@@ -29,6 +30,7 @@ use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
 use shardscope::view::node::markup::leaf;
 use shardscope::view::panel::Panel;
+use shardscope::view::panels::about::about;
 use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
@@ -223,6 +225,10 @@ fn shown() -> BTreeSet<&'static str> {
                 for panel in Panel::ALL {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
+                for term in drawers(&evaluation) {
+                    take(&about(&term, MemoryUnit::Gib));
+                    words_of(&term, &mut |message| take(&leaf("p", "", message)));
+                }
                 cluster_view(&evaluation).iter().for_each(&mut take);
                 for issue in evaluation.warnings() {
                     take(&line(issue));
@@ -271,6 +277,19 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all
+}
+
+/// The terms that the drawer shows of all figures of a run.
+fn drawers(evaluation: &Evaluation) -> Vec<Term> {
+    let figures = super::explained::figures(evaluation).into_iter();
+    figures.filter_map(|figure| explain(evaluation, figure)).collect()
+}
+
+/// Calls `visit` with the names and notes of `term` and of all below it.
+fn words_of(term: &Term, visit: &mut impl FnMut(&Message)) {
+    visit(&term.name);
+    term.notes.iter().for_each(&mut *visit);
+    term.parts.iter().for_each(|part| words_of(part, visit));
 }
 
 /// The gallery of schedules without its pictures, and timelines of two of them.
@@ -354,4 +373,25 @@ fn every_template_has_a_row_with_its_holes_and_every_row_a_template() {
     assert!(missing.is_empty(), "templates without a row in locales/zh.json: {missing:#?}");
     assert!(unlike.is_empty(), "rows with other holes than their template: {unlike:#?}");
     assert!(unused.is_empty(), "rows that no source says: {unused:#?}");
+}
+
+/// What is formatted into a string is shown in English on the Chinese page: sentences are templates.
+#[test]
+fn no_sentence_is_taken_for_a_name() {
+    let mut found = BTreeSet::new();
+    for text in RUNS {
+        let Ok(evaluation) = evaluate(&link::decode(text).run) else {
+            continue;
+        };
+        for term in drawers(&evaluation) {
+            words_of(&term, &mut |message| {
+                message.verbatims(&mut |text| {
+                    if is_english(text) {
+                        found.insert(text.to_owned());
+                    }
+                });
+            });
+        }
+    }
+    assert!(found.is_empty(), "English in strings instead of templates (t!(..)): {found:#?}");
 }
