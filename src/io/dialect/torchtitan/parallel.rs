@@ -79,11 +79,23 @@ fn experts(reader: &mut SettingsReader) {
     }
 }
 
+/// Class that runs an order of a file, and the file that the export "order" is for.
+const MULTI: &str = "PipelineScheduleMulti";
+const ORDER_FILE: &str = "shardscope.order.csv";
+
 fn pipeline(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
     match Schedule::called(named, Trainer::Torchtitan) {
         Some(schedule) => reader.run.schedule = schedule,
+        // An order of its own in a file.
+        None if named == MULTI => {
+            let file = reader.word("parallelism.pipeline_parallel_schedule_csv", "order of the pipeline");
+            if file.as_deref() != Some(ORDER_FILE) {
+                reader.assume(t!("the best order that is found here: the order of the file is not read"));
+            }
+            reader.run.schedule = Schedule::Optimal;
+        }
         None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
     let each = reader.count("parallelism.pipeline_parallel_layers_per_stage", "layers per stage");
@@ -184,8 +196,8 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     }
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file; torchtitan loads it into this class.
-        writer.text("parallelism.pipeline_parallel_schedule", "PipelineScheduleMulti");
-        writer.text("parallelism.pipeline_parallel_schedule_csv", "shardscope.order.csv");
+        writer.text("parallelism.pipeline_parallel_schedule", MULTI);
+        writer.text("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
         writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
         return;
     }
