@@ -2,7 +2,8 @@
 // Writes the JavaScript package into the folder pkg beside the page: after every trunk build, by a hook in Trunk.toml.
 //
 // For browsers it is the page's own module under an address that no hash changes. What `npm pack` takes of the folder:
-// package.json, the guide, and in node/ the command and a copy of the module, which no page loads.
+// package.json, the guide, and in node/ the command and a copy of the module, which no page loads. tools/build adds what
+// `shardscope mcp` hands out: fields.json, sources.html, limits.html.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
 const dist = process.env.TRUNK_STAGING_DIR;
@@ -30,7 +31,7 @@ copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
 
 writeFileSync(`${pkg}/node/calculator.js`, loading('calculator.wasm'));
 copyFileSync(`${dist}/${wasm}`, `${pkg}/node/calculator.wasm`);
-for (const file of ['command.js', 'index.js']) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
+for (const file of readdirSync(source('tools/npm')).filter((name) => name.endsWith('.js'))) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
 copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
 copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);
 const said = (key) => new RegExp(`^${key} = "(.*)"$`, 'm').exec(readFileSync(source('Cargo.toml'), 'utf8'))[1];

@@ -1,31 +1,14 @@
 // What `npm pack dist/pkg` gives, unpacked on its own: the command answers as the native program does, and as the guide says.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const home = mkdtempSync(join(tmpdir(), 'tarball-'));
-after(() => rmSync(home, { recursive: true }));
-
-const [packed] = JSON.parse(execFileSync('npm', ['pack', '--offline', '--json', '--pack-destination', home], {
-  cwd: join(ROOT, 'dist/pkg'), encoding: 'utf8', env: { ...process.env, npm_config_cache: join(home, 'cache') },
-}));
-// As npm would install it: in node_modules, its command beside.
-const folder = join(home, 'node_modules/shardscope');
-execFileSync('mkdir', ['-p', folder]);
-execFileSync('tar', ['-xzf', join(home, packed.filename), '--strip-components=1', '-C', folder]);
-const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-const COMMAND = join(folder, about.bin.shardscope);
+import { test } from 'node:test';
+import { COMMAND, LONG, ROOT, about, command, folder, home, packed } from './packed.mjs';
 
 execFileSync('cargo', ['build', '--locked', '--quiet', '--example', 'headless'], { cwd: ROOT });
 const NATIVE = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target'), 'debug/examples/headless');
 
-const LONG = { encoding: 'utf8', timeout: 120_000, maxBuffer: 1 << 28 };
-const command = (args, input = '') => spawnSync(process.execPath, [COMMAND, ...args], { ...LONG, input });
 const native = (args, input = '') => spawnSync(NATIVE, args, { ...LONG, input });
 const answers = ({ stdout, status, stderr }) => {
   assert.equal(status, 0, stderr);
@@ -140,8 +123,9 @@ test('a program imports the package by its name, without an init', () => {
 
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
-  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', 'node/calculator.js', 'node/calculator.wasm', 'node/command.js', 'node/index.js',
-    'package.json', 'shardscope.d.ts']);
+  const node = ['calculator.js', 'calculator.wasm', 'command.js', 'fields.json', 'index.js', 'limits.html', 'lines.js', 'mcp.js',
+    'sources.html'].map((name) => `node/${name}`);
+  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', ...node, 'package.json', 'shardscope.d.ts']);
   assert.deepEqual([about.dependencies, about.scripts], [undefined, undefined]);
   const module = join(folder, 'node/calculator.wasm');
   assert.ok(statSync(module).size > 1e5);
