@@ -123,7 +123,7 @@ test('a program imports the package by its name, without an init', () => {
 
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
-  const node = ['calculator.js', 'calculator.wasm', 'command.js', 'fields.json', 'index.js', 'limits.html', 'lines.js', 'mcp.js',
+  const node = ['calculator.js', 'calculator.wasm', 'check.js', 'command.js', 'fields.json', 'index.js', 'limits.html', 'lines.js', 'mcp.js',
     'sources.html'].map((name) => `node/${name}`);
   assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', ...node, 'package.json', 'shardscope.d.ts']);
   assert.deepEqual([about.dependencies, about.scripts], [undefined, undefined]);

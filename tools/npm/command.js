@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command `shardscope`: one request a line in, one answer a line out. src/io/request.rs reads and answers the lines,
-// for this command and for examples/headless.rs. `mcp` is in a file of its own.
+// for this command and for examples/headless.rs. `check` and `mcp` are in files of their own.
 import { readFileSync } from 'node:fs';
 import { argv, exit, stdin, stdout } from 'node:process';
 import { answerLine, version } from './index.js';
@@ -16,12 +16,15 @@ if (verb === '--help' || verb === '-h') {
   await print(readFileSync(new URL('../GUIDE.md', import.meta.url), 'utf8').trimEnd());
 } else if (verb === '--version') {
   await print(version());
+} else if (verb === 'check') {
+  const { check } = await import('./check.js');
+  process.exitCode = await check(more);
 } else if (verb === 'mcp') {
   const { serve } = await import('./mcp.js');
   process.exitCode = await serve(more);
 } else if (more.length > 0 || answerLine(verb, '{') === undefined) {
   console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; '
-    + 'shardscope mcp; shardscope --help');
+    + 'shardscope check FILE...; shardscope mcp; shardscope --help');
   exit(WRONG_CALL);
 } else {
   try {
