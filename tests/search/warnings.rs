@@ -3,6 +3,7 @@
 use shardscope::core::report::{Report, evaluate};
 use shardscope::core::run::{Run, Value};
 use shardscope::core::traffic::Traffic;
+use shardscope::io::link::decode;
 
 fn report(json: &str) -> Report {
     let value: Value = serde_json::from_str(json).unwrap();
@@ -27,5 +28,31 @@ fn a_warning_of_every_micro_batch_goes_with_as_much_traffic() {
             let warns = many.warnings.iter().any(|issue| ["zero", "zero2_reduce"].contains(&issue.field.as_str()));
             assert_eq!(warns, gradients(&many) > 1.5 * gradients(&few), "{stack} ZeRO-{zero}");
         }
+    }
+}
+
+/// PyTorch's `Schedule1F1B` wants m >= p: 4 micro-batches over 256 replicas, and both warnings of the batch offer it.
+#[test]
+fn two_warnings_of_one_field_offer_one_fix() {
+    let run = decode("v=1&model=llama-3.1-405b&gpus=2048").run;
+    let evaluation = evaluate(&run).unwrap();
+    let batch = evaluation.warnings().iter().filter(|issue| issue.field == "global_batch");
+    let fixes: Vec<_> = batch.map(|issue| issue.fix.clone().unwrap().set).collect();
+    assert_eq!(fixes, [[("global_batch", "1024".to_owned())], [("global_batch", "1024".to_owned())]]);
+}
+
+/// One GPU is the wish of who enters one: the sizes follow, and more GPUs are the other way out.
+#[test]
+fn fewer_gpus_than_ranks_shrink_the_sizes() {
+    for (link, sizes, gpus) in [
+        ("gpus=1", vec![("tp", "1"), ("pp", "1")], "8"),
+        ("gpus=64&tp=32&cp=2", vec![("pp", "1")], "256"),
+        ("gpus=6&tp=2&pp=4&global_batch=48", vec![("pp", "1")], "8"),
+    ] {
+        let errors = evaluate(&decode(&format!("v=1&{link}")).run).unwrap_err();
+        let issue = errors.iter().find(|issue| issue.field == "gpus").unwrap();
+        let set: Vec<_> = issue.fix.as_ref().unwrap().set.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        assert_eq!(set, sizes, "{link}");
+        assert_eq!(issue.or.as_ref().unwrap().set, [("gpus", gpus.to_owned())], "{link}");
     }
 }

@@ -23,7 +23,13 @@ type Set = Vec<(&'static str, String)>;
 pub(super) fn mend(run: &Run, built: Option<&Spec>, issues: Vec<Issue>) -> Vec<Issue> {
     let errors = issues.iter().filter(|issue| issue.severity == Severity::Error);
     let mut trial = Trial { run, built, errors: errors.map(|issue| issue.field.clone()).collect(), ops: MAX_OPS };
-    issues.into_iter().map(|issue| trial.mended(issue)).collect()
+    let mut mended: Vec<Issue> = Vec::with_capacity(issues.len());
+    for issue in issues {
+        let issue = trial.mended(issue);
+        let issue = trial.agreeing(issue, &mut mended);
+        mended.push(issue);
+    }
+    mended
 }
 
 /// Result of trying some values.
@@ -57,6 +63,32 @@ impl Trial<'_> {
         issue.fix = tried.next();
         issue.or = tried.next().map(Box::new);
         if issue.severity == Severity::Error { issue.naming_its_fix() } else { issue }
+    }
+
+    /// `later` with the fix of a warning of the same field that sets the same, or that warning with the fix of `later`: one
+    /// press does for both.
+    fn agreeing(&mut self, mut later: Issue, mended: &mut [Issue]) -> Issue {
+        fn keys(issue: &Issue) -> Option<Vec<&'static str>> {
+            let fix = issue.fix.as_ref().filter(|_| issue.severity == Severity::Warning);
+            fix.map(|fix| fix.set.iter().map(|(key, _)| *key).collect())
+        }
+        let alike = |earlier: &&mut Issue| earlier.field == later.field && keys(earlier) == keys(&later);
+        if keys(&later).is_none() {
+            return later;
+        }
+        let Some(earlier) = mended.iter_mut().find(alike) else {
+            return later;
+        };
+        if let (Some(first), Some(second)) = (&earlier.fix, &later.fix)
+            && first != second
+        {
+            if matches!(self.attempt(&later, &first.set), Tried::Works) {
+                later.fix = Some(first.clone());
+            } else if matches!(self.attempt(earlier, &second.set), Tried::Works) {
+                earlier.fix = Some(second.clone());
+            }
+        }
+        later
     }
 
     /// The first value of `fix` that works alone, else the first that works with what has to follow it.

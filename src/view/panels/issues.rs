@@ -102,6 +102,18 @@ pub fn refused(notices: &[Issue]) -> Node {
     el("div", &[("role", "status")], &[words, lines])
 }
 
+/// `errors` of a Run whose link also had `refused` values: an error about the default that stands for one speaks of the
+/// value that was entered.
+#[must_use]
+pub fn entered(errors: &[Issue], refused: &[Issue]) -> Vec<Issue> {
+    let spoken = |error: &Issue| {
+        let entered = refused.iter().find(|issue| error.severity == Severity::Error && issue.field == error.field);
+        let message = entered.map_or(&error.message, |issue| &issue.message);
+        Issue { message: message.clone(), ..error.clone() }
+    };
+    errors.iter().map(spoken).collect()
+}
+
 /// The message of a frame that cannot show the Run of its link; nothing where it can.
 #[must_use]
 pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
@@ -109,7 +121,9 @@ pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
         return Node::none();
     }
     let words = if errors.is_empty() { Node::none() } else { paragraph(instead(stands_in)) };
-    let lines: Node = errors.iter().chain(notices).map(line).collect();
+    let errors = entered(errors, notices);
+    let others = notices.iter().filter(|notice| errors.iter().all(|error| error.field != notice.field));
+    let lines: Node = errors.iter().chain(others).map(line).collect();
     el("div", &[("role", "status")], &[words, lines])
 }
 
@@ -143,6 +157,20 @@ mod tests {
         assert!(notice.contains("left out") && !notice.contains("Invalid layout"));
         let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).to_html();
         assert!(error.contains("Invalid layout") && error.contains("tp does not divide"));
+    }
+
+    /// 10^15 GPUs were entered and not 64: what is wrong is that there are too many.
+    #[test]
+    fn an_error_of_a_default_speaks_of_what_was_entered() {
+        let link = crate::io::link::decode("v=1&gpus=1e15&tp=16&pp=8");
+        let errors = crate::core::report::evaluate(&link.run).unwrap_err();
+        let found = entered(&errors, &link.notices);
+        let gpus: Vec<_> = found.iter().filter(|issue| issue.field == "gpus").collect();
+        assert_eq!(gpus.len(), 1);
+        assert!(gpus[0].message.to_string().starts_with("too large"), "{}", gpus[0].message);
+        assert!(gpus[0].fix.is_some());
+        assert_eq!(framed(&errors, &link.notices, true).to_html().matches("too large").count(), 1);
+        assert_eq!(entered(&errors, &[]), errors);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const SCOPE: &[&str] = &[
     "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) that decides what overlaps, and neither has a model here.",
     "Rubin and Ascend 910B have no preset: their published peaks contradict each other.",
     "The step is one in steady state: no warm-up, no first allocation, no compilation.",
-    "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
+    "Communication has a time by latency and bandwidth. Weights and gradients of ZeRO-3 take turns on their wire; other rows of the overlap table are counted as if each had its wire alone, also where the table names rows that share it.",
     "Energy and the price of anything but GPU-hours are not computed; host memory and disks are counted for what is offloaded only.",
 ];
 
@@ -93,6 +93,8 @@ mod tests {
             assert!(page.contains(&text(verbatim(row.leaves_out.join("; "))).to_html()));
         }
         assert!(page.contains("stragglers"));
+        // As the note below the overlap table says of rows that share a wire.
+        assert!(page.contains("as if each had its wire alone") && !page.contains("wait for each other"));
         assert!(!page.contains("<script"));
     }
 }

@@ -13,6 +13,7 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::run::registry::{Field, field};
 use crate::core::run::{OneOf, Run};
 use crate::io::link::{self, Decoded};
+use crate::view::panels::issues::entered;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
 pub(crate) use history::History;
@@ -71,7 +72,7 @@ impl State {
         let run = RwSignal::new(link.run);
         let notices = RwSignal::new(link.notices);
         let shown = evaluated(move || Some(run.get()));
-        let issues = Memo::new(move |_| [of_run(shown), refused(notices, run)].concat());
+        let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
         let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
@@ -111,7 +112,7 @@ impl State {
     pub fn fault(&self) -> Option<Issue> {
         match self.unread.get() {
             Some((field, after, why)) if self.text_of(field) == after => Some(Issue::error(field.key, why)),
-            _ => self.shown.with(|shown| shown.errors.first().cloned()),
+            _ => self.shown.with(|shown| entered(&shown.errors, &untaken(self.notices, self.run)).into_iter().next()),
         }
     }
 
@@ -133,14 +134,14 @@ impl State {
     /// Issues without a place of their own: the first error stands above the figures, refusals of a link above all.
     pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
-        let mut all = of_run(self.shown);
+        let mut all = of_run(self.shown, self.notices, self.run);
         all.retain(|issue| Some(issue) != fault.as_ref());
         all
     }
 
     /// Parts of the link that were not understood.
     pub fn refused(&self) -> Vec<Issue> {
-        refused(self.notices, self.run)
+        refused(self.notices, self.run, self.shown)
     }
 
     /// Sets the fields that a fix names.
@@ -197,18 +198,25 @@ pub(crate) fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
 }
 
 /// Errors of the Run, or warnings where it has none.
-fn of_run(shown: Memo<Shown>) -> Vec<Issue> {
+fn of_run(shown: Memo<Shown>, notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
     shown.with(|shown| match &shown.evaluation {
         Some(evaluation) if shown.errors.is_empty() => evaluation.warnings().to_vec(),
-        _ => shown.errors.clone(),
+        _ => entered(&shown.errors, &untaken(notices, run)),
     })
 }
 
-/// Parts of the link that were not understood; of a field only while it has its default.
-fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
+/// Values of the link that were not taken; of a field only while it has its default.
+fn untaken(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
     let holds = |notice: &Issue| match field(&notice.field) {
         Some(field) => run.with(|run| !field.is_changed(run)),
         None => true,
     };
     notices.get().into_iter().filter(holds).collect()
+}
+
+/// The same without those that an error of the Run speaks of.
+fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>, shown: Memo<Shown>) -> Vec<Issue> {
+    let mut others = untaken(notices, run);
+    shown.with(|shown| others.retain(|notice| shown.errors.iter().all(|error| error.field != notice.field)));
+    others
 }

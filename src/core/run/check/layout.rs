@@ -2,9 +2,9 @@
 
 use super::{Check, divisors};
 use crate::cluster::{Gpu, RankOrder};
-use crate::issue::Issue;
+use crate::issue::{Fix, Issue};
 use crate::run::layout::{Layout, Zero};
-use crate::run::{OneOf, Reduction};
+use crate::run::{OneOf, Reduction, Run};
 use crate::t;
 
 impl Check<'_> {
@@ -14,10 +14,9 @@ impl Check<'_> {
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
         let product = || format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
         if run.gpus < ranks {
-            self.issues.push(
-                Issue::error("gpus", t!("{gpus} GPUs are fewer than {product}", gpus = run.gpus, product = product()))
-                    .with_near("gpus", ranks, multiples(ranks, 1)),
-            );
+            let message = t!("{gpus} GPUs are fewer than {product}", gpus = run.gpus, product = product());
+            let issue = Issue::error("gpus", message).or_near("gpus", ranks, multiples(ranks, 1));
+            self.issues.push(Issue { fix: Some(Fix::new(within(run))), ..issue });
         } else if !run.gpus.is_multiple_of(ranks) {
             let message = t!("{gpus} GPUs do not divide by {product}", gpus = run.gpus, product = product());
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
@@ -198,6 +197,18 @@ impl Check<'_> {
         }
         Zero { stage: self.run.zero, shard, expert_shard: layout.expert_dp.min(shard.max(1)) }
     }
+}
+
+/// Parallel sizes that the GPUs of `run` are enough for: of each in turn its largest divisor that divides what is left.
+fn within(run: &Run) -> Vec<(&'static str, String)> {
+    let mut left = run.gpus;
+    let sizes = [("tp", run.tp), ("cp", run.cp), ("pp", run.pp)].into_iter();
+    let smaller = sizes.filter_map(|(field, size)| {
+        let fitting = divisors(size).filter(|divisor| left.is_multiple_of(*divisor)).max().unwrap_or(1);
+        left /= fitting;
+        (fitting != size).then(|| (field, fitting.to_string()))
+    });
+    smaller.collect()
 }
 
 /// Multiples of `size` around the `times`-th.
