@@ -344,3 +344,36 @@ fn where_nothing_fits_or_divides_the_answer_says_so() {
     assert_eq!(odd.evaluated, 0);
     assert_eq!(odd.warnings.len(), 1);
 }
+
+/// A request that names its work answers within it and says which share of the layouts it looked at; with enough it is the whole
+/// answer.
+#[test]
+fn a_plan_within_its_work_says_what_it_leaves_out() {
+    let run = r#""run":{"gpus":256,"global_batch":256,"phases":{"framework":"nemo-rl"}}"#;
+    let all = answer(&format!(r#"{{{run},"work":1e12,"pin":["cp","schedule","recompute"]}}"#));
+    assert!(all.warnings.iter().all(|issue| issue.field != "work"), "{:?}", all.warnings);
+    let some = answer(&format!(r#"{{{run},"work":3000,"pin":["cp","schedule","recompute"]}}"#));
+    let left_out = some.warnings.iter().filter(|issue| issue.field == "work").count();
+    assert_eq!(left_out, 1, "{:?}", some.warnings);
+    assert!(0 < some.evaluated && some.evaluated < all.evaluated, "{} {}", some.evaluated, all.evaluated);
+    assert!(some.reported <= 30, "{}", some.reported);
+    assert_eq!(plan_errors(r#"{"work":0}"#), ["work"]);
+}
+
+/// Sixty runs of `16 * 64 * 3` ops each are more than an answer takes up; the last ones are left out, and that is said.
+#[test]
+fn a_calibration_of_long_schedules_says_which_runs_it_leaves_out() {
+    let fitted = |count: usize| {
+        let run = r#"{"run":{"gpus":16,"tp":1,"pp":16,"schedule":"zb-auto","global_batch":64},"step_s":40}"#;
+        let runs = vec![run; count].join(",");
+        let request = value(&format!(r#"{{"runs":[{runs}]}}"#));
+        shardscope::core::calibrate::calibrate(&request).unwrap()
+    };
+    let few = fitted(2);
+    assert!(few.runs.len() == 2 && few.warnings.iter().all(|issue| !issue.message.to_string().contains("last")));
+    let many = fitted(60);
+    let missing = 60 - many.runs.len();
+    assert!(missing > 0);
+    let text = many.warnings[0].message.to_string();
+    assert!(text.contains(&format!("last {missing} runs")), "{text}");
+}

@@ -5,6 +5,7 @@ use super::next::{candidates, informed_by, next_runs};
 use super::observation::{Observation, named};
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
+use crate::report::effort;
 use crate::run::{LONGEST_NAME, Profile, Run, Value};
 use crate::t;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,16 @@ use serde::{Deserialize, Serialize};
 const MAX_RUNS: usize = 200;
 /// Runs to make next that are named.
 const NEXT: usize = 3;
+/// Ops that the reports of a request lay out at most: about 2 s of a processor.
+const WORK: u64 = 5_000_000;
+/// Ops that take as long as the rest of a report.
+const REPORT: u64 = 100;
+/// Reports of a run that is fitted: seven in each round, and those that tell why it stands out.
+const FITTED: u64 = 35;
+/// Reports that tell which changes of the question fit.
+const LISTED: u64 = 25;
+/// Reports of a change that is tried.
+const TRIED: u64 = 8;
 
 /// A request, understood.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +45,8 @@ pub struct Request {
 pub struct Calibration {
     /// Empty where there is an answer.
     pub errors: Vec<Issue>,
+    /// Parts of the request that are left out.
+    pub warnings: Vec<Issue>,
     /// The profile, as the field `profile` of a Run.
     pub profile: Value,
     /// Each constant.
@@ -126,6 +139,27 @@ pub struct Calibrated {
     pub profile: Profile,
     /// Runs to make next, best first.
     pub next: Vec<super::next::Next>,
+    /// Observations at the end that are left out, beyond the limit of work.
+    pub left_out: usize,
+    /// True if the limit of work leaves the runs to make next out.
+    pub is_next_left_out: bool,
+}
+
+impl Calibrated {
+    /// Says what the limit of work leaves out.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<Message> {
+        let runs = (self.left_out > 0).then(|| {
+            t!(
+                "the last {count} runs are not fitted: the schedules before them take all the work that an answer may take",
+                count = self.left_out
+            )
+        });
+        let next = self
+            .is_next_left_out
+            .then(|| t!("the runs to make next are left out: this schedule takes too much work to try them"));
+        runs.into_iter().chain(next).collect()
+    }
 }
 
 impl Request {
@@ -183,19 +217,29 @@ impl Request {
     /// # Errors
     /// Every setting that cannot work in one of the runs.
     pub fn answer(&self) -> Result<Calibrated, Vec<Issue>> {
-        let fit = fit(&self.observations)?;
+        let cost = |run: &Run| effort(run).saturating_add(REPORT);
+        let mut left = WORK;
+        let mut affords = |run: &Run, reports: u64| {
+            left = left.saturating_sub(cost(run).saturating_mul(reports));
+            left > 0
+        };
+        let fitted = self.observations.iter().take_while(|one| affords(&one.run, FITTED)).count().max(1);
+        let fit = fit(self.observations.get(..fitted).unwrap_or(&self.observations))?;
         let first = self.observations.first().map(|one| &one.run);
         let gpu = first.and_then(|run| run.gpu.base);
         let profile = fit.profile(Some(self.name.as_str()).filter(|name| !name.is_empty()), gpu);
         let most = self.observations.iter().map(|one| one.run.gpus).max();
         let gpus = self.gpus.or(most).unwrap_or(1);
         let question = self.question.as_ref().or(first);
-        let next = question.map_or_else(Vec::new, |question| {
-            let tried = candidates(question, &self.plan, gpus);
+        let affordable = question.filter(|question| affords(question, LISTED));
+        let next = affordable.map_or_else(Vec::new, |question| {
+            let mut tried = candidates(question, &self.plan, gpus);
+            tried.truncate(usize::try_from(left / cost(question) / TRIED).unwrap_or(usize::MAX));
             let known = fit.steps > 0;
             next_runs(&fit.posterior, known, std::slice::from_ref(question), &tried, NEXT)
         });
-        Ok(Calibrated { fit, profile, next })
+        let left_out = self.observations.len().saturating_sub(fitted);
+        Ok(Calibrated { fit, profile, next, left_out, is_next_left_out: affordable.is_none() && question.is_some() })
     }
 }
 
@@ -271,7 +315,9 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
 /// Every fault of the request or of one of its runs.
 pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
     let request = Request::from_value(request)?;
-    let Calibrated { fit, profile, next } = request.answer()?;
+    let answer = request.answer()?;
+    let warnings = answer.left_out().into_iter().map(|message| Issue::warning("runs", message)).collect();
+    let Calibrated { fit, profile, next, .. } = answer;
     let name = |index: usize| {
         let observation = request.observations.get(index);
         observation.map(|one| one.name.clone()).unwrap_or_default()
@@ -280,6 +326,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
     let number = |value: f64| Value::Number(value);
     Ok(Calibration {
         errors: Vec::new(),
+        warnings,
         profile: carrier.to_value().get("profile").cloned().unwrap_or_default(),
         constants: fit
             .lessons

@@ -36,6 +36,7 @@ pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
+pub(crate) use schedules::effort;
 pub use schedules::{MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
 pub use step::rank_overlaps;
 pub use uneven::{Balance, Origin, Pair, Split, balance};

@@ -108,17 +108,23 @@ pub const MAX_OPS_AT_ONCE: u64 = 50_000;
 /// Micro-batches per rank that an order is simulated for, about, until it repeats itself.
 const UNTIL_PERIODIC: u32 = 4;
 
-/// True if the Run's report takes so long that an interactive program leaves it to a worker: where many ops are laid
-/// out or simulated for it, one by one. False where the Run is invalid: its errors are found at once.
+/// True if the Run's report takes so long that an interactive program leaves it to a worker.
 #[must_use]
 pub fn needs_worker(run: &Run) -> bool {
+    effort(run) > MAX_OPS_AT_ONCE
+}
+
+/// Ops that are laid out or simulated one by one for the Run's report, each as often as its schedule takes it up; 0 where
+/// the Run is invalid: its errors are found at once.
+#[must_use]
+pub(crate) fn effort(run: &Run) -> u64 {
     let Some(spec) = Scenario::new(run).ok().and_then(|all| spec(&all).ok()) else {
-        return false;
+        return 0;
     };
     let whole = spec.schedule.uses_durations || run.microbatch_lengths.is_some();
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
     let microbatches = if whole { spec.microbatches } else { few };
-    spec.schedule.work * op_count(&Spec { microbatches, ..spec.clone() }) > MAX_OPS_AT_ONCE
+    spec.schedule.work.saturating_mul(op_count(&Spec { microbatches, ..spec.clone() }))
 }
 
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.

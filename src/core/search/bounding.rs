@@ -77,6 +77,11 @@ impl Bounding {
         self.next >= space.blocks.len()
     }
 
+    /// Leaves out the next `blocks`.
+    pub fn pass_over(&mut self, blocks: usize) {
+        self.next += blocks;
+    }
+
     /// Weighs the layouts of the next block; returns the units of work that this took.
     pub fn step(&mut self, space: &Space) -> u64 {
         let index = self.next;

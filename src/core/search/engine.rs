@@ -81,6 +81,42 @@ impl Search {
         while !self.step(u64::MAX).done {}
     }
 
+    /// Works for about `work` units at most. Three quarters of them are for bounds: where the space needs more, blocks
+    /// evenly spread over it are left out, and the search is not over. Returns the share of the blocks looked at, 0 to 1.
+    pub(crate) fn finish_within(&mut self, work: u64) -> f64 {
+        /// Blocks in a row that share much of their work.
+        const ROW: usize = 32;
+        /// Units, counted as those of a report, that a layout's bound takes at most.
+        const BOUND: u64 = 8;
+        let blocks = &self.space.blocks;
+        let units: u64 = blocks.iter().map(|block| BOUND * (self.space.members(block).len() as u64 + 2)).sum();
+        let total = blocks.len().max(1);
+        let kept = work / 4;
+        let share = ((work - kept) as f64 / units.max(1) as f64).min(1.0);
+        let (mut left, mut due, mut looked) = (work, 1.0, 0usize);
+        while !self.is_bounded() {
+            if due < 1.0 || left <= kept {
+                self.bounding.pass_over(ROW);
+            } else {
+                due -= 1.0;
+                for _ in 0..ROW {
+                    if !self.is_bounded() {
+                        left = left.saturating_sub(BOUND * self.bound().max(1));
+                        looked += 1;
+                    }
+                }
+            }
+            due += share;
+        }
+        self.ranking.add(&self.bounding.promises[self.queued..]);
+        self.queued = self.bounding.promises.len();
+        while left > 0 && !self.done {
+            left = left.saturating_sub(self.rank().max(1));
+        }
+        self.done &= looked >= self.space.blocks.len();
+        looked as f64 / total as f64
+    }
+
     /// Its progress.
     #[must_use]
     pub fn progress(&self) -> Progress {

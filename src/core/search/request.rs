@@ -1,5 +1,5 @@
-//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true}`; `also` searches
-//! adapters, quantised bases and offloading too.
+//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true, "work": 1200000}`;
+//! `also` searches adapters, quantised bases and offloading too; `work` is the units after which an answer stops.
 
 use super::axes::Axes;
 use super::engine::{Progress, Search};
@@ -19,6 +19,8 @@ use std::rc::Rc;
 pub const TOP: usize = 20;
 /// Rows of an answer at most.
 const MAX_ROWS: u64 = 1_000_000;
+/// Units of work of a request that names none: about 2 s of a processor.
+const WORK: u64 = 1_200_000;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Request {
     pub search: Search,
     /// Parts of it that were not followed.
     pub warnings: Vec<Issue>,
+    /// Units of work after which [`plan`] stops.
+    work: u64,
 }
 
 impl Request {
@@ -67,7 +71,7 @@ impl Request {
             base.hsdp_shard = None;
         }
         let space = Space::new(base, axes, &model);
-        Ok(Self { search: Search::new(space, top), warnings })
+        Ok(Self { search: Search::new(space, top), warnings, work: WORK })
     }
 
     /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
@@ -101,7 +105,7 @@ impl Request {
             return Err(vec![Issue::error("", message)]);
         };
         let mut issues = Vec::new();
-        let known = ["run", "top", "pin", "space", "also"];
+        let known = ["run", "top", "pin", "space", "also", "work"];
         for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
             let message = t!("no such field; a request has {join}", join = known.join(", "));
             issues.push(Issue::error(key.clone(), message));
@@ -112,7 +116,9 @@ impl Request {
             Some(_) => return Err(vec![Issue::error("run", "run takes an object of fields")]),
         };
         let mut axes = Axes::of(&run)?;
-        let top = top(request.get("top"), &mut issues);
+        let top = count(request, ("top", "rows"), MAX_ROWS, &mut issues).and_then(|top| usize::try_from(top).ok());
+        let top = top.unwrap_or(TOP);
+        let work = count(request, ("work", "units"), u64::MAX, &mut issues).unwrap_or(WORK);
         // Limits first: a pin wins over a limit of the same field.
         match request.get("space") {
             None | Some(Value::Null) => {}
@@ -149,7 +155,7 @@ impl Request {
         if !issues.is_empty() {
             return Err(issues);
         }
-        let request = Self::with_axes(&run, axes, &pins, top)?;
+        let request = Self { work, ..Self::with_axes(&run, axes, &pins, top)? };
         Ok(if also { request.also(&run) } else { request })
     }
 
@@ -221,17 +227,37 @@ pub fn measured_step(factor: Option<f64>) -> Issue {
     Issue::warning("measured_step_s", message)
 }
 
-fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {
-    let count = match value {
-        None | Some(Value::Null) => return TOP,
-        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MAX_ROWS).contains(top)),
+/// The number from 1 to `most` under `key`, of things called `unit`; none where the request has none.
+fn count(
+    request: &Value,
+    (key, unit): (&'static str, &'static str),
+    most: u64,
+    issues: &mut Vec<Issue>,
+) -> Option<u64> {
+    let found = match request.get(key) {
+        None | Some(Value::Null) => return None,
+        Some(Value::Number(number)) => whole(*number).filter(|count| (1..=most).contains(count)),
         Some(_) => None,
     };
-    let rows = count.and_then(|top| usize::try_from(top).ok());
-    rows.unwrap_or_else(|| {
-        issues.push(Issue::error("top", "top takes a number of rows, 1 or more"));
-        TOP
-    })
+    if found.is_none() {
+        issues.push(Issue::error(key, t!("{key} takes a number of {unit}, 1 or more", key, unit)));
+    }
+    found
+}
+
+/// Says what a search leaves out that stopped at its limit of work, having looked at `share` of the layouts.
+fn stopped(share: f64) -> Issue {
+    let message = if share < 1.0 {
+        t!(
+            "the search looked at {percent} % of the layouts, evenly spread, and stopped at its limit of work: pin fields, limit space or raise work",
+            percent = format!("{:.1}", 100.0 * share)
+        )
+    } else {
+        t!(
+            "the search stopped at its limit of work with layouts left that may be faster: pin fields, limit space or raise work"
+        )
+    };
+    Issue::warning("work", message)
 }
 
 /// Answers one request.
@@ -240,6 +266,8 @@ fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {
 /// Unknown fields, wrong types, a run that is none.
 pub fn plan(request: &Value) -> Result<Plan, Vec<Issue>> {
     let mut request = Request::from_value(request)?;
-    request.search.finish();
-    Ok(request.plan())
+    let share = request.search.finish_within(request.work);
+    let mut plan = request.plan();
+    plan.warnings.extend((!request.search.progress().done).then(|| stopped(share)));
+    Ok(plan)
 }

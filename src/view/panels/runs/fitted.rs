@@ -31,6 +31,7 @@ pub fn fitted(
     let named = |index: usize, message: Message| issue(t!("{name}: {message}", name = verbatim(name(index)), message));
     let mut parts = vec![leaf("h3", "", "What your runs taught")];
     parts.extend(mixed(observations).map(issue));
+    parts.extend(of.left_out().into_iter().map(issue));
     for run in &fit.standings {
         parts.extend(warning(run).map(|message| named(run.observation, message)));
     }
