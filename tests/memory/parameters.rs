@@ -28,3 +28,14 @@ fn a_stage_for_prediction_that_is_not_there_is_said() {
     let warnings = evaluate(&Run::from_value(&value).unwrap()).unwrap().report.warnings;
     assert!(warnings.iter().any(|issue| issue.field == "mtp_stage"));
 }
+
+/// Llama-3.1-8B on tp 8, pp 4: Megatron-LM pads 128,256 entries to 126 times 1,024; a layer has `2 h² + 2 h h/4 + 3 h f`
+/// in its matrices, a rank an eighth of them, and two norms.
+#[test]
+fn a_stage_holds_the_rows_that_pad_the_vocabulary() {
+    let found = parameters(r#"{"tp":8,"pp":4}"#).per_stage;
+    let (h, f) = (4096.0, 14_336.0);
+    let layers = 8.0 * ((2.5 * h * h + 3.0 * h * f) / 8.0 + 2.0 * h);
+    let end = 126.0 * 1024.0 * h / 8.0;
+    assert_eq!(found, [layers + end, layers, layers, layers + end + h]);
+}

@@ -97,7 +97,7 @@ impl Draft {
                 total: with_modules.total(),
                 active: with_modules.active(),
                 without_mtp: elements.total(),
-                per_stage: ends.iter().map(|end| end.held.total()).collect(),
+                per_stage: ends.iter().map(|end| end.parameters).collect(),
             },
             memory,
             offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::evaluation::Evaluation;
 use super::offload::{OffloadStep, offload_step};
 use super::passes::Pass;
-use crate::memory::RankLoad;
+use crate::memory::{RankLoad, detailed};
 use crate::pipeline::Stats;
 use crate::run::Scenario;
 use crate::time::{Step, StepParts, step_end};
@@ -15,6 +15,8 @@ use crate::units::Seconds;
 #[derive(Clone, Copy)]
 pub(super) struct End {
     pub held: Held,
+    /// Parameters of the model on one GPU, elements, with the rows that pad the vocabulary.
+    pub parameters: f64,
     wires: Wait,
     optimizer: Seconds,
 }
@@ -49,6 +51,7 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
     let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
     End {
         held: Held::of(scenario, &load.stages),
+        parameters: detailed::parameters(scenario, load),
         wires: sync,
         optimizer: Seconds(step_end(scenario, clock.rates(), trained.updated(scenario))),
     }

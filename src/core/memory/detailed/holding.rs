@@ -96,6 +96,13 @@ pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
     list.list
 }
 
+/// Parameters of the model on the rank that holds `load`, adapters left out, elements.
+#[must_use]
+pub(crate) fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load).into_iter().filter(|part| part.kind != Kind::Adapter);
+    parts.map(|part| part.elements).sum()
+}
+
 /// Elements of the largest matrix of a layer on one rank, outside and inside the experts: gate and up are one matrix.
 fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
     let (model, layout) = (&scenario.model, &scenario.layout);

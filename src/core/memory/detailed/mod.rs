@@ -23,7 +23,7 @@ pub(crate) use activations::Chunks;
 pub(crate) use explain::explain as explain_rank;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
-pub(crate) use holding::{Holding, holdings};
+pub(crate) use holding::{Holding, holdings, parameters};
 pub(crate) use items::offloaded_activation_bytes;
 pub use logits::LOSS_KERNELS;
 pub(crate) use rank::{rank_memory, ranks};
