@@ -188,7 +188,7 @@ fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
     if !bad.is_empty() {
         return Err(bad);
     }
-    let mut report = report::report(&link.run).map_err(|no| no.errors)?;
+    let mut report = report::answer(&link.run).map_err(|no| no.errors)?;
     report.warnings.splice(0..0, unknown);
     Ok(report)
 }

@@ -22,6 +22,12 @@ export interface Report {
   errors: Issue[]; warnings: Issue[];
   layout: { dp: number; microbatches: number; tokens_per_step: number };
   parameters: { total: number; active: number; per_stage: number[] };
+  /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000 ops */
+  uneven?: {
+    splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number; against_even: number;
+      peak_bytes: number; verdict: "fits" | "tight" | "oom" }[];
+    measured?: { even: number[]; uneven: number[]; gain: number; steps_s: [number, number] };
+  };
   memory: {
     method: string; per_stage: StageMemory[]; peak_stage: number; peak_bytes: number;
     capacity_bytes: number; verdict: "fits" | "tight" | "oom";
@@ -104,6 +110,8 @@ export interface PlanRequest {
   pin?: string[];
   /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
+  /** units of work, about 1.5 microseconds each, after which the command line's answer stops; 1,200,000 by default */
+  work?: number;
 }
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
 export interface Plan {

@@ -1,6 +1,7 @@
 //! Warnings that say what the figures beside them say.
 
-use shardscope::core::report::{Report, evaluate};
+use shardscope::core::report::{Origin, Report, answer, evaluate};
+use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link::decode;
@@ -55,4 +56,18 @@ fn fewer_gpus_than_ranks_shrink_the_sizes() {
         assert_eq!(set, sizes, "{link}");
         assert_eq!(issue.or.as_ref().unwrap().set, [("gpus", gpus.to_owned())], "{link}");
     }
+}
+
+/// Uneven-PP note, its second case: the rule gives 10 and 18 layers where the even split has 14 and 14.
+#[test]
+fn a_report_has_the_splits_of_its_layers() {
+    let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even").unwrap();
+    let found = answer(&published.run()).unwrap().uneven.unwrap();
+    let of = |origin| found.splits.iter().find(|split| split.origins.contains(&origin)).unwrap();
+    assert_eq!(of(Origin::Rule).stage_layers, [10, 18]);
+    assert_eq!(of(Origin::Even).stage_layers, [14, 14]);
+    assert_eq!(of(Origin::Even).against_even, 1.0);
+    assert!(found.splits.iter().all(|split| of(Origin::Best).step_s.0 <= split.step_s.0 * 1.005));
+    assert_eq!(found.measured.unwrap().steps_s, [28.3887, 19.6071]);
+    assert!(answer(&decode("v=1&pp=1").run).unwrap().uneven.is_none());
 }

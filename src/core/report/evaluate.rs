@@ -101,6 +101,7 @@ impl Draft {
             },
             memory,
             offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),
+            uneven: None,
             pipeline: Pipeline {
                 schedule: spec.schedule.kind,
                 makespan_s: Seconds(stats.makespan_s) * scale,

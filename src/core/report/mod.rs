@@ -39,7 +39,7 @@ pub use passes::windows;
 pub(crate) use schedules::effort;
 pub use schedules::{MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
 pub use step::rank_overlaps;
-pub use uneven::{Balance, Origin, Pair, Split, balance};
+pub use uneven::{Balance, Origin, Pair, Split, Uneven, balance};
 pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
@@ -75,6 +75,9 @@ pub struct Report {
     /// Traffic over the link to the host, where something is offloaded; its exposed part is in `optimizer_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<OffloadStep>,
+    /// Splits of the layers over the stages, where there are several: of an [`answer`] only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uneven: Option<Uneven>,
 }
 
 /// Derived sizes.
@@ -97,7 +100,7 @@ pub struct Parameters {
     pub active: u64,
     /// Of the whole model without multi-token prediction.
     pub without_mtp: u64,
-    /// Of one GPU of each pipeline rank, before ZeRO.
+    /// Of one GPU of each pipeline rank before ZeRO, with the rows that pad the vocabulary.
     pub per_stage: Vec<f64>,
 }
 
@@ -234,5 +237,16 @@ pub fn report(run: &Run) -> Answer {
 /// Unknown fields, wrong types, and settings that cannot work.
 pub fn report_value(run: &Value) -> Answer {
     let run = Run::from_value(run).map_err(|errors| Refusal { errors })?;
-    report(&run)
+    answer(&run)
+}
+
+/// The report of a Run with its splits of the layers, each an evaluation of its own; without them where a report lays out
+/// more than [`MAX_OPS_AT_ONCE`] ops.
+///
+/// # Errors
+/// The settings that cannot work, with what would.
+pub fn answer(run: &Run) -> Answer {
+    let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
+    let balance = if needs_worker(run) { None } else { balance(&evaluation) };
+    Ok(Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report })
 }

@@ -10,10 +10,12 @@ use crate::pipeline::balance::{Work, optimum};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED};
 use crate::sort::{sort, sort_by};
-use crate::units::Seconds;
+use crate::units::{Bytes, Seconds};
+use serde::Serialize;
 
 /// The rule or method that a split is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// As many layers on each stage as it goes.
     Even,
@@ -76,8 +78,50 @@ impl Balance {
     }
 }
 
+/// A [`Balance`] as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Uneven {
+    /// In the order of their first origin.
+    pub splits: Vec<SplitFigures>,
+    /// Measured steps, where the Run is a published one but for its layers a stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Pair>,
+}
+
+/// Figures of a split.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SplitFigures {
+    /// Its origins.
+    pub origins: Vec<Origin>,
+    /// Layers a stage.
+    pub stage_layers: Vec<u64>,
+    /// Its step.
+    pub step_s: Seconds,
+    /// The even split's step over its own.
+    pub against_even: f64,
+    /// Bytes on its fullest rank.
+    pub peak_bytes: Bytes,
+    /// Fits, tight or out of memory.
+    pub verdict: Verdict,
+}
+
+impl From<&Balance> for Uneven {
+    fn from(balance: &Balance) -> Self {
+        let even = balance.of(Origin::Even).map(Split::step_s);
+        let figures = |split: &Split| SplitFigures {
+            origins: split.origins.clone(),
+            stage_layers: split.layers.clone(),
+            step_s: split.step_s(),
+            against_even: even.map_or(1.0, |even| even / split.step_s()),
+            peak_bytes: split.evaluation.report.memory.peak_bytes,
+            verdict: split.verdict(),
+        };
+        Self { splits: balance.splits.iter().map(figures).collect(), measured: balance.measured.clone() }
+    }
+}
+
 /// The same layers split evenly and not.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// Layers a stage, as many on each.
     pub even: Vec<u64>,
@@ -85,6 +129,8 @@ pub struct Pair {
     pub uneven: Vec<u64>,
     /// The even split's step over the other's, as measured.
     pub gain: f64,
+    /// Both steps as measured, the even split's first, seconds.
+    pub steps_s: [f64; 2],
 }
 
 impl Pair {
@@ -94,7 +140,7 @@ impl Pair {
         let is_even = |split: &[u64]| split.windows(2).all(|pair| pair[0] == pair[1]);
         let (even, long) = steps.iter().find(|(split, _)| is_even(split))?;
         let (uneven, short) = steps.iter().find(|(split, _)| !is_even(split))?;
-        Some(Self { even: even.to_vec(), uneven: uneven.to_vec(), gain: long / short })
+        Some(Self { even: even.to_vec(), uneven: uneven.to_vec(), gain: long / short, steps_s: [*long, *short] })
     }
     /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
     /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,

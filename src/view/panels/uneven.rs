@@ -6,7 +6,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
 use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
+use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::charts::figure::figure;
 use crate::view::charts::strips::strips;
 use crate::view::node::markup::{Node, apply, ask, cited, muted, table, text};
@@ -29,6 +29,16 @@ pub fn short(split: &[u64]) -> String {
     format!("{}/…/{}", ends(&split[..4]), ends(&split[split.len() - 4..]))
 }
 
+/// Says why the measured steps themselves are not compared.
+fn far_off(measured: &Pair) -> Message {
+    let [even, uneven] = measured.steps_s.map(|seconds| show_seconds(Seconds(seconds)));
+    t!(
+        "Its steps of {even} and {uneven} are several times what this run computes: the note describes neither its software nor its data loading, which it counts to the first stage; only their ratio is compared.",
+        even,
+        uneven
+    )
+}
+
 /// Measurement on GPUs of that name, and the reason why no model of equal layers reaches it where none does.
 fn held_against(measured: &Pair, gpu: &Message) -> Message {
     let notes = t!(
@@ -38,6 +48,7 @@ fn held_against(measured: &Pair, gpu: &Message) -> Message {
         even = short(&measured.even),
         gain = significant(measured.gain, 4)
     );
+    let notes = Message::joined(" ", [notes, far_off(measured)]);
     let bound = measured.bound().map(|(all, longest)| {
         let most = all as f64 / longest as f64;
         (most, format!("{all}/{longest} = {}×", significant(most, 4)))
@@ -254,6 +265,9 @@ mod tests {
         let sentence = format!("{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.", significant(predicted, 4));
         assert!(words.contains(&sentence), "{words}");
         let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
+        // The note's steps stand there, and that the computed ones are far off.
+        assert!(html.contains("28.4 s and 19.6 s are several times"), "{html}");
+        assert!(28.3887 / step(Origin::Even).0 > 3.0);
         for notes in ["14/14 layers", "10/18 layers", "as fast as even", "1.448×", "22/18"] {
             assert!(html.contains(notes), "{notes}");
         }
