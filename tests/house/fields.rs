@@ -20,6 +20,8 @@ const NO_FIGURE: &[(&str, &str)] = &[
 
 /// Runs in which rarely used fields mean something.
 const SPECIAL: &[&str] = &[
+    "model=qwen-3-30b-a3b&gpus=64&tp=1&pp=1&ep=64&ep_overlap=1f1b&moe_dispatch=per-node&seq_len=4096&global_batch=256",
+    "model=qwen-3-30b-a3b&gpus=64&tp=1&pp=1&ep=64&ep_overlap=1f1b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=80&seq_len=4096&global_batch=256",
     "model=mixtral-8x7b&gpus=64&ep=8&tp=1&pp=1",
     "model=deepseek-v3&gpus=512&ep=64&tp=1&pp=8&stage_layers=8,8,8,8,8,7,7,7&model.mtp_modules=1&stack=deepseek-v3",
     "model=deepseek-v3.2&gpus=256&ep=8&tp=1&pp=1&stack=megatron-2026&gpu=b200-sxm&capacity_factor=2",

@@ -54,6 +54,7 @@ const NOBODYS: &[&str] = &[
     "memory_method",
     "attention_flops",
     "moe_imbalance",
+    "moe_balance",
     "fp8_activations",
     "fp8_dispatch",
     "stack",
@@ -104,6 +105,9 @@ const PRETRAINING: &[&str] = &[
     "flash_attention",
     "fused_swiglu",
     "cuda_graphs",
+    "graph_scope",
+    "ep_overlap",
+    "delay_wgrad",
     "capacity_factor",
     "moe_dispatch",
     "tokens_total",
@@ -182,6 +186,7 @@ const WORDS: [Words; 11] = [
             "zero2_reduce",
             "model", // vision towers
             "model.*",
+            "ep_overlap", // of schedules that it has not
             "schedule",
             "virtual_stages",
             "stage_layers",
@@ -221,6 +226,9 @@ const WORDS: [Words; 11] = [
             "flash_attention",
             "fused_swiglu",
             "cuda_graphs",
+            "graph_scope",
+            "ep_overlap",
+            "delay_wgrad",
             "capacity_factor",
         ],
         keeps: &[
@@ -257,6 +265,9 @@ const WORDS: [Words; 11] = [
             "flash_attention",
             "fused_swiglu",
             "cuda_graphs",
+            "graph_scope",
+            "ep_overlap",
+            "delay_wgrad",
             "capacity_factor",
             "tokens_total",
         ],
@@ -291,6 +302,9 @@ const WORDS: [Words; 11] = [
             "flash_attention",
             "fused_swiglu",
             "cuda_graphs",
+            "graph_scope",
+            "ep_overlap",
+            "delay_wgrad",
             "capacity_factor",
         ],
         keeps: &[
@@ -402,7 +416,7 @@ fn every_preset_comes_back_from_every_form() {
 fn groups_of_experts_and_their_dispatch_come_back() {
     let megatron = DIALECTS.iter().find(|dialect| dialect.id == "megatron").unwrap();
     let run = run(r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
-            "moe_dispatch":"per-node","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#);
+            "moe_dispatch":"hybridep","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#);
     comes_back(&run);
     let entries = (megatron.write)(&Scenario::new(&run).unwrap());
     let mut reader = SettingsReader::new(entries, Run::default());

@@ -6,6 +6,7 @@
 mod common;
 
 mod classes;
+mod left_out;
 mod outside;
 mod properties;
 mod throughput;

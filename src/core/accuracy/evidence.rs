@@ -29,6 +29,10 @@ pub struct Evidence {
     pub measured: Measured,
     /// Further columns of the row.
     pub note: String,
+    /// The document that printed it, with its release.
+    pub origin: String,
+    /// Sizes that agree with what ran, of seven; 1 where all do or nobody says.
+    pub matched: f64,
 }
 
 impl Evidence {
@@ -45,7 +49,7 @@ pub fn read(file: &str, csv: &str) -> (Vec<Evidence>, usize) {
     let table = Table::read(csv);
     let mut rows = Vec::new();
     for (index, source) in SOURCES.iter().enumerate() {
-        if source.file == file {
+        if source.reads(file) {
             let lines = table.lines().filter(|line| belongs(source, *line));
             rows.extend(lines.filter_map(|line| evidence(index, source, line)));
         }
@@ -96,6 +100,12 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
         run,
         measured,
         note: line.text("notes").to_owned(),
+        origin: line.text("source").to_owned(),
+        matched: line
+            .text("matched")
+            .split_once('/')
+            .and_then(|(agree, of)| Some(agree.parse::<f64>().ok()? / of.parse::<f64>().ok()?))
+            .unwrap_or(1.0),
     })
 }
 

@@ -4,6 +4,8 @@
 pub const FILES: &[&str] = &[
     "fujii_measured.csv",
     "throughput.csv",
+    "throughput_2.csv",
+    "throughput_3.csv",
     "measured_memory.csv",
     "simumax_b200.csv",
     "uneven_pp_h20.csv",
@@ -77,6 +79,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// Holds rows of `file`: tables of throughput are one.
+    #[must_use]
+    pub fn reads(&self, file: &str) -> bool {
+        self.file == file || self.file == THROUGHPUT && ["throughput_2.csv", "throughput_3.csv"].contains(&file)
+    }
+
     /// The software stack of its Runs, by its id; by release where a source has several.
     #[must_use]
     pub fn stack(&self) -> &'static str {
@@ -116,7 +124,7 @@ const FMS: &str = "fms-acceleration";
 /// Labels of rows of the throughput table.
 const LAYOUT: &str = "{model} on {gpus} {gpu_type}, s {seq}, b {mbs|?}, tp {tp|1} pp {pp|1} {recompute|}";
 /// Labels of rows of NVIDIA's performance summaries.
-const PRECISE: &str = "{model} {precision} on {gpus} {gpu_type}, tp {tp} pp {pp|1} cp {cp|1} ep {ep|1}";
+const PRECISE: &str = "{model} {precision} on {gpus} {gpu_type}, tp {tp|1} pp {pp|1} cp {cp|1} ep {ep|1}";
 
 /// Shapes and sizes that the held rows share.
 macro_rules! gpt {
@@ -138,7 +146,7 @@ macro_rules! outside {
             $more,
             "&gpus={gpus}&tp={tp}&pp={pp|1}&cp={cp|1}&ep={ep|1}&schedule={schedule}&virtual_stages={chunks}",
             "&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&recompute={recompute|none}&zero={zero_stage}",
-            "&hsdp_shard={shard|}&precision={policy}"
+            "&hsdp_shard={shard|}&precision={policy}&{recipe|}"
         )
     };
 }
@@ -236,13 +244,27 @@ pub static SOURCES: &[Source] = &[
     Source {
         without: &[("experts", "=")],
         ..source("SimuMax, DeepSeek-V2 layers on B200", Kind::Held, THROUGHPUT, &[("source", "SimuMax"), ("model", "deepseek-v2")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers=4&model.hidden=5120&model.ffn=12288&model.vocab=102400&model.mtp_modules=0&model.moe.experts=160&model.moe.top_k=6&model.moe.expert_ffn=1536&model.moe.shared_experts=2&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers=4&model.hidden=5120&model.ffn=12288&model.vocab=102400&model.mtp_modules=0&model.moe.experts=160&model.moe.top_k=6&model.moe.expert_ffn=1536&model.moe.shared_experts=2&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn&capacity_factor=1"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("SimuMax, DeepSeek-V3 layers on B200", Kind::Held, THROUGHPUT, &[("source", "SimuMax"), ("model", "deepseek-v3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers=4&model.mtp_modules=0&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers=4&model.mtp_modules=0&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn&capacity_factor=1"), PRECISE)
     },
+    source("NVIDIA dgxc 25.02, Llama 3.1 70B on H100", Kind::Held, THROUGHPUT, &[("source", "v25.02:llama3.1/README_70b"), ("model", "70B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-70b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
+    source("NVIDIA dgxc 24.11, Llama 3.1 8B on H100", Kind::Held, THROUGHPUT, &[("source", "v24.11.1:llama3.1/README_8b"), ("model", "8B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-8b&gpu=h100-sxm-80gb&stack=nemo-2024"), PRECISE),
+    source("NVIDIA dgxc, GPT-3 175B on H100", Kind::Held, THROUGHPUT, &[("source", "nemo_megatron/README_175b")], Quantity::TokensPerGpu,
+        outside!("{nemo}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
+    source("NVIDIA dgxc, Nemotron-4 340B on H100", Kind::Held, THROUGHPUT, &[("source", "nemotron/README_340b")], Quantity::TokensPerGpu,
+        outside!("{nemo}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
+    source("NVIDIA dgxc, PaxML GPT-3 on H100", Kind::Held, THROUGHPUT, &[("source", "paxml/README")], Quantity::TokensPerGpu,
+        "{nemo}&gpu=h100-sxm-80gb&stack=paxml&gpus={gpus}&tp=1&pp=1&zero=3&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&precision={policy}", PRECISE),
+    source("NeMo 24.07 on H100", Kind::Held, THROUGHPUT, &[("source", "NeMo 24.07")], Quantity::TokensPerGpu,
+        outside!("{nemo}&gpu=h100-sxm-80gb&stack=nemo-2024"), PRECISE),
+    source("Megatron-MoE-ModelZoo, Qwen3-235B on H100", Kind::Held, THROUGHPUT, &[("source", "ModelZoo"), ("gpu_type", "H100")], Quantity::TokensPerGpu,
+        "model.base=qwen-3-235b-a22b&gpu=h100-sxm-80gb&stack=megatron-2025&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&ep={ep}&schedule={schedule}&virtual_stages={chunks}&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&zero={zero_stage}&precision={policy}&{moe_zoo}", PRECISE),
     // NVIDIA's summaries of Megatron-Bridge and before it NeMo, release by release.
     source("Megatron-Bridge, Llama 3 8B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "=LLAMA3_8B")], Quantity::TokensPerGpu,
         outside!("model.base=llama-3.1-8b&gpu={gpu_id}&{release}"), PRECISE),
@@ -253,23 +275,28 @@ pub static SOURCES: &[Source] = &[
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, DeepSeek-V3", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "DeepSeekV3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules={mtp}&stage_layers={deepseek_stages|}&gpu={gpu_id}&{release}&{recipe}"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules={mtp}&stage_layers={deepseek_stages|}&gpu={gpu_id}&{release}"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, Qwen3-235B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_235B")], Quantity::TokensPerGpu,
-            outside!("model.base=qwen-3-235b-a22b&gpu={gpu_id}&{release}&{recipe}"), PRECISE)
+            outside!("model.base=qwen-3-235b-a22b&gpu={gpu_id}&{release}"), PRECISE)
     },
     source("Megatron-Bridge, Qwen3-30B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_30B")], Quantity::TokensPerGpu,
-        outside!("model.base=qwen-3-30b-a3b&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
-    source("Megatron-Bridge, gpt-oss 120B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "GPT OSS 120B")], Quantity::TokensPerGpu,
-        outside!("model.base=gpt-oss-120b&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+        outside!("model.base=qwen-3-30b-a3b&gpu={gpu_id}&{release}"), PRECISE),
+    Source {
+        without: &[("notes", "a regression by its own footnote")],
+        ..source("Megatron-Bridge, gpt-oss 120B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "GPT OSS 120B")], Quantity::TokensPerGpu,
+            outside!("model.base=gpt-oss-120b&gpu={gpu_id}&{release}"), PRECISE)
+    },
+    source("Megatron-Bridge, Kimi K2", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Kimi_K2")], Quantity::TokensPerGpu,
+        outside!("model.base=kimi-k2&gpu={gpu_id}&{release}"), PRECISE),
     source("Megatron-Bridge, Nemotron 3 Nano", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Nano")], Quantity::TokensPerGpu,
-        outside!("model.base=nemotron-3-nano&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+        outside!("model.base=nemotron-3-nano&gpu={gpu_id}&{release}"), PRECISE),
     source("Megatron-Bridge, Nemotron 3 Super", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Super")], Quantity::TokensPerGpu,
-        outside!("model.base=nemotron-3-super&model.mtp_modules=2&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+        outside!("model.base=nemotron-3-super&model.mtp_modules=2&precision.bf16_last={bf16_last|}&gpu={gpu_id}&{release}"), PRECISE),
     source("Megatron-Bridge, Nemotron 3 Ultra", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Ultra")], Quantity::TokensPerGpu,
-        outside!("model.base=nemotron-3-ultra&model.mtp_modules=2&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+        outside!("model.base=nemotron-3-ultra&model.mtp_modules=2&gpu={gpu_id}&{release}"), PRECISE),
     source("Automodel, DeepSeek-V3 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "DeepSeek V3")], Quantity::TokensPerGpu,
         outside!("model.base=deepseek-v3&model.mtp_modules=0&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn&moe_dispatch=per-node"), PRECISE),
     source("Automodel, Kimi K2 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "Kimi K2")], Quantity::TokensPerGpu,
@@ -279,6 +306,11 @@ pub static SOURCES: &[Source] = &[
     // A local batch is cut into as many micro-batches as there are stages.
     source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&cross_entropy=megatron&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
+    Source {
+        without: &[("precision", "rowwise")],
+        ..source("torchtitan, async TP on H100", Kind::Shown, THROUGHPUT, &[("source", "asyncTP")], Quantity::TokensPerGpu,
+            "model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp=1&zero=3&precision={titan_precision}&recompute={recompute|none}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap={async_tp}", PRECISE)
+    },
     source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,

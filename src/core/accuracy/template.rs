@@ -12,7 +12,7 @@ use crate::run::Run;
 pub fn run(template: &str, line: Line) -> Option<Run> {
     let text = fill(template, line)?;
     let mut pairs = Vec::new();
-    for pair in text.split('&') {
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=')?;
         if !value.is_empty() {
             pairs.push((key.trim().to_owned(), value.to_owned()));
@@ -68,9 +68,12 @@ fn derived(column: &str, line: Line) -> Option<String> {
         _ => count("vpp", 1),
     };
     let tp = count("tp", 1);
-    let zero = line.text("zero");
+    let (zero, notes) = (line.text("zero"), line.text("notes"));
     Some(match column {
         "chunks" => chunks.to_string(),
+        "schedule" if chunks > 1 && (line.text("recipe").contains("ep_overlap") || notes.contains("1f1b a2a")) => {
+            "interleaved-overlap".to_owned()
+        }
         "schedule" if chunks > 1 => "interleaved-1f1b".to_owned(),
         "schedule" => "1f1b".to_owned(),
         "zero_stage" => match zero {
@@ -111,28 +114,28 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "local" if pp > 1 => (count("mbs", 1) / (pp * chunks)).to_string(),
         "local" => count("mbs", 1).to_string(),
         "local_batch" => (count("mbs", 1) * count("gpus", 1) / (tp * pp)).to_string(),
-        // Containers 25.09 and 25.11 are of 2025; of those of 2026 the MoE kernels are fused from 26.06 on.
+        // Containers 25.09 and 25.11 are of 2025.
         "release" => {
             let source = line.text("source");
             match () {
                 () if source.contains("[25.09") => "stack.base=megatron-2025",
-                () if source.contains("[25.11") => "stack.base=megatron-2025&moe_dispatch=per-node",
-                () if source.contains("[26.02") || source.contains("[26.04") => {
-                    "stack.base=megatron-2026&stack.moe_fused=false"
-                }
+                () if source.contains("[25.11") => "stack.base=megatron-2025",
                 () => "stack.base=megatron-2026",
             }
             .to_owned()
         }
-        "recipe" => recipe(line),
+        // NVFP4 by Megatron-Bridge keeps the last 14 of Nemotron 3 Super's 88 layers in bf16 (`mixed_precision.py`).
+        "bf16_last" if line.text("precision").contains("NVFP4") => "14".to_owned(),
+        "bf16_last" => String::new(),
         "norm" if line.text("model").contains("llama") => "rmsnorm".to_owned(),
         "norm" => "layernorm".to_owned(),
         "cut_batch" => {
             let ranks = count("gpus", 1) / (tp * pp * count("cp", 1));
             (count("gbs", 1) / ranks / (pp * chunks)).to_string()
         }
-        // Megatron-Bridge's recipe for 16 stages: four layers each, one beside the loss.
+        // Megatron-Bridge's recipe (`set_deepseek_v3_pipeline_model_parallel_layout`): fewer layers beside the loss.
         "deepseek_stages" if pp * chunks == 16 => format!("{}1", "4,".repeat(15)),
+        "deepseek_stages" if pp * chunks == 8 => format!("{}5", "8,".repeat(7)),
         "deepseek_stages" => String::new(),
         // DeepSeek-V3's rows count its module unless they say otherwise (FLOPs a token).
         "mtp" => u8::from(!line.text("model").contains("w/o MTP")).to_string(),
@@ -144,6 +147,20 @@ fn derived(column: &str, line: Line) -> Option<String> {
         }
         "tuned_batch" => (count("micro_batch", 1) * count("gpus", 1) * count("grad_accum", 1)).to_string(),
         "titan" => titan(line).to_owned(),
+        "titan_precision" if line.text("precision").contains("fp8") => "fp8-current".to_owned(),
+        "titan_precision" => "fsdp-mixed".to_owned(),
+        "async_tp" if notes.contains("async") => "async-tp".to_owned(),
+        "async_tp" => "none".to_owned(),
+        "moe_zoo" => {
+            let dispatch = if notes.contains("DeepEP") { "per-node" } else { "all-to-all" };
+            let modules = match line.text("recompute") {
+                "norm, act" => "recompute.modules=norm,moe_act",
+                "full" => "recompute=full",
+                _ => "",
+            };
+            format!("moe_dispatch={dispatch}&{modules}")
+        }
+        "nemo" => NEMO_MODELS.iter().find(|(name, _)| line.text("model").ends_with(name))?.1.to_owned(),
         _ if column.starts_with("tuned_") => tuned(column.strip_prefix("tuned_")?, line)?,
         "first_word" => {
             let words = line.text("recompute").split([' ', ',']);
@@ -153,6 +170,24 @@ fn derived(column: &str, line: Line) -> Option<String> {
     })
 }
 
+/// Models of NeMo's performance summaries and the benchmarks of DGX Cloud, by the end of their names; shapes of NeMo's
+/// launcher scripts and of Nemotron-4's reports.
+#[rustfmt::skip]
+const NEMO_MODELS: [(&str, &str); 12] = [
+    ("GPT3-5B", "model.base=gpt-3-175b&model.layers=24&model.hidden=4096&model.ffn=16384&model.heads=32&model.kv_heads=32&model.head_dim=128"),
+    ("GPT3 5B PaxML FSDP", "model.base=gpt-3-175b&model.layers=24&model.hidden=4096&model.ffn=16384&model.heads=32&model.kv_heads=32&model.head_dim=128"),
+    ("GPT3-20B", "model.base=gpt-3-175b&model.layers=44&model.hidden=6144&model.ffn=24576&model.heads=48&model.kv_heads=48&model.head_dim=128"),
+    ("GPT3-175B", "model.base=gpt-3-175b"),
+    ("GPT3 175B", "model.base=gpt-3-175b"),
+    ("GPT3 175B PaxML FSDP", "model.base=gpt-3-175b"),
+    ("LLAMA2-7B", "model.base=llama-2-7b"),
+    ("LLAMA2-13B", "model.base=llama-2-13b"),
+    ("LLAMA2-70B", "model.base=llama-2-70b"),
+    ("LLAMA3-8B", "model.base=llama-3.1-8b"),
+    ("LLAMA3-70B", "model.base=llama-3.1-70b"),
+    ("340B", "model.layers=96&model.hidden=18432&model.ffn=73728&model.heads=96&model.kv_heads=8&model.head_dim=192&model.vocab=256000&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=none&model.dropout=false"),
+];
+
 /// torchtitan's rows say what is compiled; the loss is since 2025.
 fn titan(line: Line) -> &'static str {
     let notes = line.text("notes");
@@ -161,41 +196,6 @@ fn titan(line: Line) -> &'static str {
         () if line.text("source").contains("2025") => "torchtitan",
         () => "torchtitan&cross_entropy=megatron",
     }
-}
-
-/// Settings of Megatron-Bridge's recipes (`scripts/performance/configs`) besides the parallel sizes: CUDA graphs,
-/// dispatcher, overlap of the dispatch and recomputed modules, by model, GPU and release.
-fn recipe(line: Line) -> String {
-    let (model, gpu, source) = (line.text("model"), line.text("gpu_type"), line.text("source"));
-    let is = |name| model.contains(name);
-    let early = source.contains("[25.");
-    let fused = !early && !source.contains("[26.02") && !source.contains("[26.04");
-    let large = is("Qwen3_235B") || is("GPT OSS");
-    let (hopper, b200) = (gpu == "H100", gpu == "B200");
-    let graphed = !hopper && !(b200 && (large || is("DeepSeek"))) && !(early && is("DeepSeek"));
-    let overlapped = is("Qwen3_235B") && hopper || fused && is("DeepSeek") && gpu.starts_with("GB");
-    let recompute = match () {
-        () if is("GPT OSS") => "norm,moe_act",
-        () if is("Nano") && hopper => "norm,moe_act,core_attn",
-        () if is("DeepSeek") && !(fused && gpu == "GB300") => "mla_up",
-        () => "",
-    };
-    let mut said = format!("cuda_graphs={graphed}");
-    if large && (hopper || b200) {
-        said += "&moe_dispatch=all-to-all";
-    }
-    if overlapped {
-        said += "&overlap.ep=1";
-    }
-    // Its recipe of NVFP4 keeps the last 14 of 88 layers in bf16 (`mixed_precision.py`).
-    if is("Super") && line.text("precision").contains("NVFP4") {
-        said += "&precision.bf16_last=14";
-    }
-    if !recompute.is_empty() {
-        said += "&recompute.modules=";
-        said += recompute;
-    }
-    said
 }
 
 #[cfg(test)]

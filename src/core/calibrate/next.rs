@@ -59,7 +59,10 @@ fn probes(run: &Run) -> Vec<Run> {
     if run.pp > 1 && gpus.is_multiple_of(dense / run.pp) {
         add(&|probe| probe.pp = 1);
     }
-    add(&|probe| probe.cuda_graphs = Some(!probe.software().cuda_graphs));
+    add(&|probe| {
+        let graphs = probe.software().graphs.any();
+        (probe.graph_scope, probe.cuda_graphs) = (None, Some(!graphs));
+    });
     runs
 }
 

@@ -81,11 +81,16 @@ impl<T: Default + 'static> Field<T> {
             (Slot::Numbers { length, .. }, _) => {
                 return Err(t!("{key} takes {length} numbers", key = self.key, length));
             }
-            (Slot::Set { options }, Value::List(items)) => {
+            // One name is a list of one.
+            (Slot::Set { .. }, one @ Value::Text(_)) => return self.fit(Value::List(vec![one])),
+            (Slot::Set { options }, Value::List(mut items)) => {
                 let options = options();
-                for item in &items {
+                for item in &mut items {
                     match item {
                         Value::Text(id) if options.iter().any(|option| option.id == id) => {}
+                        Value::Text(id) if also(id).is_some_and(|id| options.iter().any(|option| option.id == id)) => {
+                            *id = also(id).unwrap_or_default().to_owned();
+                        }
                         Value::Text(id) => return Err(unknown(id, &options)),
                         other => return Err(self.wrong_type("a list of names", other)),
                     }
@@ -113,6 +118,15 @@ impl<T: Default + 'static> Field<T> {
 
     fn wrong_type(&self, wanted: &'static str, got: &Value) -> Message {
         t!("{key} takes {wanted}, this is {kind}", key = self.key, wanted, kind = got.kind())
+    }
+}
+
+/// The id that another program's name of it means: Megatron-LM's `--recompute-modules`.
+fn also(name: &str) -> Option<&'static str> {
+    match name {
+        "layernorm" => Some("norm"),
+        "mla_up_proj" => Some("mla_up"),
+        _ => None,
     }
 }
 

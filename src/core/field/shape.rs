@@ -84,6 +84,21 @@ scalar!(u64 as u64, |set| set, |value| value, 1);
 scalar!(f64 as f64, |set| set, |value| value, 0.0);
 scalar!(bool as bool, |set| set, |value| value, false);
 scalar!({T: OneOf} T as T, |set| set, |value| value, T::ALL[0].0);
+
+/// May stay unset: its meaning then follows from other settings.
+impl Shape for Option<f64> {
+    type Parts = Self;
+    const STAND_IN: Self = None;
+
+    fn resolve(parts: &Self, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut Missing) -> Self {
+        parts.or(base.flatten())
+    }
+
+    fn spelled(self) -> Self {
+        self
+    }
+}
+
 scalar!(Bytes as f64, Bytes::from_gib, |bytes: Bytes| tidy(bytes.gib()), Self(GIB));
 scalar!(FlopsPerSecond as f64, |tera| Self(tera * 1e12), |rate: Self| tidy(rate.0 / 1e12), Self(1e12));
 scalar!(BytesPerSecond as f64, |giga| Self(giga * 1e9), |rate: Self| tidy(rate.0 / 1e9), Self(1e9));

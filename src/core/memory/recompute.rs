@@ -14,18 +14,15 @@ pub enum Policy {
     Modules(Vec<Module>),
     /// Every second matrix product is dropped (torchtitan's selective activation checkpointing, "op").
     EverySecondProduct,
-    /// Outputs of matrix products and attention are kept, all else dropped (torchtitan's "op" of 2026).
-    Products,
 }
 
 impl Policy {
     /// The policy of layer number `position` of a stage.
     #[must_use]
     pub fn of(scenario: &Scenario, position: u64) -> Self {
-        match &scenario.run.recompute {
-            Recompute::Selective if scenario.zero.stage == 3 => Self::EverySecondProduct,
+        match scenario.run.recomputed() {
             Recompute::Selective => Self::Modules(vec![Module::CoreAttn]),
-            Recompute::OpSelective => Self::Products,
+            Recompute::OpSelective => Self::EverySecondProduct,
             Recompute::Full => Self::Full,
             Recompute::Layers(n) if position < *n => Self::Full,
             Recompute::None | Recompute::Layers(_) => Self::Keep,
@@ -41,7 +38,6 @@ impl Policy {
             Self::Full => role != Role::LayerInput,
             Self::Modules(modules) => modules.iter().any(|module| drops(*module, role)),
             Self::EverySecondProduct => return every_second(role),
-            Self::Products => return of_products(role),
         };
         if dropped { 0.0 } else { 1.0 }
     }
@@ -56,6 +52,8 @@ fn drops(module: Module, role: Role) -> bool {
         Module::MoeAct => role == Role::RoutedDown,
         Module::MlaUp => role == Role::LatentUp,
         Module::CoreAttn => role == Role::Core,
+        Module::Moe => matches!(role, Role::Router | Role::Routed | Role::RoutedUp | Role::RoutedDown | Role::Shared),
+        Module::SharedExperts => role == Role::Shared,
     }
 }
 
@@ -66,24 +64,6 @@ fn every_second(role: Role) -> f64 {
         Role::LayerInput | Role::Query | Role::Core | Role::Context | Role::Latent | Role::State => 1.0,
         Role::KeyValue | Role::DenseUp | Role::Routed | Role::RoutedUp | Role::Shared => 0.5,
         _ => 0.0,
-    }
-}
-
-/// Products write queries, keys, values, latents, up-projections and router logits; tokens that were sent to experts are
-/// kept too, so that none is sent again. Of the latents half is behind a norm; of the shared experts' tensors the input of
-/// the down projection is a third. Source: torchtitan `activation_checkpoint.py`, its list of operators to save.
-fn of_products(role: Role) -> f64 {
-    match role {
-        Role::AttentionNorm
-        | Role::Residual
-        | Role::FfnNorm
-        | Role::DenseDown
-        | Role::RoutedDown
-        | Role::NormInput
-        | Role::Mask => 0.0,
-        Role::Latent => 0.5,
-        Role::Shared => 2.0 / 3.0,
-        _ => 1.0,
     }
 }
 
@@ -147,22 +127,10 @@ mod tests {
         }
     }
 
-    /// A Llama layer keeps `T h (2 + 2 + 4 k/a + 2 + 2 + 4 f/h + 2) + 4 a T`: its input, q, k, v, the context, and what the
-    /// projections, gate, up and down write. 7 of 34 `T h` of Llama-8B go.
-    #[test]
-    fn between_products_norms_and_the_activation_function_go() {
-        let run = Run { tp: 1, pp: 1, gpus: 8, ..Run::default() };
-        let (h, f, k_a) = (4096.0, 14336.0, 0.25);
-        let all = 12.0 + 4.0 * k_a + 6.0 * f / h;
-        let kept = 10.0 + 4.0 * k_a + 4.0 * f / h;
-        let dropped = 32.0 * 8192.0 * h * (all - kept);
-        assert!((saved(&run, Recompute::OpSelective).0 / dropped - 1.0).abs() < 1e-12);
-    }
-
     #[test]
     fn a_dense_model_saves_nothing_by_what_it_does_not_have() {
         let module = |module| saved(&Run::default(), Recompute::Modules(vec![module])).0;
-        for none in [Module::MoeAct, Module::MlaUp] {
+        for none in [Module::MoeAct, Module::MlaUp, Module::Moe, Module::SharedExperts] {
             assert!(module(none).abs() < 1e-9, "{none:?}");
         }
         assert!(module(Module::Norm) > 0.0 && module(Module::Mlp) > 0.0);

@@ -27,7 +27,10 @@ pub(super) struct Draft {
 
 impl Draft {
     pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
-        let scenario = Scenario::new(run)?;
+        Self::understood(Scenario::new(run)?)
+    }
+
+    pub fn understood(scenario: Scenario) -> Result<Self, Vec<Issue>> {
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let clock = Clock::new(&scenario);
         let kinds = Kinds::new(&scenario);

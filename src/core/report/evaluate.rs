@@ -8,7 +8,7 @@ use super::mend::mend;
 use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
-use super::warnings::{host_memory, much_bubble};
+use super::warnings::{crowded, host_memory, much_bubble};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::verdict::{Need, chance};
@@ -30,6 +30,16 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         Ok(draft.finish(timed))
     });
     made.map_err(|issues| mend(run, None, issues))
+}
+
+/// Simulates and measures a scenario as it stands, with constants that a fit tries.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_scenario(scenario: Scenario) -> Result<Evaluation, Vec<Issue>> {
+    let draft = Draft::understood(scenario)?;
+    let timed = draft.timed()?;
+    Ok(draft.finish(timed))
 }
 
 /// The first half of [`evaluate`], which takes long where [`needs_worker`](super::needs_worker) says so.
@@ -85,6 +95,7 @@ impl Draft {
         all_warnings.extend(often_reduced(scenario, known, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
+        all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,

@@ -2,8 +2,8 @@
 
 use crate::pipeline::{Durations, Spec};
 use crate::run::{Kinds, Scenario};
-use crate::time::{Clock, ComputeTime};
-use crate::traffic::{StageWaits, StageWindows, microbatch_traffic, stage_waits};
+use crate::time::{Clock, ComputeTime, routed_host};
+use crate::traffic::{RoutedWindows, StageWaits, StageWindows, Wait, layer_waits, microbatch_traffic, shards};
 use crate::units::{Bytes, Seconds};
 
 /// The compute of a stage that its messages may run beside.
@@ -16,6 +16,66 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
         linear: compute.linear,
         forward: compute.forward,
         backward: compute.backward_input + compute.backward_weight,
+        routed: RoutedWindows {
+            layers: compute.routed.layers,
+            attention: compute.routed.attention,
+            experts: compute.routed.experts,
+        },
+    }
+}
+
+/// The layers of a stage with what they wait for and with their host, without what `ZeRO` moves.
+#[derive(Clone, Copy)]
+pub(crate) struct LayerPass {
+    pub compute: ComputeTime,
+    pub waits: StageWaits,
+    pub windows: StageWindows,
+    /// What a forward and a backward pass of two micro-batches take less side by side: their messages, less what their
+    /// host takes more.
+    pub saved: Saved,
+}
+
+/// What passes of two micro-batches change side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Saved {
+    /// Seconds that their messages are exposed less.
+    pub messages: Seconds,
+    /// Seconds that their host takes more.
+    pub host: Seconds,
+}
+
+impl Saved {
+    /// Both together.
+    pub fn total(self) -> Seconds {
+        self.messages - self.host
+    }
+}
+
+impl LayerPass {
+    pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
+        let kernels = clock.stage(scenario, stage);
+        let windows = windows(&kernels);
+        let mut waits = layer_waits(scenario, stage, &windows);
+        let wait = |ep: &Wait, overlapped| kernels.behind_host(ep.exposed(), routed_host(scenario, overlapped));
+        let mut host = wait(&waits.ep, false);
+        let mut saved = Saved::default();
+        if let Some(paired) = waits.ep_paired {
+            let beside = wait(&paired, true);
+            if scenario.layout.pp > 1 {
+                saved = Saved { messages: waits.ep.exposed() - paired.exposed(), host: beside - host };
+            } else {
+                // The first forward and the last backward pass are alone.
+                let m = scenario.layout.microbatches.max(1) as f64;
+                let share = (m - 1.0) / m;
+                waits.ep = waits.ep * (1.0 - share) + paired * share;
+                host = host * (1.0 - share) + beside * share;
+            }
+        }
+        if scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_none() {
+            saved = Saved::default();
+        }
+        let compute = kernels.waiting(host).launched(scenario, stage, [waits.forward(), waits.backward()]);
+        Self { compute, waits, windows, saved }
     }
 }
 
@@ -26,16 +86,16 @@ pub(super) struct Pass {
     pub waits: StageWaits,
     /// Bytes sent to the neighbouring stages.
     pub sent: Bytes,
+    /// What passes of two micro-batches change side by side.
+    pub saved: Saved,
 }
 
 impl Pass {
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
-        let compute = clock.stage(scenario, stage);
-        Self {
-            waits: stage_waits(scenario, stage, &windows(&compute)),
-            compute,
-            sent: microbatch_traffic(scenario, stage).pp,
-        }
+        let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
+        let (zero3, gradients) = shards(scenario, stage, &windows);
+        let sent = microbatch_traffic(scenario, stage).pp;
+        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, saved }
     }
     pub fn forward(&self) -> Seconds {
         self.compute.forward + self.waits.forward()
@@ -79,12 +139,13 @@ fn of_layers<T: Clone>(scenario: &Scenario, seconds: impl Fn(&Pass) -> T) -> Vec
 pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
     let of = |seconds: fn(&Pass) -> Seconds| passes.iter().map(|pass| seconds(pass).0 / pieces).collect();
+    let pairs = passes.iter().any(|pass| pass.saved != Saved::default());
     let send = passes.iter().map(|pass| pass.waits.send.0).fold(0.0, f64::max);
     let durations = Durations {
         forward: of(Pass::forward),
         backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
         backward_weight: of(|pass| pass.compute.backward_weight),
-        pair: None,
+        pair: pairs.then(|| of(|pass| pass.total() - pass.saved.total())),
         p2p: send / pieces,
         microbatch_scale: None,
     };

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::evaluation::Evaluation;
 use super::offload::{OffloadStep, offload_step};
-use super::passes::Pass;
+use super::passes::{Pass, Saved};
 use crate::memory::{RankLoad, detailed};
 use crate::pipeline::Stats;
 use crate::run::Scenario;
@@ -70,8 +70,28 @@ fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages.len() as f64 / scenario.chunks as f64
 }
 
-/// Traffic of a rank with `load` in a step, `end` of it once.
-fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
+/// Share of the micro-batches' passes that ran beside one another, where that saves time.
+fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
+    let mean = |part: fn(&Pass) -> f64| mean_of(draft, loads, part);
+    let most = mean(|pass| pass.saved.total().0);
+    if most == 0.0 {
+        return 0.0;
+    }
+    ((mean(|pass| pass.total().0) - stats.ideal_s) / most).clamp(0.0, 1.0)
+}
+
+/// Mean over ranks of `part` of their passes in a step.
+fn mean_of(draft: &Draft, loads: &[RankLoad], part: fn(&Pass) -> f64) -> f64 {
+    let Draft { scenario, passes, .. } = draft;
+    let each = loads.iter().map(|load| {
+        let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
+        stages.map(part).sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
+    });
+    each.sum::<f64>() / loads.len().max(1) as f64
+}
+
+/// What a rank with `load` sends in a step, `end` of it once, where a share of its passes is `paired`.
+fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotals {
     let Draft { scenario, passes, .. } = draft;
     let mut totals = OverlapTotals::default();
     let repeats = scenario.usual_microbatches() / copies(scenario, load);
@@ -79,7 +99,8 @@ fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
         let waits = &pass.waits;
         totals.tp = totals.tp + waits.tp * repeats;
         totals.cp = totals.cp + waits.cp * repeats;
-        totals.ep = totals.ep + waits.ep * repeats;
+        let beside = if pass.saved == Saved::default() { waits.ep } else { waits.ep_paired.unwrap_or(waits.ep) };
+        totals.ep = totals.ep + (waits.ep * (1.0 - paired) + beside * paired) * repeats;
         totals.zero3 = totals.zero3 + waits.zero3 * repeats;
         totals.dp = totals.dp + waits.gradients * repeats;
         let send = |window: Seconds| Beside { comm: waits.send, window, ..Beside::default() };
@@ -105,8 +126,10 @@ pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
     };
     let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let loads = &evaluation.loads;
+    let stats = Stats::of(&evaluation.order, &evaluation.spans);
+    let paired = paired(&draft, loads, &stats);
     let each = loads.iter().zip(ends(&draft, loads)).map(|(load, end)| {
-        let mut rows = overlap_rows(&draft.scenario, &totals(&draft, load, end));
+        let mut rows = overlap_rows(&draft.scenario, &totals(&draft, load, end, paired));
         for row in &mut rows {
             row.rescale(scale);
         }
@@ -118,7 +141,7 @@ pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
 /// The overlap table and the step, on the rank that works longest.
 pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stats) -> (usize, Vec<OverlapRow>, Step) {
     let Draft { scenario, passes, .. } = draft;
-    let m = scenario.usual_microbatches();
+    let share = paired(draft, loads, stats);
     let copies = |load: &RankLoad| copies(scenario, load);
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages.iter().filter_map(|stage| passes.get(*stage)).map(part).sum()
@@ -127,15 +150,17 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
         let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
         time(*a).total_cmp(&time(*b))
     });
-    let totals = busiest.map_or_else(OverlapTotals::default, |rank| totals(draft, &loads[rank], ends[rank]));
+    let totals = busiest.map_or_else(OverlapTotals::default, |rank| totals(draft, &loads[rank], ends[rank], share));
     let overlap = overlap_rows(scenario, &totals);
     let optimizer = ends.iter().map(|end| end.optimizer);
-    let ranks = loads.len().max(1) as f64;
-    let mean = |part: fn(&Pass) -> f64| -> f64 {
-        loads.iter().map(|load| sum(load, part) * m / copies(load)).sum::<f64>() / ranks
+    let mean = |part: fn(&Pass) -> f64| mean_of(draft, loads, part);
+    let saved = share * mean(|pass| pass.saved.messages.0);
+    let inside = mean(|pass| pass.exposed().0) - saved;
+    let slower: fn(&Pass) -> f64 = |pass| {
+        let beside = pass.waits.ep_paired.filter(|_| pass.saved != Saved::default());
+        beside.map_or(0.0, |beside| (beside.both().slows - pass.waits.ep.both().slows).0)
     };
-    let inside = mean(|pass| pass.exposed().0);
-    let slowed = mean(|pass| pass.waits.slows().0);
+    let slowed = mean(|pass| pass.waits.slows().0) + share * mean(slower);
     let last = ends.iter().map(|end| end.wires.both());
     let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
     let last = last.unwrap_or_default();
@@ -146,11 +171,12 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
         |pass| (pass.waits.zero3.exposed() + pass.waits.gradients.exposed()).0,
     ];
     let mut exposed = waits.map(|wait| Seconds(mean(wait)));
+    exposed[2] = Seconds((exposed[2].0 - saved).max(0.0));
     exposed[3] += last.exposed();
     let parts = StepParts {
         compute: Seconds(stats.ideal_s - inside),
         recompute: Seconds(mean(|pass| pass.compute.recompute.0)),
-        launches: Seconds(mean(|pass| pass.compute.host.0)),
+        launches: Seconds(mean(|pass| pass.compute.host.0) + share * mean(|pass| pass.saved.host.0)),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),
         not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
         slows: Seconds(slowed) + last.slows,

@@ -35,6 +35,8 @@ one_of! {
         AllToAll = "all-to-all" "all-to-all",
         /// One copy for every node that has some of the token's experts, passed on inside (`DeepEP`).
         PerNode = "per-node" "once a node",
+        /// The same by HybridEP's kernels.
+        HybridEp = "hybridep" "HybridEP",
     }
 }
 
@@ -235,14 +237,126 @@ one_of! {
         MlaUp = "mla_up" "MLA up-projections",
         /// Attention scores and softmax.
         CoreAttn = "core_attn" "core attention",
+        /// The whole routed block, its messages included.
+        Moe = "moe" "MoE block",
+        /// The experts that every token visits.
+        SharedExperts = "shared_experts" "shared experts",
+    }
+}
+
+one_of! {
+    /// Part of a step that CUDA graphs launch. Source: Megatron-LM `--cuda-graph-impl`, `--cuda-graph-modules`.
+    GraphPart {
+        /// Nothing.
+        None = "none" "none",
+        /// Every layer whole, which experts without padding refuse.
+        Layer = "layer" "whole layers",
+        /// All passes of a step.
+        Iteration = "iteration" "whole iteration",
+        /// Attention.
+        Attention = "attn" "attention",
+        /// Dense FFNs.
+        Mlp = "mlp" "MLP",
+        /// The router.
+        Router = "moe_router" "router",
+        /// Counts and maps of the tokens of each expert.
+        Preprocess = "moe_preprocess" "preprocessing of tokens",
+        /// Mamba layers.
+        Mamba = "mamba" "Mamba",
+        /// The whole routed block, padded.
+        Moe = "moe" "MoE block",
+    }
+}
+
+/// Parts of a step that CUDA graphs launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Graphs(u16);
+
+impl Graphs {
+    /// Launches one by one.
+    pub const NONE: Self = Self(0);
+    /// All passes of a step.
+    pub const ITERATION: Self = Self::of(&[GraphPart::Iteration]);
+
+    /// Graphs of `parts`.
+    #[must_use]
+    pub const fn of(parts: &[GraphPart]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < parts.len() {
+            bits |= 1 << parts[at] as u16;
+            at += 1;
+        }
+        Self(bits & !(1 << GraphPart::None as u16))
+    }
+    /// The parts, as a field holds them.
+    #[must_use]
+    pub fn parts(self) -> Vec<GraphPart> {
+        let named: Vec<_> = GraphPart::ALL.iter().map(|(part, _)| *part).filter(|part| self.names(*part)).collect();
+        if named.is_empty() { vec![GraphPart::None] } else { named }
+    }
+    fn names(self, part: GraphPart) -> bool {
+        self.0 & (1 << part as u16) != 0
+    }
+    /// Launches no kernel one by one where `part` runs.
+    #[must_use]
+    pub fn hold(self, part: GraphPart) -> bool {
+        self.names(part) || self.names(GraphPart::Layer) || self.names(GraphPart::Iteration)
+    }
+    /// Has any graph.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self != Self::NONE
+    }
+}
+
+one_of! {
+    /// Passes of another micro-batch that messages of experts run beside.
+    EpOverlap {
+        /// None.
+        None = "none" "none",
+        /// The backward pass beside a forward pass, layer by layer (Megatron-LM's combined 1F1B).
+        OneFOneB = "1f1b" "1F1B, layer by layer",
+        /// The pairs of DualPipe and DualPipeV.
+        DualPipe = "dualpipe" "DualPipe",
+    }
+}
+
+one_of! {
+    /// How evenly the router fills the experts.
+    Balance {
+        /// The same for all: benchmarks.
+        Forced = "forced" "forced",
+        /// As the auxiliary loss leaves it.
+        Natural = "natural" "natural",
+    }
+}
+
+impl Balance {
+    /// Tokens of the busiest rank over the average. Natural: Megatron-MoE-ModelZoo, Qwen3-235B on 256 H100 forced and
+    /// natural, 1.24 to 1.09 times the step at 16k to 128k tokens: 1.3 to 1.5 times the routed part.
+    #[must_use]
+    pub fn imbalance(self) -> f64 {
+        match self {
+            Self::Forced => 1.0,
+            Self::Natural => 1.35,
+        }
     }
 }
 
 impl Schedule {
+    /// What its pairs hide messages of experts behind; none where it has no pairs.
+    #[must_use]
+    pub const fn overlaps_experts(self) -> Option<EpOverlap> {
+        match self {
+            Self::DualPipe | Self::DualPipeV => Some(EpOverlap::DualPipe),
+            Self::Overlap | Self::InterleavedOverlap => Some(EpOverlap::OneFOneB),
+            _ => None,
+        }
+    }
     /// Passes of two micro-batches run as one block, the messages of one behind the compute of the other.
     #[must_use]
     pub const fn pairs_passes(self) -> bool {
-        matches!(self, Self::DualPipe | Self::DualPipeV | Self::Overlap | Self::InterleavedOverlap)
+        self.overlaps_experts().is_some()
     }
     /// A pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
     /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
@@ -253,6 +367,17 @@ impl Schedule {
     }
 }
 
+/// Tensors that software drops where it is told to recompute selectively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selective {
+    /// The core of attention: Megatron-LM's default list of modules.
+    CoreAttention,
+    /// Every second matrix product, and all between products but attention: torchtitan's "op", in every year.
+    Operators,
+    /// Whole layers: wrappers of FSDP and DeepSpeed know no other.
+    Layers,
+}
+
 /// Tensors that are recomputed in the backward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recompute {
@@ -260,7 +385,7 @@ pub enum Recompute {
     None,
     /// Core attention (no effect with FlashAttention).
     Selective,
-    /// Everything but matrix products and attention (torchtitan).
+    /// Every second matrix product and all between products but attention (torchtitan).
     OpSelective,
     /// Every layer, from its input.
     Full,

@@ -8,6 +8,7 @@ mod adapter;
 mod based;
 mod check;
 mod choices;
+mod fitted;
 mod gpu_parts;
 mod json;
 mod kinds;
@@ -31,9 +32,10 @@ pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, CpComm, CrossEntropy, Method, Module, MoeDispatch, OffloadFramework, OffloadTo, Optimizer,
-    Recompute, Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Method, Module, MoeDispatch,
+    OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
 };
+pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use length::{FailureClass, Failures, Operation, RunLength};
@@ -151,9 +153,12 @@ fields! {
         fp8_activations: bool = false => training("fp8 activations").advanced(),
         /// Transformer Engine's buffers, one a weight shape
         dummy_wgrad: Option<bool> => training("Dummy weight gradients").advanced(),
-        /// tokens of the busiest expert rank over the average: about 1.5 where routing is natural, 1 in benchmarks that
+        /// how evenly the router fills the experts: forced in benchmarks, natural else; sets the imbalance where that is
+        /// unset
+        moe_balance: Option<Balance> => training("Expert balance").advanced(),
+        /// tokens of the busiest expert rank over the average: about 1.35 where routing is natural, 1 in benchmarks that
         /// force balance
-        moe_imbalance: f64 = 1.0 => training("Expert imbalance").unit("x").number(1.0, 64.0, 0.1).advanced(),
+        moe_imbalance: Option<f64> => training("Expert imbalance").unit("x").number(1.0, 64.0, 0.1).advanced(),
         /// padded expert capacity; unset: dropless
         capacity_factor: Option<f64> => training("Capacity factor").unit("x").number(0.1, 64.0, 0.25).advanced(),
         /// a copy of a token for every expert, or one a node that is passed on inside
@@ -162,6 +167,12 @@ fields! {
         fp8_dispatch: Option<bool> => training("fp8 dispatch").advanced(),
         /// removes most of the host's launch overhead
         cuda_graphs: Option<bool> => training("CUDA graphs").advanced(),
+        /// what CUDA graphs launch: none, whole layers, the whole iteration, or parts of a layer; wins over CUDA graphs
+        graph_scope: Option<Vec<GraphPart>> => training("Captured by graphs").advanced(),
+        /// passes of another micro-batch that expert messages run beside; unset: by the schedule
+        ep_overlap: Option<EpOverlap> => training("EP overlap by").advanced(),
+        /// weight gradients of the experts run beside messages
+        delay_wgrad: Option<bool> => training("Delayed weight gradients").advanced(),
         /// one step you measured; the time model is scaled to it
         measured_step_s: Option<f64> => method("Measured step").unit("s").number(1e-6, 1e7, 1.0).advanced(),
         /// host data loader: ns times seq² a sample and rank
@@ -203,8 +214,8 @@ shape! {
         tp: f64 => method("TP overlap").unit("share").number(0.0, 1.0, 0.1),
         /// of attention that may hide context-parallel traffic
         cp: f64 => method("CP overlap").unit("share").number(0.0, 1.0, 0.1).advanced(),
-        /// of other work that may hide expert all-to-all
-        ep: f64 => method("EP overlap").unit("share").number(0.0, 1.0, 0.1).advanced(),
+        /// of other work that may hide expert all-to-all; unset: by the passes that the schedule runs beside it
+        ep: Option<f64> => method("EP overlap").unit("share").number(0.0, 1.0, 0.1).advanced(),
     }
 }
 
@@ -213,6 +224,13 @@ impl Run {
     #[must_use]
     pub fn is_tuned(&self) -> bool {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()
+    }
+
+    /// Tokens of the busiest expert rank over the average.
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        let balanced = || self.moe_balance.map(Balance::imbalance);
+        self.moe_imbalance.or_else(balanced).unwrap_or(1.0)
     }
 
     /// True if attention stores no scores: FlashAttention has no fp32 kernel.

@@ -4,6 +4,7 @@ use super::Run;
 use super::adapter::Adapter;
 use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
+use super::fitted::Fitted;
 use super::layout::{Layout, Zero};
 use super::offload::Offload;
 use super::phases::Phases;
@@ -39,6 +40,8 @@ pub struct Scenario {
     pub phases: Option<Phases>,
     /// Factors of each kind of work over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
+    /// Constants of routed layers: those of the code, unless a fit tries others.
+    pub fitted: Fitted,
     /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
@@ -81,6 +84,7 @@ impl Scenario {
             offload: run.offload.resolve(run, &software),
             software: factors.software(software),
             factors,
+            fitted: Fitted::default(),
             mtp_stage: run
                 .mtp_stage
                 .and_then(|stage| usize::try_from(stage).ok())

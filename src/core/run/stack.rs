@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::based::{Based, Preset};
-use super::choices::{AttentionKernel, TpOverlap};
+use super::choices::{AttentionKernel, Graphs, Recompute, Selective, TpOverlap};
 use super::presets::{STACKS, Software, Stack};
 use crate::field::{Choice, Missing, fields, training};
 use crate::units::Seconds;
@@ -63,7 +63,7 @@ columns! {
     cross_entropy => cross_entropy,
     fused_swiglu => fused_swiglu,
     dummy_wgrad => dummy_wgrad,
-    cuda_graphs => cuda_graphs,
+    delay_wgrad => delay_wgrad,
     moe_dispatch => moe_dispatch,
     fp8_dispatch => fp8_dispatch,
     loader_ns => loader_ns,
@@ -82,9 +82,34 @@ impl Run {
         software.attention = self.attention_kernel();
         software.overlap = self.overlap.over(Some(software.overlap), &mut Missing::default());
         let parts = &self.stack.parts;
+        software.graphs = self.graphs();
+        software.ep_overlap =
+            self.ep_overlap.unwrap_or_else(|| self.schedule.overlaps_experts().unwrap_or(software.ep_overlap));
+        software.launches = software.launches.filter(|_| parts.host_us_per_layer.is_none());
         software.grad_reduce_bytes = parts.grad_reduce_bytes.or(software.grad_reduce_bytes);
         software.host = parts.host_us_per_layer.map_or(software.host, |micro| Seconds(micro * 1e-6));
         software
+    }
+
+    /// Parts of a step that CUDA graphs launch: by `graph_scope`, else `cuda_graphs` (all or none), else the stack.
+    #[must_use]
+    pub fn graphs(&self) -> Graphs {
+        match (&self.graph_scope, self.cuda_graphs) {
+            (Some(parts), _) => Graphs::of(parts),
+            (None, Some(false)) => Graphs::NONE,
+            (None, Some(true)) => Graphs::ITERATION,
+            (None, None) => self.stack.preset_row().software.graphs,
+        }
+    }
+
+    /// What is recomputed, `selective` spelled out as the software means it.
+    #[must_use]
+    pub fn recomputed(&self) -> &Recompute {
+        match (&self.recompute, self.stack.preset_row().software.selective) {
+            (Recompute::Selective, Selective::Operators) => &Recompute::OpSelective,
+            (Recompute::Selective, Selective::Layers) => &Recompute::Full,
+            (recompute, _) => recompute,
+        }
     }
 
     /// The attention kernel: the stack's, unless `flash_attention` is set.
@@ -104,6 +129,10 @@ impl Run {
         let software = self.software();
         spell(self, &software);
         self.flash_attention = Some(software.attention != AttentionKernel::Eager);
+        self.cuda_graphs = self.cuda_graphs.or(Some(software.graphs.any()));
+        self.graph_scope = Some(software.graphs.parts());
+        self.ep_overlap = Some(software.ep_overlap);
+        self.moe_imbalance = Some(self.imbalance());
         self.overlap = software.overlap.into();
         self.stack.parts.grad_reduce_bytes = software.grad_reduce_bytes;
         // 500, not 499.99999999999994.

@@ -6,7 +6,7 @@
 use super::axes::{Axes, Chunks, Split};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
-use crate::run::{Recompute, Run, Schedule, divides_by};
+use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
 use crate::sort::sort;
 use std::collections::BTreeMap;
 
@@ -276,10 +276,10 @@ impl Space {
         // What leaves the GPU has to be sharded first.
         let least = run.offload.least_zero(run);
         let kept = |zero: u64| {
-            // With FlashAttention it takes time and saves a thousandth; FSDP's selective recomputation is another one.
+            // With FlashAttention that of Megatron-LM takes time and saves a thousandth.
             let idle = axes.recompute[block.recompute] == Recompute::Selective
                 && run.runs_flash_attention()
-                && zero < 3
+                && run.software().selective == Selective::CoreAttention
                 && axes.recompute.contains(&Recompute::None);
             let alone = axes.zero.iter().find(|zero| **zero >= least);
             zero >= least && (shared || Some(&zero) == alone) && !idle

@@ -6,10 +6,10 @@ use super::space::Block;
 use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
-use crate::report::windows;
-use crate::run::{Alike, Kinds, Recompute, Reduction, Scenario};
+use crate::report::LayerPass;
+use crate::run::{Alike, Kinds, Reduction, Scenario};
 use crate::time::Clock;
-use crate::traffic::{Held, StageWindows, layer_waits, shards};
+use crate::traffic::{Held, StageWindows, shards};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl StageTime {
     }
 }
 
-/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation and whether it is that of FSDP,
+/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation, pairs of the schedule,
 /// the wire to the next stage, the kind.
 type PlainKey = (usize, bool, Option<bool>, Alike);
 /// Key of the rest of it: the stage of ZeRO with its ranks and reductions.
@@ -177,19 +177,21 @@ fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
 }
 
 fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
-    let fsdp = scenario.run.zero == 3 && scenario.run.recompute == Recompute::Selective;
+    let pairs = scenario.run.schedule.overlaps_experts().is_some();
     let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
-    (block.recompute, fsdp, wire, kind)
+    (block.recompute, pairs, wire, kind)
 }
 
 fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> (StageTime, StageWindows) {
-    let compute = clock.stage(scenario, stage);
-    let windows = windows(&compute);
-    let waits = layer_waits(scenario, stage, &windows);
+    let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
+    let (forward, backward) = (compute.forward + waits.forward(), compute.backward_input + waits.backward());
+    // Beside another micro-batch at best.
+    let total = (forward + backward + compute.backward_weight).0;
+    let least = if total > 0.0 { (1.0 - saved.total().0 / total).min(1.0) } else { 1.0 };
     let time = StageTime {
-        forward: (compute.forward + waits.forward()).0,
-        backward_input: (compute.backward_input + waits.backward()).0,
-        backward_weight: compute.backward_weight.0,
+        forward: forward.0 * least,
+        backward_input: backward.0 * least,
+        backward_weight: compute.backward_weight.0 * least,
         send: waits.send.0,
     };
     (time, windows)

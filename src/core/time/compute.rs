@@ -6,14 +6,14 @@
 use super::elementwise::{embedding, loss_bytes, optimizer};
 use super::gemm::{Output, linear, plain_gemm};
 use super::layer::{accumulation, layer_time};
-use super::layer_time::LayerTime;
+use super::layer_time::{FORWARD_HOST, LayerTime};
 use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Kinds, LayerKind};
-use crate::run::{Module, Recompute, Saved, Scenario};
+use crate::run::{Constant, GraphPart, Module, Multiplier, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
 /// Seconds of one micro-batch on one GPU of a global stage.
@@ -41,6 +41,64 @@ pub struct ComputeTime {
     pub repeated: f64,
     /// The host's part: launches that no kernel hides.
     pub host: Seconds,
+    /// Layers with routed experts, and what they take.
+    pub routed: RoutedTime,
+}
+
+/// Seconds of the routed layers of a stage: messages hide behind them, and their host paces them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoutedTime {
+    /// Layers.
+    pub layers: f64,
+    /// Attention and norms, forward and backward.
+    pub attention: [f64; 2],
+    /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
+    pub experts: [f64; 3],
+    /// Attention and experts again, where they are recomputed.
+    pub again: f64,
+}
+
+impl RoutedTime {
+    /// A layer's kernels, forward and backward.
+    #[must_use]
+    pub fn layer(&self) -> f64 {
+        let all = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
+        all / self.layers.max(1.0)
+    }
+}
+
+/// How sharply the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the counts of tokens.
+const PACE: f64 = 6.0;
+
+/// Seconds of work for `gpu` seconds whose host needs `host`.
+#[must_use]
+pub fn paced_by(gpu: f64, host: f64) -> f64 {
+    let longer = gpu.max(host);
+    if longer <= 0.0 {
+        return 0.0;
+    }
+    longer * ((gpu / longer).powf(PACE) + (host / longer).powf(PACE)).powf(1.0 / PACE)
+}
+
+/// Host seconds of a routed layer that a graph launches whole.
+const CAPTURED: f64 = 0.2e-3;
+
+/// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in every
+/// layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that wait.
+#[must_use]
+pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
+    let Some(moe) = scenario.model.moe else {
+        return 0.0;
+    };
+    // Padded to a capacity, no count of tokens comes back, and the host runs ahead.
+    if scenario.software.graphs.hold(GraphPart::Moe) || scenario.run.capacity_factor.is_some() {
+        return CAPTURED;
+    }
+    let of = |constant| scenario.fitted.of(constant);
+    let local = (moe.experts as f64 / scenario.layout.ep as f64).max(1.0);
+    let beside = if overlapped { of(Constant::HostOverlapped) } else { 1.0 };
+    let seconds = of(Constant::Host) + of(Constant::HostExpert) * local;
+    seconds * beside * scenario.factors.of(Multiplier::Host)
 }
 
 impl ComputeTime {
@@ -106,7 +164,11 @@ impl Clock {
         for (part, bf16) in scenario.by_precision(range) {
             for (layer, count) in self.of(&scenario.model.kinds(part), bf16) {
                 time.add(layer, count);
-                again += repeated(scenario, layer, layers) * count;
+                let seconds = repeated(scenario, layer, layers) * count;
+                again += seconds;
+                if layer.routed[0] > 0.0 {
+                    time.routed.again += seconds;
+                }
             }
         }
         if layers > 0.0 && time.forward.0 > 0.0 {
@@ -174,6 +236,57 @@ impl Clock {
 }
 
 impl ComputeTime {
+    /// What the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as slow as the
+    /// slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
+    #[must_use]
+    pub fn behind_host(&self, exposed: Seconds, host: f64) -> Seconds {
+        if self.routed.layers <= 0.0 {
+            return Seconds::ZERO;
+        }
+        let gpu = self.routed.layer() + exposed.0 / self.routed.layers;
+        Seconds(self.routed.layers * (paced_by(gpu, host) - gpu))
+    }
+
+    /// With `host` seconds more that its kernels wait for their launches.
+    #[must_use]
+    pub fn waiting(mut self, host: Seconds) -> Self {
+        self.forward += host * FORWARD_HOST;
+        self.backward_input += host * (1.0 - FORWARD_HOST);
+        self.host += host;
+        self
+    }
+
+    /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
+    /// `waits`: backward twice the kernels of the forward pass, in half the time each (autograd's engine is no Python), and
+    /// those of the layers that run again.
+    #[must_use]
+    pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2]) -> Self {
+        let Some(launches) = scenario.software.launches else {
+            return self;
+        };
+        let adapted = |kind| scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
+        let layers = scenario.layers_of(stage);
+        let count = (layers.end - layers.start) as f64;
+        let kinds = scenario.model.kinds(layers);
+        let kernels: f64 = kinds
+            .iter()
+            .map(|(kind, count)| *count as f64 * (launches.layer + launches.adapter * adapted(*kind) as f64))
+            .sum();
+        let again = match scenario.run.recomputed() {
+            Recompute::None => 0.0,
+            Recompute::Layers(layers) => (*layers as f64 / count.max(1.0)).min(1.0),
+            _ => 1.0,
+        };
+        let host = launches.each * (kernels * scenario.factors.of(Multiplier::Host));
+        let backward = self.backward_input + self.backward_weight + waits[1];
+        let late = (host - self.forward - waits[0]).max(Seconds::ZERO);
+        let later = (host * (1.0 + again) - backward).max(Seconds::ZERO);
+        self.forward += late;
+        self.backward_input += later;
+        self.host += late + later;
+        self
+    }
+
     fn add(&mut self, layer: &LayerTime, count: f64) {
         self.forward += Seconds(count * layer.forward());
         self.backward_input += Seconds(count * layer.backward_input());
@@ -184,6 +297,16 @@ impl ComputeTime {
         self.attention += Seconds(count * (layer.core.0 + layer.core.1));
         self.column_weight += Seconds(count * layer.column_weight);
         self.host += Seconds(count * layer.host);
+        let [forward, input, weight] = layer.routed;
+        if forward > 0.0 {
+            let routed = &mut self.routed;
+            routed.layers += count;
+            routed.attention[0] += count * (layer.forward() - forward);
+            routed.attention[1] += count * (layer.backward_input() + layer.backward_weight() - input - weight);
+            for (sum, seconds) in routed.experts.iter_mut().zip(layer.routed) {
+                *sum += count * seconds;
+            }
+        }
     }
 }
 
@@ -195,15 +318,13 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     } else {
         layer.forward()
     };
-    match &run.recompute {
+    match run.recomputed() {
         Recompute::None => 0.0,
         Recompute::Full => whole,
         Recompute::Layers(n) => whole * (*n as f64).min(layers) / layers.max(1.0),
-        // FSDP's keeps the core of attention and every second product.
-        Recompute::Selective if run.zero == 3 => layer.modules.second,
         Recompute::Selective => layer.core.0,
-        // Norms, activation functions and permutations run again; products, attention and messages do not.
-        Recompute::OpSelective => layer.elementwise.0,
+        // All but the core of attention and every second product.
+        Recompute::OpSelective => layer.modules.second,
         Recompute::Modules(modules) => modules
             .iter()
             .map(|module| match module {
@@ -212,6 +333,10 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
                 Module::MoeAct => layer.modules.expert_activation,
                 Module::MlaUp => layer.modules.mla_up,
                 Module::CoreAttn => layer.core.0,
+                // Its host launches the forward pass again too.
+                Module::Moe if layer.routed[0] > 0.0 => layer.routed[0],
+                Module::Moe => 0.0,
+                Module::SharedExperts => layer.modules.shared_experts,
             })
             .sum(),
     }

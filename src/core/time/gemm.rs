@@ -13,6 +13,8 @@ const TILES: [(f64, f64, f64); 5] =
 const WAVE: f64 = 0.25;
 /// Rows of an expert are padded to a tile.
 const EXPERT_ROWS: f64 = 128.0;
+/// Columns of a tile of a grouped product: widths that it does not divide waste the rest (2880 fills 11.25 of 12).
+const TILE: f64 = 256.0;
 
 /// Streams over which Transformer Engine deals the products of experts, one launch each.
 const STREAMS: f64 = 4.0;
@@ -99,7 +101,8 @@ fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] 
 #[must_use]
 pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
-    let flops = 2.0 * experts * padded * k * n / (rates.gemm.0 * GROUPED.value);
+    let tiles = |width: f64| (width / TILE).ceil() * TILE;
+    let scale = 2.0 * experts * padded * rates.grouped / (rates.gemm.0 * GROUPED.value);
     // The product of an expert and the casts of its operand, dealt over the streams.
     let launches = |casts: f64| {
         if rates.fused_experts {
@@ -108,13 +111,17 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
             rates.launch_expert.0 * (experts * (1.0 + casts) / STREAMS).max(1.0)
         }
     };
-    let one = |output: f64, casts: f64| {
+    // A product of `wide` output columns (weight gradients: in tiles both ways) over `long`.
+    let one = |wide: f64, long: f64, output: f64, casts: f64| {
         let bytes = rates.element * rows * (k + n) + experts * n * k * output;
-        flops + bytes / rates.operands.0 + launches(casts)
+        scale * wide * long + bytes / rates.operands.0 + launches(casts)
     };
-    let plain = one(rates.element, rates.casts);
     let [input, gradient] = if rates.fused_experts { [0.0; 2] } else { quantising(rates, rows, k, n, experts) };
-    [plain + input, plain + gradient, one(weight.bytes(rates), 0.0)]
+    [
+        one(tiles(n), k, rates.element, rates.casts) + input,
+        one(tiles(k), n, rates.element, rates.casts) + gradient,
+        one(tiles(n), tiles(k), weight.bytes(rates), 0.0),
+    ]
 }
 
 #[cfg(test)]

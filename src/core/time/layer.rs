@@ -6,10 +6,10 @@ use super::attention::{Core, core};
 use super::elementwise::{LayerBytes, activation};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::layer_time::LayerTime;
-use super::rates::Rates;
+use super::rates::{GRAPH_SHARE, Rates};
 use super::recurrence::recurrence;
-use crate::model::{Architecture, AttentionCount, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops};
-use crate::run::{Run, Scenario};
+use crate::model::{Architecture, AttentionCount, Biases, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops};
+use crate::run::{GraphPart, Run, Scenario};
 
 /// Inputs of a layer's time.
 struct Setting<'a> {
@@ -50,7 +50,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     let heads = model.attention_heads(kind.mixer);
     let halves = f64::from(kind.operations()) / 2.0;
     let ring = if layout.cp > 1 && heads.is_some() { rates.host_ring.0 * setting.c } else { 0.0 };
-    let mut time = LayerTime { host: rates.host.0 * halves + ring, ..LayerTime::default() };
+    let mut time = LayerTime { host: launches(scenario, rates, kind) + ring, ..LayerTime::default() };
     let rotary = heads.map_or(0.0, |heads| {
         if model.mla.is_some() {
             let kv = (model.kv_heads as f64 / t).max(1.0);
@@ -74,18 +74,38 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         time.modules.ffn = time.linear[0] - before + seconds(bytes.activation.0);
     }
     if let Some(moe) = model.moe.filter(|_| kind.ffn.is_routed()) {
+        let all = |time: &LayerTime| {
+            let [forward, input, weight] = time.linear;
+            [forward + time.elementwise.0, input + time.elementwise.1, weight]
+        };
+        let before = all(&time);
         routed(&setting, moe, &mut time);
+        let after = all(&time);
+        time.routed = std::array::from_fn(|pass| after[pass] - before[pass]);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
     if let Some(adapter) = &scenario.adapter {
         beside_frozen(scenario, adapter, rates, kind, &mut time);
     }
-    if kind.ffn.is_routed() {
-        let computed =
-            time.linear.iter().sum::<f64>() + (time.core.0 + time.core.1) + (time.elementwise.0 + time.elementwise.1);
-        time.host += (rates.launch_experts.0 * halves - computed).max(0.0);
-    }
     time
+}
+
+/// Host seconds of a layer of `kind` that no kernel hides: half of a layer's for the mixer, half for a dense FFN, a tenth
+/// of either in a graph. Of a routed layer the host is the floor of [`ComputeTime::paced`](super::ComputeTime::paced).
+fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
+    if kind.ffn.is_routed() {
+        return 0.0;
+    }
+    let half = |part| {
+        let share = if scenario.software.graphs.hold(part) { GRAPH_SHARE } else { 1.0 };
+        rates.host.0 * share / 2.0
+    };
+    let mixer = match kind.mixer {
+        Mixer::None => 0.0,
+        Mixer::Mamba => half(GraphPart::Mamba),
+        _ => half(GraphPart::Attention),
+    };
+    mixer + if kind.ffn.is_dense() { half(GraphPart::Mlp) } else { 0.0 }
 }
 
 /// Buffer that weight gradients are added to, fp32 or none.
@@ -196,7 +216,10 @@ fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     time.add(linear(s.rates, s.n, inner, h, s.weight));
     // The convolution reads and writes; the gated norm reads two and writes one; backward passes once more.
     let bytes = s.rates.element * s.n / s.rates.elementwise.0;
-    let recurrence = recurrence(s.peak, m, mixer, s.n / s.t);
+    let mut recurrence = recurrence(s.peak, m, mixer, s.n / s.t);
+    if mixer == Mixer::Mamba {
+        recurrence = (recurrence.0 * s.rates.mamba, recurrence.1 * s.rates.mamba);
+    }
     time.elementwise.0 += bytes * (2.0 * convolved + 3.0 * inner) + recurrence.0;
     time.elementwise.1 += bytes * (4.0 * convolved + 5.0 * inner) + recurrence.1;
 }
@@ -236,7 +259,7 @@ fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
 fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let h = s.model.hidden as f64;
     let own = s.n / s.cut;
-    let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.moe_imbalance);
+    let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.imbalance());
     let rows = own * moe.top_k as f64 * s.etp * padded;
     let f = moe.expert_ffn as f64 / s.etp;
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
@@ -253,7 +276,9 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
         time.add(linear(s.rates, own, width, h, s.weight));
     }
     if moe.shared_experts > 0 {
+        let before = time.linear[0];
         dense(s, (moe.shared_experts * moe.expert_ffn) as f64, time);
+        time.modules.shared_experts = time.linear[0] - before;
     }
     time.modules.last = down[0];
     // Tokens are copied to their experts and back: read and written twice.
@@ -263,10 +288,26 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     // A fused kernel of the experts applies their activation function to what it still holds.
     let of_experts = if s.rates.fused_experts { 0.0 } else { rows * f };
     let channels = (of_experts + s.n * shared) / s.rates.elementwise.0;
-    time.modules.expert_activation = channels * forward;
-    time.elementwise.0 += permute + channels * forward;
-    time.elementwise.1 += permute + channels * backward;
-    time.host += s.rates.host_experts.0;
+    let biased = if s.model.biases == Biases::All && !s.rates.fused_experts {
+        BIASED.map(|(wide, narrow)| rows * (wide * width + narrow * f) / s.rates.elementwise.0)
+    } else {
+        [0.0; 2]
+    };
+    time.modules.shared_experts += s.n * shared * forward / s.rates.elementwise.0;
+    time.modules.expert_activation = channels * forward + rows_clamped(biased[0], width, f);
+    time.elementwise.0 += permute + channels * forward + biased[0];
+    time.elementwise.1 += permute + channels * backward + biased[1];
+}
+
+/// Bytes of a row of experts with biases, by its width and by their FFN width, forward and backward: the second product's
+/// bias added expert by expert in fp32 with the probabilities, joined and cast back (Megatron core 0.16, `experts.py`
+/// `_apply_bias`); gate and up clamped and joined (`fused_bias_geglu.py`).
+const BIASED: [(f64, f64); 2] = [(28.0, 16.0), (40.0, 20.0)];
+
+/// The clamp's part of `seconds` that a forward pass takes for biases and clamp.
+fn rows_clamped(seconds: f64, width: f64, ffn: f64) -> f64 {
+    let (wide, narrow) = BIASED[0];
+    seconds * narrow * ffn / (wide * width + narrow * ffn)
 }
 
 #[cfg(test)]
@@ -307,7 +348,7 @@ mod tests {
     fn experts_cost_by_the_rows_they_see() {
         let mut run = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
         let even = layer(&run);
-        run.moe_imbalance = 1.5;
+        run.moe_imbalance = Some(1.5);
         let uneven = layer(&run);
         assert!(uneven.linear[0] > even.linear[0]);
         assert_eq!(uneven.core, even.core);

@@ -13,6 +13,8 @@ pub(crate) struct LayerTime {
     pub elementwise: (f64, f64),
     /// Host overhead, forward and backward together.
     pub host: f64,
+    /// Router, experts and what moves tokens between them; 0 where the FFN is dense.
+    pub routed: [f64; 3],
     /// Time that recomputing single modules would repeat.
     pub modules: ModuleTime,
 }
@@ -26,6 +28,8 @@ pub(crate) struct ModuleTime {
     pub ffn: f64,
     /// The experts' activation function.
     pub expert_activation: f64,
+    /// The experts that every token visits.
+    pub shared_experts: f64,
     /// MLA's up-projections.
     pub mla_up: f64,
     /// The last product, whose output no backward pass reads.
@@ -35,7 +39,7 @@ pub(crate) struct ModuleTime {
 }
 
 /// A third of the host's work launches the forward pass.
-const FORWARD_HOST: f64 = 1.0 / 3.0;
+pub(crate) const FORWARD_HOST: f64 = 1.0 / 3.0;
 
 impl LayerTime {
     /// Forward pass.

@@ -19,13 +19,13 @@ mod roofline;
 mod step;
 mod vision;
 
-pub use compute::{Clock, ComputeTime, step_end};
+pub use compute::{Clock, ComputeTime, RoutedTime, paced_by, routed_host, step_end};
 pub use families::{FAMILIES, Family, family};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
-pub use range::{Products, RANGES, Range, RangeOf, range};
+pub use range::{Apart, Products, RANGES, Range, RangeOf, range};
 pub(crate) use rates::{
-    ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH,
-    LAUNCH_EXPERTS, OPERANDS, PERMUTE, QUANTISE, SPREAD, TUNED, UNDER_FSDP,
+    ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, OPERANDS, PERMUTE, QUANTISE,
+    SPREAD, TUNED, UNDER_FSDP,
 };
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;

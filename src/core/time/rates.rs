@@ -7,8 +7,8 @@
 use super::families::family;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
-use crate::run::{AttentionKernel, Format, Multiplier, Precision, Scenario, recipe};
-use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, TRANSFORMER_ENGINE};
+use crate::run::{AttentionKernel, Constant, Format, GraphPart, Multiplier, Precision, Scenario, recipe};
+use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, NEMO, SIMUMAX, TRANSFORMER_ENGINE};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
@@ -34,13 +34,6 @@ pub(crate) const HOST_PER_LAYER: Cited<Seconds> =
 /// The same for each further step of ring attention. Fitted likewise.
 pub(crate) const HOST_PER_RING_STEP: Cited<Seconds> =
     Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
-/// Host time a routed-expert layer adds: routing, sorting, grouped launches.
-pub(crate) const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
-    Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
-/// Time of the host to launch the kernels of a routed layer one by one, forward and backward: a layer that computes for
-/// less waits for its host.
-pub(crate) const LAUNCH_EXPERTS: Cited<Seconds> =
-    Cited::fitted(Seconds(6e-3), &MEGATRON_BRIDGE, "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200");
 /// The gap that a GEMM costs besides its FLOPs and bytes.
 pub(crate) const LAUNCH: Cited<Seconds> = Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
 /// Share of host overhead and gaps that remains with CUDA graphs.
@@ -114,14 +107,14 @@ pub struct Rates {
     pub casts: f64,
     /// Gap of an expert's GEMM, which no partial graph holds.
     pub launch_expert: Seconds,
-    /// Host overhead of a layer and micro-batch.
+    /// Host overhead of a layer and micro-batch, launched kernel by kernel.
     pub host: Seconds,
     /// Host overhead of a ring-attention step.
     pub host_ring: Seconds,
-    /// Host overhead that a layer of experts adds.
-    pub host_experts: Seconds,
-    /// Time of the host to launch a layer of experts, beside which its kernels run.
-    pub launch_experts: Seconds,
+    /// Time of grouped products over that at the grouped rate.
+    pub grouped: f64,
+    /// Time of Mamba-2's kernels over that at their rate.
+    pub mamba: f64,
     /// Time at the end of a step besides the optimizer's kernels.
     pub end: Seconds,
 }
@@ -191,12 +184,13 @@ impl Rates {
         let recipe = precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
+        let blackwell = gpu.computes_in_fp4();
         // The fused kernel is one of a SwiGLU between quantised products.
-        let fused_experts =
-            software.moe_fused && gpu.computes_in_fp4() && precision.is_low() && scenario.model.gated_ffn;
-        let host = if software.cuda_graphs { GRAPH_SHARE } else { 1.0 };
-        // The recipes for Blackwell capture router and dispatch; those for Hopper capture neither.
-        let experts = if gpu.computes_in_fp4() { host } else { 1.0 };
+        let fused_experts = software.moe_fused && blackwell && precision.is_low() && scenario.model.gated_ffn;
+        let graphs = software.graphs;
+        let share = |held: bool| if held { GRAPH_SHARE } else { 1.0 };
+        let gap = |held: bool| LAUNCH.value * if held { 0.3 } else { 1.0 };
+        let tuned = |constant| scenario.fitted.of(constant);
         let fitted = scenario.factors.of(Multiplier::Host);
         Self {
             in_training: software.gemm / slowest(scenario.layout.gpus),
@@ -216,13 +210,17 @@ impl Rates {
             quantise_normed: written / quantising,
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
+            launch: gap(graphs.any()) * fitted,
             casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
-            launch_expert: LAUNCH.value * fitted,
-            host: software.host * host,
-            host_ring: HOST_PER_RING_STEP.value * (host * fitted),
-            host_experts: HOST_PER_EXPERT_LAYER.value * (experts * fitted),
-            launch_experts: LAUNCH_EXPERTS.value * (experts * fitted),
+            launch_expert: gap(graphs.hold(GraphPart::Moe)) * fitted,
+            grouped: match (fused_experts, blackwell) {
+                (true, _) => tuned(Constant::ProductsBlackwell) * tuned(Constant::Fused),
+                (false, true) => tuned(Constant::ProductsBlackwell),
+                (false, false) => tuned(Constant::ProductsHopper),
+            },
+            mamba: tuned(Constant::Mamba),
+            host: software.host,
+            host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
@@ -255,14 +253,5 @@ mod tests {
             let rates = Rates::of(&Scenario::new(&run).unwrap());
             assert!(rates.gemm.0 < mamf * 1e12, "{id}");
         }
-    }
-
-    #[test]
-    fn cuda_graphs_take_most_of_the_host_overhead_away() {
-        let mut run = Run::default();
-        let eager = Rates::of(&Scenario::new(&run).unwrap());
-        run.cuda_graphs = Some(true);
-        let graphs = Rates::of(&Scenario::new(&run).unwrap());
-        assert!(graphs.host.0 <= 0.2 * eager.host.0);
     }
 }

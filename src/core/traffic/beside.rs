@@ -63,6 +63,19 @@ pub struct StageWindows {
     pub forward: Seconds,
     /// The whole backward pass.
     pub backward: Seconds,
+    /// Kernels of the routed layers.
+    pub routed: RoutedWindows,
+}
+
+/// Kernels of the routed layers of a stage, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoutedWindows {
+    /// Layers.
+    pub layers: f64,
+    /// Attention and norms, forward and backward.
+    pub attention: [f64; 2],
+    /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
+    pub experts: [f64; 3],
 }
 
 /// Bytes that a GPU sends, and their time on the wire.

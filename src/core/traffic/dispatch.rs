@@ -63,7 +63,7 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
 /// True if `scenario` sends a token once a node.
 #[must_use]
 pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
-    scenario.software.moe_dispatch == MoeDispatch::PerNode
+    scenario.software.moe_dispatch != MoeDispatch::AllToAll
 }
 
 /// Bytes of an element on its way to the experts, and on its way back: forward tokens and sums, backward gradients of

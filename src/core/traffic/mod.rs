@@ -17,7 +17,7 @@ mod shards;
 mod volume;
 mod waits;
 
-pub use beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
+pub use beside::{Beside, CONTENTION, RoutedWindows, Sent, StageWindows, Wait};
 pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY};
 pub use collective::{Fabric, INTER, INTRA};
 pub use dispatch::Copies;

@@ -52,9 +52,10 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let sent = all(trained, scenario.reduced_gradient()).map(|part| part * reductions);
     let fsdp = scenario.software.fsdp;
     let once = if zero.stage == 3 || fsdp { all(owned, scenario.gathered_weight()) } else { Default::default() };
-    let beside = |comm, window| Beside::new(comm, window, share, tax);
+    let early = if scenario.software.gathers_alone { 0.0 } else { share };
+    let beside = |comm, window, share| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
-    let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
+    let taken = if early > 0.0 { 1.0 / early } else { 0.0 };
     // Gathered before the forward pass, and again before the backward pass.
     let passes = gatherings.max(1.0);
     let fetched = once.map(|part| part * (gatherings / passes));
@@ -63,14 +64,14 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
         bytes: fetched[0].bytes * passes,
-        forward: beside(gather, windows.forward),
-        backward: beside(again, windows.backward),
+        forward: beside(gather, windows.forward, early),
+        backward: beside(again, windows.backward, early),
         experts: fetched[1] * passes,
     };
     let gradients = Wait {
         bytes: sent[0].bytes,
         forward: Beside::default(),
-        backward: beside(sent[0].comm, left),
+        backward: beside(sent[0].comm, left, share),
         experts: sent[1],
     };
     (weights, gradients)

@@ -5,7 +5,7 @@
 //! multiprocessors and memory as the compute they hide behind, which slows it by [`CONTENTION`](super::CONTENTION) of
 //! every hidden second.
 
-use super::beside::{Beside, CONTENTION, StageWindows, Wait};
+use super::beside::{Beside, CONTENTION, RoutedWindows, StageWindows, Wait};
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
@@ -13,7 +13,7 @@ use super::volume::{
     MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers, stage_message, tensor_pairs,
 };
 use crate::cluster::Axis;
-use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
+use crate::run::{Constant, CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 
 /// Everything that one micro-batch waits for on a stage.
@@ -25,6 +25,8 @@ pub struct StageWaits {
     pub cp: Wait,
     /// Expert parallel.
     pub ep: Wait,
+    /// The same beside a pass of another micro-batch, where the software overlaps them.
+    pub ep_paired: Option<Wait>,
     /// ZeRO-3 weights.
     pub zero3: Wait,
     /// Gradients that ZeRO-2 and 3 reduce every micro-batch or group of them, a micro-batch's share.
@@ -80,13 +82,17 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     let traffic = microbatch_traffic(scenario, stage);
     let range = scenario.layers_of(stage);
     let layers = (range.end - range.start) as f64;
-    let again = 1.0 + repeated(&scenario.run.recompute, layers);
+    let again = 1.0 + repeated(scenario.run.recomputed(), layers);
     let mesh = scenario.layout.mesh();
     let hop = Bytes(traffic.pp.0 / 2.0);
+    let modules = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
+    let routed_again = if modules { 2.0 } else { again };
+    let (ep, ep_paired) = experts(scenario, stage, windows, &fabric, routed_again, traffic);
     StageWaits {
         tp: tensor(scenario, stage, windows, &fabric, again, traffic),
         cp: context(scenario, stage, windows, &fabric, again, traffic),
-        ep: experts(scenario, stage, windows, &fabric, again, traffic),
+        ep,
+        ep_paired,
         send: fabric.send(mesh.link(Axis::Pp), hop),
         ..StageWaits::default()
     }
@@ -200,7 +206,8 @@ fn context(
     Wait { bytes: traffic.cp, forward, backward: forward * (again - 1.0) + backward, ..Wait::default() }
 }
 
-/// Expert parallel: dispatch and combine, forward and backward, the busiest rank's.
+/// Expert parallel: dispatch and combine, forward and backward, the busiest rank's; and the same beside the passes of
+/// another micro-batch.
 fn experts(
     scenario: &Scenario,
     stage: usize,
@@ -208,34 +215,64 @@ fn experts(
     fabric: &Fabric,
     again: f64,
     traffic: MicrobatchTraffic,
-) -> Wait {
-    let (model, layout) = (&scenario.model, &scenario.layout);
+) -> (Wait, Option<Wait>) {
+    let (model, layout, software) = (&scenario.model, &scenario.layout, &scenario.software);
     let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
-        return Wait::default();
+        return (Wait::default(), None);
     }
     let (there, back) = element_bytes(scenario);
-    // Dispatch and combine of one layer and pass.
+    let slower = scenario.fitted.of(Constant::Messages);
+    // Dispatch or combine of one layer and pass.
     let one = |share: f64| {
         let group = layout.mesh().group(Axis::Ep);
         let sent = traffic.ep.0 / (2.0 * routed) * share;
-        if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
+        let once = if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
             let copies = once_a_node(moe, group);
             let each = sent / copies.total();
             fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
         } else {
             let e = layout.ep as f64;
             fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
-        }
+        };
+        once * slower
     };
     let bytes = there + back;
-    let pass = (one(there / bytes) + one(back / bytes)) * routed;
-    let comm = pass * (1.0 + again);
-    // Overlapped, a micro-batch's messages run beside the passes of another, on some of their multiprocessors.
-    let window = windows.forward + windows.backward;
-    let both = Beside::new(comm, window, scenario.software.overlap.ep, DISPATCHERS.value);
-    let forward = 1.0 / (1.0 + again);
-    Wait { bytes: traffic.ep, forward: both * forward, backward: both * (1.0 - forward), ..Wait::default() }
+    let (dispatch, combine) = (one(there / bytes), one(back / bytes));
+    let pass = (dispatch + combine) * routed;
+    let wait = |forward, backward| Wait { bytes: traffic.ep, forward, backward, ..Wait::default() };
+    if let Some(share) = software.overlap.ep {
+        // On some of the multiprocessors of the passes beside them.
+        let window = windows.forward + windows.backward;
+        let both = Beside::new(pass * (1.0 + again), window, share, DISPATCHERS.value);
+        let forward = 1.0 / (1.0 + again);
+        return (wait(both * forward, both * (1.0 - forward)), None);
+    }
+    let alone = wait(Beside::alone(pass), Beside::alone(pass * again));
+    if software.ep_overlap == EpOverlap::None {
+        return (alone, None);
+    }
+    let [forward, backward] = pair(scenario, &windows.routed, dispatch, combine).map(|one| one * routed);
+    (alone, Some(wait(forward, backward + Beside::alone(pass * (again - 1.0)))))
+}
+
+/// Messages of a routed layer's forward pass (dispatch and combine) and of the backward pass of another micro-batch beside
+/// it, each behind what runs meanwhile: combine backward behind attention forward, dispatch forward behind the experts'
+/// backward pass, dispatch backward behind their forward pass (and their weight gradients, where those wait), combine
+/// forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
+/// Source: Megatron-LM `model_chunk_schedule_plan.py` `run`, `combined_1f1b.py`.
+fn pair(scenario: &Scenario, routed: &RoutedWindows, dispatch: Seconds, combine: Seconds) -> [Beside; 2] {
+    let tax = 1.0 - scenario.fitted.of(Constant::Hidden);
+    let each = |seconds: f64| Seconds(seconds / routed.layers.max(1.0));
+    let [attention, attention_backward] = routed.attention.map(each);
+    let [forward, input, weight] = routed.experts.map(each);
+    let delayed = scenario.software.delay_wgrad;
+    let late = if delayed { weight } else { Seconds::ZERO };
+    let behind = |message, window| Beside::new(message, window, 1.0, tax);
+    [
+        behind(dispatch, input + weight - late) + behind(combine, attention_backward),
+        behind(dispatch, attention) + behind(combine, forward + late),
+    ]
 }
 
 #[cfg(test)]
@@ -252,6 +289,7 @@ mod tests {
             linear: one,
             forward: one,
             backward: one,
+            routed: RoutedWindows::default(),
         }
     }
 
@@ -291,7 +329,7 @@ mod tests {
     fn experts_pay_for_their_all_to_all_and_for_imbalance() {
         let mut run = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
         let even = waits(&run, 0.0).ep;
-        run.moe_imbalance = 2.0;
+        run.moe_imbalance = Some(2.0);
         let uneven = waits(&run, 0.0).ep;
         let (even, uneven) = (even.both().comm.0, uneven.both().comm.0);
         assert!(even > 0.0 && uneven > 1.9 * even);

@@ -120,9 +120,8 @@ fn unused(run: &Run, key: &str) -> bool {
     match key {
         "sequence_parallel" | "stack.tp_overlap" | "overlap.tp" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch" | "overlap.ep" => {
-            run.model.resolve().is_ok_and(|model| model.moe.is_none())
-        }
+        "etp" | "moe_imbalance" | "moe_balance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
+        | "overlap.ep" | "ep_overlap" | "delay_wgrad" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
         // What is recomputed is said by the other two.
         "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),

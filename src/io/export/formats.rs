@@ -107,7 +107,8 @@ pub fn launcher(run: &Run) -> &'static str {
         Trainer::Torchtune => "torchtune",
         Trainer::Composer => "llm-foundry",
         Trainer::HuggingFace => "trl",
-        Trainer::Megatron | Trainer::PyTorch | Trainer::DeepSeek | Trainer::MaxText | Trainer::Nanotron => "megatron",
+        Trainer::Nanotron => "nanotron",
+        Trainer::Megatron | Trainer::PyTorch | Trainer::DeepSeek | Trainer::MaxText | Trainer::PaxMl => "megatron",
     }
 }
 

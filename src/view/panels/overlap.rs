@@ -108,19 +108,16 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
     let pairs = run.schedule.pairs_passes();
     let mut rows = evaluation.report.overlap.iter();
-    if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.traffic == Traffic::Ep && row.exposed_s.0 > 0.0)
-    {
+    if !pairs || run.overlap.ep != Some(0.0) || !rows.any(|row| row.traffic == Traffic::Ep && row.exposed_s.0 > 0.0) {
         return Node::none();
     }
-    let fix = vec![("overlap.ep", "1".to_owned())];
+    let fix = vec![("overlap.ep", String::new())];
     let notes = [
         inline("This schedule pairs passes so that the messages of one overlap with the other."),
         text(" "),
-        inline(
-            "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
-        ),
+        inline("overlap.ep says that none of it does: unset, it follows the schedule."),
         text(" "),
-        apply("fix", fix, "", "use overlap.ep=1"),
+        apply("fix", fix, "", "let the schedule decide"),
     ];
     el("p", &[("class", "muted")], &notes)
 }
@@ -255,13 +252,13 @@ mod tests {
         };
         let view = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
         let hides = |run: &Run| {
-            let fix = Action::Apply(vec![("overlap.ep", "1".to_owned())]);
+            let fix = Action::Apply(vec![("overlap.ep", String::new())]);
             view(run).actions().contains(&&fix)
         };
-        assert!(hides(&run));
-        let mut hidden = run;
-        hidden.overlap.ep = Some(1.0);
-        assert!(!hides(&hidden));
+        assert!(!hides(&run));
+        let mut shown = run;
+        shown.overlap.ep = Some(0.0);
+        assert!(hides(&shown));
         assert!(view(&Run { zero: 3, ..Run::default() }).to_html().contains("average rank"));
     }
 }

@@ -153,7 +153,7 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
         }
         PartKind::Recompute if run.recompute == Recompute::None => t!("none in this run"),
         PartKind::Recompute => run.recompute.words(),
-        PartKind::Launches if scenario.software.cuda_graphs => t!("CUDA graphs"),
+        PartKind::Launches if scenario.software.graphs.any() => t!("CUDA graphs"),
         PartKind::Launches => t!("not hidden behind kernels"),
         PartKind::Bubble if layout.pp == 1 => t!("none in this run"),
         PartKind::Bubble => t!(

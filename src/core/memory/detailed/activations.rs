@@ -89,7 +89,7 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
         linear_input: LINEAR_INPUT.of(if keeps_gathered_inputs(scenario) { 1.0 } else { residual }),
         etp: EXPERT_TENSOR.of(layout.etp),
         // A padded capacity is what every expert computes; without one the busiest rank decides.
-        routed: IMBALANCE.of(run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario)),
+        routed: IMBALANCE.of(run.capacity_factor.unwrap_or(run.imbalance()) * expert_padding(scenario)),
         outputs: OUTPUTS.of(if ulysses || copies_context(scenario) { 2.0 } else { 1.0 }),
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
@@ -117,7 +117,7 @@ pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
 /// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps
 /// those, and repeats them again.
 fn repeated_keys(scenario: &Scenario, mixer: Mixer, tp: f64) -> f64 {
-    let again = scenario.run.recompute == Recompute::Selective;
+    let again = *scenario.run.recomputed() == Recompute::OpSelective;
     let (Some(heads), Some(read)) =
         (scenario.model.attention_heads(mixer), scenario.attended(mixer).filter(|_| !again))
     else {
@@ -245,14 +245,11 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
     }
 
     fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept<Q>) {
-        let (mut dropped, mut routed) = (0.0, None);
+        let mut dropped = 0.0;
         let scenario = self.scenario;
         for tensor in self.tensors(of.0, of.1) {
             let left = policy.kept(tensor.role);
             let share = left * frozen::kept(scenario, tensor.role);
-            if tensor.role == Role::Routed {
-                routed = Some(tensor.bytes);
-            }
             dropped += tensor.bytes.value() * (1.0 - left);
             sum.add(tensor.name, tensor.bytes, share, count);
         }
@@ -263,13 +260,6 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             // The compiler's partition of the graph keeps nothing that no backward pass reads.
             Policy::EverySecondProduct if scenario.software.compile => {}
             Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
-            Policy::Products => {
-                sum.add("attention projection", output, 1.0, count);
-                sum.add("FFN output", output, 1.0, count);
-                if let Some(rows) = routed {
-                    sum.add("experts' output", rows, 1.0, count);
-                }
-            }
             _ => {}
         }
         sum.recomputed = sum.recomputed.max(dropped);

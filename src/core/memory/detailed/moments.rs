@@ -128,13 +128,13 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             }
         }
         let stays = |adapter: &crate::run::Adapter| adapter.base.is_some_and(BaseFormat::stays_unpacked);
-        if self.scenario.adapter.as_ref().is_some_and(stays) && self.scenario.run.recompute != Recompute::Full {
+        if self.scenario.adapter.as_ref().is_some_and(stays) && *self.scenario.run.recomputed() != Recompute::Full {
             let stages = self.load.stages.iter();
             let layers: u64 = stages.map(|stage| self.layers(*stage)).sum();
             let bytes = layers as f64 * self.matrices()[1];
             items.push(buffer("unpacked weights", bytes));
         }
-        if self.scenario.run.recompute != Recompute::Full {
+        if *self.scenario.run.recomputed() != Recompute::Full {
             let kinds = self.load.stages.iter();
             let kinds = kinds.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec());
             let bytes = kinds.map(|(kind, layers)| layers as f64 * self.scaled_outputs(kind));

@@ -2,6 +2,7 @@
 
 use super::super::draft::Draft;
 use super::super::evaluation::Evaluation;
+use super::super::passes::LayerPass;
 use super::super::step::offloading;
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
@@ -106,7 +107,8 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let clock = Clock::new(scenario);
     let scale = step.rescaled_by.unwrap_or(1.0);
     let m = scenario.usual_microbatches();
-    let stages: Vec<ComputeTime> = (0..scenario.stage_layers.len()).map(|stage| clock.stage(scenario, stage)).collect();
+    let stages: Vec<ComputeTime> =
+        (0..scenario.stage_layers.len()).map(|stage| LayerPass::of(scenario, &clock, stage).compute).collect();
     let loads = &evaluation.loads;
     let mean = |part: fn(&ComputeTime) -> Seconds| -> f64 {
         let ranks = loads.iter().map(|load| {

@@ -7,10 +7,10 @@ use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
-use crate::run::{CpComm, Scenario, TpOverlap};
+use crate::run::{CpComm, EpOverlap, Scenario, TpOverlap};
 use crate::source::NCCL;
 use crate::t;
-use crate::time::Clock;
+use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
     ALL_TO_ALL, DISPATCH, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
     is_once_a_node, playbook_term, step_sync,
@@ -51,7 +51,10 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
                 Traffic::Dp => t!("gradients of every micro-batch or group"),
                 _ => title(traffic),
             };
-            part(t!("{when}, average rank", when), mean(wait))
+            // Side by side in pairs, some of it.
+            let paired = |part: &&Part| traffic == Traffic::Ep && part.kind == PartKind::ExposedEp;
+            let shown = step.parts.iter().find(paired);
+            part(t!("{when}, average rank", when), shown.map_or_else(|| mean(wait), |part| part.seconds.0))
         })
         .collect();
     let ends = loads.iter().map(|load| {
@@ -181,6 +184,12 @@ fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
         Traffic::Ep if is_once_a_node(scenario) => {
             t!("x: multiprocessors that pass tokens on are missing in the compute beside them")
         }
+        Traffic::Ep if scenario.software.overlap.ep.is_none() && scenario.software.ep_overlap == EpOverlap::None => {
+            t!("nothing runs beside them: the schedule pairs no passes")
+        }
+        Traffic::Ep if scenario.software.overlap.ep.is_none() => t!(
+            "of two micro-batches side by side, layer by layer: combine backward behind attention, dispatch behind the other's experts, combine forward behind the attention of the backward pass; x: multiprocessors that send, fitted"
+        ),
         Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => t!(
             "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients"
         ),
@@ -198,7 +207,7 @@ fn share(scenario: &Scenario, traffic: Traffic) -> Term {
     let share = match traffic {
         Traffic::Tp => overlap.tp,
         Traffic::Cp => overlap.cp,
-        Traffic::Ep => overlap.ep,
+        Traffic::Ep => overlap.ep.unwrap_or(1.0),
         _ => overlap.dp,
     };
     Term::given("φ", "share of the window that can hide it", share, Unit::Ratio)

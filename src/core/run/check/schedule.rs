@@ -39,14 +39,14 @@ impl Check<'_> {
                 );
             }
         }
-        if run.recompute == Recompute::Selective && run.zero == 3 {
-            self.warnings.push(Issue::notice(
-                "recompute",
-                t!("with ZeRO-3 selective recomputation is torchtitan's: every second matrix product runs again; recompute.modules=core_attn is Megatron-LM's"),
-            ));
+        if run.recompute == Recompute::Selective && run.recomputed() != &run.recompute {
+            self.warnings.push(Issue::notice("recompute", match run.recomputed() {
+                Recompute::Full => t!("this software recomputes whole layers; recompute.modules=core_attn is Megatron-LM's"),
+                _ => t!("selective recomputation is torchtitan's here: every second matrix product runs again; recompute.modules=core_attn is Megatron-LM's"),
+            }));
         }
-        let core = match &run.recompute {
-            Recompute::Selective => run.zero < 3,
+        let core = match run.recomputed() {
+            Recompute::Selective => true,
             Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
             _ => false,
         };

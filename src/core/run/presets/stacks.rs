@@ -5,10 +5,12 @@
 
 use crate::field::Choice;
 use crate::run::OverlapShares;
-use crate::run::choices::{AttentionKernel, CrossEntropy, MoeDispatch, OffloadFramework, TpOverlap};
+use crate::run::choices::{
+    AttentionKernel, CrossEntropy, EpOverlap, GraphPart, Graphs, MoeDispatch, OffloadFramework, Selective, TpOverlap,
+};
 use crate::source::{
-    DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
-    Source, TORCHTITAN, TORCHTUNE,
+    DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NANOTRON,
+    NARAYANAN_2021, NEMO, Source, TORCHTITAN, TORCHTUNE,
 };
 use crate::units::Seconds;
 
@@ -29,12 +31,14 @@ pub enum Trainer {
     DeepSeek,
     /// `MaxText`.
     MaxText,
+    /// nanotron.
+    Nanotron,
+    /// `PaxML`.
+    PaxMl,
     /// Hugging Face Trainer and what is built on it: TRL, axolotl, LLaMA-Factory.
     HuggingFace,
     /// torchtune.
     Torchtune,
-    /// nanotron; its runs are of Megatron's kind.
-    Nanotron,
 }
 
 /// Named training software.
@@ -69,7 +73,7 @@ pub const MEGATRON_2024: Software = Software {
     cross_entropy: CrossEntropy::Megatron,
     fused_swiglu: true,
     dummy_wgrad: false,
-    cuda_graphs: false,
+    graphs: Graphs::NONE,
     gemm: 0.91,
     compile: false,
     fused_kernels: true,
@@ -84,10 +88,15 @@ pub const MEGATRON_2024: Software = Software {
     peers: Some(Peers::Megatron2024),
     frees_gradients: false,
     sums_whole: false,
+    gathers_alone: false,
+    launches: None,
     trains_bf16: false,
     moe_fused: false,
     tp_overlap: TpOverlap::None,
-    overlap: OverlapShares { dp: 0.8, tp: 0.3, cp: 0.8, ep: 0.0 },
+    overlap: OverlapShares { dp: 0.8, tp: 0.3, cp: 0.8, ep: None },
+    ep_overlap: EpOverlap::None,
+    delay_wgrad: false,
+    selective: Selective::CoreAttention,
     grad_reduce_bytes: None,
     moe_dispatch: MoeDispatch::AllToAll,
     fp8_dispatch: false,
@@ -108,6 +117,10 @@ pub const MEGATRON_2025: Software = Software {
     ..MEGATRON_2024
 };
 
+/// What the recipes of Megatron-Bridge capture: all but experts and their messages.
+pub const PARTIAL: Graphs =
+    Graphs::of(&[GraphPart::Attention, GraphPart::Mlp, GraphPart::Router, GraphPart::Preprocess, GraphPart::Mamba]);
+
 /// PyTorch's FSDP without tensor parallelism of Megatron's kind, kernels one by one.
 pub const FSDP: Software = Software {
     gemm: 0.88,
@@ -117,6 +130,7 @@ pub const FSDP: Software = Software {
     flat_buffers: false,
     offload: None,
     peers: Some(Peers::Fsdp),
+    selective: Selective::Layers,
     ..MEGATRON_2024
 };
 
@@ -124,12 +138,19 @@ pub const FSDP: Software = Software {
 const FSDP2: Software = Software { keeps_quantised: false, ..FSDP };
 
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
-const TITAN: Software = Software { repeats_kv: true, ..FSDP2 };
+const TITAN: Software = Software { repeats_kv: true, selective: Selective::Operators, ..FSDP2 };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches, reentrant
 /// checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
-pub(crate) const HF_TRAINER: Software =
-    Software { reentrant: true, frees_gradients: true, sums_whole: true, peers: None, ..FSDP };
+pub(crate) const HF_TRAINER: Software = Software {
+    reentrant: true,
+    frees_gradients: true,
+    sums_whole: true,
+    peers: None,
+    host: Seconds::ZERO,
+    launches: Some(Launches { layer: 40.0, adapter: 6.0, each: Seconds(31e-6) }),
+    ..FSDP
+};
 
 /// All stacks; the first is the default of the format.
 pub static STACKS: &[Stack] = &[
@@ -168,7 +189,7 @@ pub static STACKS: &[Stack] = &[
         Trainer::Megatron,
         Software {
             dummy_wgrad: true,
-            cuda_graphs: true,
+            graphs: PARTIAL,
             moe_fused: true,
             moe_dispatch: MoeDispatch::PerNode,
             peers: Some(Peers::Megatron2026),
@@ -221,13 +242,7 @@ pub static STACKS: &[Stack] = &[
         "deepseek-v3",
         "DeepSeek-V3's own",
         Trainer::DeepSeek,
-        Software {
-            overlap: OverlapShares { ep: 1.0, ..MEGATRON_2024.overlap },
-            moe_dispatch: MoeDispatch::PerNode,
-            fp8_dispatch: true,
-            peers: None,
-            ..MEGATRON_2024
-        },
+        Software { moe_dispatch: MoeDispatch::PerNode, fp8_dispatch: true, peers: None, ..MEGATRON_2024 },
         &DEEPSEEK_V3,
         "sections 3.2 and 3.3: tokens cross nodes once and in fp8, behind computation; the attention kernel is not named",
     ),
@@ -251,9 +266,52 @@ pub static STACKS: &[Stack] = &[
         "hf-fused",
         "Hugging Face with fused kernels",
         Trainer::HuggingFace,
-        Software { fused_kernels: true, cross_entropy: CrossEntropy::TeFused, ..HF_TRAINER },
+        Software {
+            fused_kernels: true,
+            cross_entropy: CrossEntropy::TeFused,
+            launches: Some(Launches { layer: 22.0, adapter: 6.0, each: Seconds(31e-6) }),
+            ..HF_TRAINER
+        },
         &FMS_ACCELERATION,
         "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, Liger)",
+    ),
+    stack(
+        "nemo-2024",
+        "NeMo 24.07",
+        Trainer::Megatron,
+        Software { cross_entropy: CrossEntropy::Megatron, ..MEGATRON_2025 },
+        &NEMO,
+        "Megatron core 0.8 and Transformer Engine 1.8 (software component versions of NeMo Framework 24.07): userbuffers and fused attention as in 2025, the loss unfused",
+    ),
+    stack(
+        "nanotron",
+        "nanotron",
+        Trainer::Nanotron,
+        Software {
+            overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap },
+            fsdp: false,
+            peers: None,
+            selective: Selective::CoreAttention,
+            ..FSDP
+        },
+        &NANOTRON,
+        "operators one by one; all-reduce of TP waits, gradients are reduced at the end of a step (parallelism_config.py, gradient_accumulator.py)",
+    ),
+    stack(
+        "paxml",
+        "PaxML (XLA, FSDP)",
+        Trainer::PaxMl,
+        Software {
+            compile: true,
+            attention: AttentionKernel::Cudnn,
+            fsdp: true,
+            gathers_alone: true,
+            peers: None,
+            selective: Selective::Layers,
+            ..MEGATRON_2024
+        },
+        &NEMO,
+        "XLA of 2024 gathers weights before the layers that need them; their gradients overlap",
     ),
     stack(
         "torchtune",
@@ -280,6 +338,19 @@ pub enum Peers {
     Fsdp,
 }
 
+/// Kernels that an eager program launches one by one: no pass is faster. Source: launches 31 to 42 µs apart in eager models
+/// (vllm-omni pull request 6516, unsloth issue 10806), of which Qwen's LoRA runs of 256 tokens leave the least; a Llama
+/// layer forward is about 40 kernels, 6 more an adapter, counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Launches {
+    /// Kernels of a layer's forward pass.
+    pub layer: f64,
+    /// Kernels of an adapter beside a linear.
+    pub adapter: f64,
+    /// From one to the next, in Python.
+    pub each: Seconds,
+}
+
 /// Everything that the software decides.
 #[allow(clippy::struct_excessive_bools)] // they are what it decides
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -292,8 +363,8 @@ pub struct Software {
     pub fused_swiglu: bool,
     /// Transformer Engine's dummy weight-gradient buffers.
     pub dummy_wgrad: bool,
-    /// CUDA graphs.
-    pub cuda_graphs: bool,
+    /// Parts of a step that CUDA graphs launch.
+    pub graphs: Graphs,
     /// Rate of large products inside a training step over their rate alone.
     pub gemm: f64,
     /// Kernels between products fused by a compiler.
@@ -326,6 +397,10 @@ pub struct Software {
     pub frees_gradients: bool,
     /// Gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
     pub sums_whole: bool,
+    /// Weights that are sharded arrive before a layer starts, not beside the layer before.
+    pub gathers_alone: bool,
+    /// Launches of a layer's forward pass, each by the host alone; none: `host` a layer.
+    pub launches: Option<Launches>,
     /// Adapters and states are bf16 as the model is.
     pub trains_bf16: bool,
     /// One kernel for dispatch and permutation of tokens.
@@ -334,6 +409,12 @@ pub struct Software {
     pub tp_overlap: TpOverlap,
     /// Share of each window that may hide communication.
     pub overlap: OverlapShares,
+    /// Passes of another micro-batch that messages of experts run beside, where the schedule has none of its own.
+    pub ep_overlap: EpOverlap,
+    /// Weight gradients of the experts wait until messages need company.
+    pub delay_wgrad: bool,
+    /// What selective recomputation drops.
+    pub selective: Selective,
     /// Bytes a gradient on its way between ranks; none: as it is kept.
     pub grad_reduce_bytes: Option<f64>,
     /// Way of the tokens to experts.
@@ -371,6 +452,9 @@ mod tests {
                 "maxtext",
                 "hf-trainer",
                 "hf-fused",
+                "nemo-2024",
+                "nanotron",
+                "paxml",
                 "torchtune"
             ]
         );
@@ -385,12 +469,12 @@ mod tests {
             assert_eq!(run.software(), row.software);
             assert!(Scenario::new(&run).is_ok(), "{}", row.choice.id);
             run.flash_attention = Some(false);
-            run.cuda_graphs = Some(!row.software.cuda_graphs);
+            run.cuda_graphs = Some(!row.software.graphs.any());
             run.overlap.dp = Some(0.5);
             run.stack.parts.host_us_per_layer = Some(250.0);
             let software = Scenario::new(&run).unwrap().software;
             assert_eq!(software.attention, AttentionKernel::Eager);
-            assert_eq!(software.cuda_graphs, !row.software.cuda_graphs);
+            assert_eq!(software.graphs.any(), !row.software.graphs.any());
             assert_eq!((software.overlap.dp, software.host.0), (0.5, 250e-6));
             assert_eq!(run.resolved().software(), software, "{}", row.choice.id);
         }

@@ -1,18 +1,22 @@
 //! Training in Megatron-LM's arguments: recomputation, kernels, steps.
 
 use super::precision;
-use crate::core::run::{AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Recompute, Run, Value};
+use crate::core::run::{
+    AttentionKernel, Balance, CrossEntropy, GraphPart, Graphs, Module, MoeDispatch, OneOf, Recompute, Run, Value,
+};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 
 /// The modules that selective recomputation names.
-const MODULES: [(Module, &str); 5] = [
+const MODULES: [(Module, &str); 7] = [
     (Module::Norm, "layernorm"),
     (Module::Mlp, "mlp"),
     (Module::MoeAct, "moe_act"),
     (Module::MlaUp, "mla_up_proj"),
     (Module::CoreAttn, "core_attn"),
+    (Module::Moe, "moe"),
+    (Module::SharedExperts, "shared_experts"),
 ];
 
 /// Takes all of it.
@@ -95,11 +99,16 @@ fn kernels(reader: &mut SettingsReader) {
     reader.set("cross_entropy", &Value::Text(loss.id().to_owned()));
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
     reader.set("fused_swiglu", &Value::Bool(!apart));
-    let graphs = reader.flag("--enable-cuda-graph", "CUDA graphs");
-    let local = reader.word("--cuda-graph-impl", "CUDA graphs").is_some_and(|by| by != "none");
-    reader.set("cuda_graphs", &Value::Bool(graphs || local));
+    graphs(reader);
     if reader.flag("--fine-grained-activation-offloading", "activations go to the host") {
         reader.assume("activations stay on the GPU: their offloading is not modelled");
+    }
+    if reader.flag("--delay-wgrad-compute", "weight gradients of experts wait") {
+        reader.set("delay_wgrad", &Value::Bool(true));
+    }
+    if reader.run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
+        let forced = reader.flag("--moe-router-force-load-balancing", "the same tokens for every expert");
+        reader.run.moe_balance = forced.then_some(Balance::Forced);
     }
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag("--moe-pad-expert-input-to-capacity", "padded to the capacity");
@@ -107,13 +116,53 @@ fn kernels(reader: &mut SettingsReader) {
     let dispatcher = reader.word("--moe-token-dispatcher-type", "expert dispatch");
     let old = reader.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
     let backend = reader.word("--moe-flex-dispatcher-backend", "expert dispatch by");
-    // DeepEP and HybridEP both; `flex` alone is DeepEP.
-    let dispatch = if dispatcher.as_deref() == Some("flex") || old || backend.is_some() {
-        MoeDispatch::PerNode
-    } else {
-        MoeDispatch::AllToAll
+    // `flex` alone is DeepEP.
+    let dispatch = match backend.as_deref() {
+        Some("hybridep") => MoeDispatch::HybridEp,
+        None if dispatcher.as_deref() != Some("flex") && !old => MoeDispatch::AllToAll,
+        _ => MoeDispatch::PerNode,
     };
     reader.set("moe_dispatch", &Value::Text(dispatch.id().to_owned()));
+}
+
+/// Takes what CUDA graphs launch: `--cuda-graph-impl` with its modules, and the flags before it.
+fn graphs(reader: &mut SettingsReader) {
+    let whole = reader.flag("--enable-cuda-graph", "CUDA graphs of layers");
+    let outside = reader.flag("--external-cuda-graph", "CUDA graphs of layers");
+    let by = reader.word("--cuda-graph-impl", "CUDA graphs by");
+    let modules = reader.word("--cuda-graph-modules", "CUDA graphs of");
+    let modules = modules.or_else(|| reader.word("--cuda-graph-scope", "CUDA graphs of"));
+    let named = modules.unwrap_or_default();
+    let named: Vec<&str> = named.split([' ', ',']).filter(|name| !name.is_empty()).collect();
+    let parts = match by.as_deref() {
+        Some("none") => vec![GraphPart::None],
+        Some("full_iteration") => vec![GraphPart::Iteration],
+        _ if named.contains(&"full_iteration") => vec![GraphPart::Iteration],
+        None if !whole && !outside => vec![GraphPart::None],
+        _ => match named.iter().filter_map(|name| GraphPart::from_id(name)).collect::<Vec<_>>() {
+            parts if parts.is_empty() => vec![GraphPart::Layer],
+            parts => parts,
+        },
+    };
+    let graphs = Graphs::of(&parts);
+    reader.set("cuda_graphs", &Value::Bool(graphs.any()));
+    reader.run.graph_scope = graphs.any().then(|| graphs.parts());
+}
+
+/// Says what they launch.
+fn write_graphs(graphs: Graphs, writer: &mut SettingsWriter) {
+    let parts = graphs.parts();
+    match parts.as_slice() {
+        [GraphPart::None] => {}
+        [GraphPart::Iteration] => writer.text("--cuda-graph-impl", "full_iteration"),
+        [GraphPart::Layer] => writer.text("--cuda-graph-impl", "local"),
+        parts => {
+            writer.text("--cuda-graph-impl", "transformer_engine");
+            let mut names: Vec<Value> = parts.iter().map(|part| Value::Text(part.id().to_owned())).collect();
+            let one = if names.len() == 1 { names.pop() } else { None };
+            writer.value("--cuda-graph-modules", one.unwrap_or(Value::List(names)));
+        }
+    }
 }
 
 /// Says the same.
@@ -156,12 +205,21 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     if !software.fused_swiglu {
         writer.yes("--no-bias-swiglu-fusion");
     }
-    if software.cuda_graphs {
-        writer.text("--cuda-graph-impl", "local");
+    write_graphs(software.graphs, writer);
+    if software.delay_wgrad {
+        writer.yes("--delay-wgrad-compute");
     }
-    if software.moe_dispatch == MoeDispatch::PerNode {
+    if run.moe_balance == Some(Balance::Forced) {
+        writer.yes("--moe-router-force-load-balancing");
+    }
+    let backend = match software.moe_dispatch {
+        MoeDispatch::AllToAll => None,
+        MoeDispatch::PerNode => Some("deepep"),
+        MoeDispatch::HybridEp => Some("hybridep"),
+    };
+    if let Some(backend) = backend {
         writer.text("--moe-token-dispatcher-type", "flex");
-        writer.text("--moe-flex-dispatcher-backend", "deepep");
+        writer.text("--moe-flex-dispatcher-backend", backend);
     }
     if let Some(factor) = run.capacity_factor {
         writer.number("--moe-expert-capacity-factor", factor);
