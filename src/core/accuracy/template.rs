@@ -59,6 +59,7 @@ pub fn fill(template: &str, line: Line) -> Option<String> {
 /// - `four_batches`, `four_dp`: batches long enough to fill the pipeline, where the peak does not depend on them
 /// - `first_word`: of `recompute`
 /// - `tokens`, `tuned_...`: of fine-tuning runs, see [`tuned`]
+#[allow(clippy::too_many_lines)] // one arm a column
 fn derived(column: &str, line: Line) -> Option<String> {
     let count = |column, other| line.count(column, other).unwrap_or(other).max(1);
     let pp = count("pp", 1);
@@ -126,7 +127,6 @@ fn derived(column: &str, line: Line) -> Option<String> {
         }
         // NVFP4 by Megatron-Bridge keeps the last 14 of Nemotron 3 Super's 88 layers in bf16 (`mixed_precision.py`).
         "bf16_last" if line.text("precision").contains("NVFP4") => "14".to_owned(),
-        "bf16_last" => String::new(),
         "norm" if line.text("model").contains("llama") => "rmsnorm".to_owned(),
         "norm" => "layernorm".to_owned(),
         "cut_batch" => {
@@ -136,7 +136,7 @@ fn derived(column: &str, line: Line) -> Option<String> {
         // Megatron-Bridge's recipe (`set_deepseek_v3_pipeline_model_parallel_layout`): fewer layers beside the loss.
         "deepseek_stages" if pp * chunks == 16 => format!("{}1", "4,".repeat(15)),
         "deepseek_stages" if pp * chunks == 8 => format!("{}5", "8,".repeat(7)),
-        "deepseek_stages" => String::new(),
+        "bf16_last" | "deepseek_stages" => String::new(),
         // DeepSeek-V3's rows count its module unless they say otherwise (FLOPs a token).
         "mtp" => u8::from(!line.text("model").contains("w/o MTP")).to_string(),
         "four_batches" => (4 * count("gbs", 1)).to_string(),

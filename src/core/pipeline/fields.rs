@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         };
         let found = schedule(id);
         if found.is_none() {
-            let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id()).collect();
+            let ids: Vec<_> = SCHEDULES.iter().map(Schedule::id).collect();
             self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let custom = id == "custom";

@@ -182,6 +182,7 @@ pub struct Peak {
 }
 
 /// Writes a schedule as its id.
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
 fn as_id<S: serde::Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(schedule.id())
 }

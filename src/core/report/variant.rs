@@ -138,7 +138,7 @@ fn with_chunks(run: &Run, schedule: Schedule, chunks: Option<u64>) -> Vec<(&'sta
 
 /// Every id, in the menu's order.
 pub fn schedule_ids() -> impl Iterator<Item = &'static str> {
-    SCHEDULES.iter().map(|row| row.id())
+    SCHEDULES.iter().map(crate::pipeline::Schedule::id)
 }
 
 #[cfg(test)]
