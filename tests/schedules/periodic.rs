@@ -17,7 +17,8 @@ fn cases() -> usize {
 /// A schedule at a size at which most have a steady state.
 fn spec(random: &mut Random) -> Spec {
     // The search of `optimal` takes long beside the others; exhaustive.rs has its orders.
-    let ids: Vec<&str> = SCHEDULES.iter().map(|row| row.id()).filter(|id| *id != "optimal").collect();
+    let ids: Vec<&str> =
+        SCHEDULES.iter().map(shardscope::core::pipeline::Schedule::id).filter(|id| *id != "optimal").collect();
     let row = schedule(random.one(&ids)).unwrap();
     let microbatches = random.one(&[1, 3, 8, 16, 24, 31, 32, 48, 60, 64, 96, 100]);
     let variants: Vec<Variant> = Variant::ALL.iter().map(|(variant, _)| *variant).collect();

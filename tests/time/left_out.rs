@@ -206,8 +206,9 @@ fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> {
         for below in at + 1..n {
             let factor = matrix[below][at] / matrix[at][at];
             if factor != 0.0 {
-                for column in at..n {
-                    matrix[below][column] -= factor * matrix[at][column];
+                let (above, rest) = matrix.split_at_mut(below);
+                for (cell, upper) in rest[0][at..].iter_mut().zip(&above[at][at..]) {
+                    *cell -= factor * upper;
                 }
                 side[below] -= factor * side[at];
             }
@@ -277,6 +278,7 @@ fn interval(groups: &[Vec<f64>]) -> (f64, f64) {
     let half = t * (between * (1.0 + 1.0 / k) + within).sqrt();
     let mut every: Vec<f64> = groups.iter().flatten().map(|error| -error).collect();
     every.sort_by(f64::total_cmp);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
     let at = |share: f64| every[((every.len() - 1) as f64 * share).round() as usize];
     ((middle - half).max(at(0.06)).exp(), (middle + half).min(at(0.94)).exp())
 }
