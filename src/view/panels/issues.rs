@@ -162,14 +162,16 @@ mod tests {
     /// 10^15 GPUs were entered and not 64: what is wrong is that there are too many.
     #[test]
     fn an_error_of_a_default_speaks_of_what_was_entered() {
-        let link = crate::io::link::decode("v=1&gpus=1e15&tp=16&pp=8");
-        let errors = crate::core::report::evaluate(&link.run).unwrap_err();
-        let found = entered(&errors, &link.notices);
+        // A link with gpus=1e15&tp=16&pp=8 is read as this.
+        let run = crate::core::run::Run { tp: 16, pp: 8, ..crate::core::run::Run::default() };
+        let notices = [Issue::notice("gpus", t!("too large (at most {high})", high = 1_u64 << 40))];
+        let errors = crate::core::report::evaluate(&run).unwrap_err();
+        let found = entered(&errors, &notices);
         let gpus: Vec<_> = found.iter().filter(|issue| issue.field == "gpus").collect();
         assert_eq!(gpus.len(), 1);
         assert!(gpus[0].message.to_string().starts_with("too large"), "{}", gpus[0].message);
         assert!(gpus[0].fix.is_some());
-        assert_eq!(framed(&errors, &link.notices, true).to_html().matches("too large").count(), 1);
+        assert_eq!(framed(&errors, &notices, true).to_html().matches("too large").count(), 1);
         assert_eq!(entered(&errors, &[]), errors);
     }
 

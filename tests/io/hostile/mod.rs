@@ -187,7 +187,9 @@ fn json_run(text: &str) -> Result<bool, String> {
             let Some(evaluation) = sound(text, &run)? else {
                 return Ok(false);
             };
-            let entry = report_value(&value).map_err(|_| "the entry refuses what is sound")?;
+            let mut entry = report_value(&value).map_err(|_| "the entry refuses what is sound")?;
+            // Made for an answer only.
+            finite(text, &entry.uneven.take().map_or_else(Vec::new, |uneven| uneven.splits))?;
             same(&entry, &evaluation.report, "report")?;
             Ok(true)
         }
