@@ -73,7 +73,8 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
                 let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
-                let step: String = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
+                let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
+                let step = step.concat();
                 let panel = panel.id();
                 format!(
                     "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
