@@ -80,7 +80,7 @@ test('each overlap row opens its own formula with the playbook beside it', async
   const { page, problems } = await site.open();
   await page.getByRole('button', { name: 'TP activations' }).click();
   const drawer = page.locator('aside.detail');
-  await drawer.locator('.formula', { hasText: '8 b n T h m (t - 1)/t' }).waitFor();
+  await drawer.locator('.formula', { hasText: '8 b T h n m (t - 1)/t' }).waitFor();
   await drawer.getByText(/^printed: /).waitFor({ state: 'attached' });
   await page.locator('summary', { hasText: 'A sequence cut by' }).click();
   // The lecture's 65.536 GB.
