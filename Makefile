@@ -31,6 +31,7 @@ build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScrip
 # Written last, so it stands for the whole of dist/.
 dist/pkg/shardscope.js: $(SOURCES)
 	@tools/setup trunk split node
+	@tools/setup chromium || echo "build: without Chromium the page starts without the figures of its first screen"
 	@tools/build
 
 single: build ## the whole calculator as one HTML file, dist/single/shardscope.html
