@@ -8,7 +8,7 @@ use super::views::{Embed, View};
 use crate::core::report::Variant;
 use crate::core::run::Run;
 
-/// What the page shows of a Run.
+/// View of a Run on the page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ViewState {
     /// A second Run, to be compared with the first; links hold it as its differences, under `b.`.

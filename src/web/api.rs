@@ -39,7 +39,7 @@ pub fn schedule(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
 }
 
-/// How far the order of a Run's pipeline is from the best one under the same memory.
+/// Distance of a Run's order from the best one under the same memory.
 #[wasm_bindgen(js_name = certify)]
 #[must_use]
 pub fn certify(run: JsValue) -> JsValue {
@@ -101,7 +101,7 @@ thread_local! {
     static LOADED: std::cell::Cell<Option<Functions>> = const { std::cell::Cell::new(None) };
 }
 
-/// What `call` makes of the functions of the late part, or a refusal while that is not loaded.
+/// Result of `call` with the functions of the late part, or a refusal while that is not loaded.
 fn late(call: impl FnOnce(Functions) -> JsValue) -> JsValue {
     #[cfg(feature = "split")]
     let loaded = LOADED.get();

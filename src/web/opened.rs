@@ -29,7 +29,7 @@ pub(crate) fn second(state: State) -> AnyView {
     (move || is_there.get().then(|| arriving(move || second_run(state)))).into_any()
 }
 
-/// Whether `view` is or was open.
+/// True from the moment `view` is open.
 fn since(state: State, view: View) -> Memo<bool> {
     Memo::new(move |before: Option<&bool>| before == Some(&true) || state.view.open.get() == view)
 }

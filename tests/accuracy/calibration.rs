@@ -1,4 +1,4 @@
-//! What a person's own runs teach, on runs that others published: k of a source are fitted, the rest is predicted.
+//! Calibration by a person's own runs, on runs that others published: k of a source are fitted, the rest is predicted.
 //!
 //! The protocol of `reference/calibration.md`, section 3: one source is one cluster and its software; rows are drawn at
 //! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of them

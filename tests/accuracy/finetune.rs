@@ -77,8 +77,8 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
     assert!(count >= 4 && sum / count as f64 <= 0.08, "{}", sum / count as f64);
 }
 
-/// What operators take to unpack GPTQ was read off Qwen-7B's Q-LoRA runs: those of Qwen-14B, which it has not seen, are met
-/// within 10 %.
+/// The time of operators that unpack GPTQ was read off Qwen-7B's Q-LoRA runs: those of Qwen-14B, which it has not seen,
+/// are met within 10 %.
 #[test]
 fn unpacking_by_operators_is_read_off_one_model_and_meets_the_other() {
     let all = errors(&[Quantity::TokensPerGpu]);
@@ -297,7 +297,7 @@ fn only_adapters_are_reduced() {
     assert!((row.bytes_per_gpu.0 / sent - 1.0).abs() < 1e-9);
 }
 
-/// What cannot work is refused at its field, and the fix works.
+/// Settings that cannot work are refused at their field, and the fix works.
 #[test]
 fn settings_without_meaning_are_refused_with_what_would_work() {
     let refused = |pairs: &[(&str, &str)]| {

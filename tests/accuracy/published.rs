@@ -10,8 +10,8 @@ use shardscope::core::report::{Report, report};
 use shardscope::core::run::presets::{Measured, PUBLISHED};
 use shardscope::core::traffic::Traffic;
 
-/// What is allowed between a figure and its measurement: seconds, rates and utilisation alike, because each is the others
-/// by exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
+/// Allowed difference of a figure and its measurement: seconds, rates and utilisation alike, because each is the others by
+/// exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
 const TOLERANCE: f64 = 0.10;
 
 /// Figures that the calculator does not meet, and why. One that it comes to meet has to go.
@@ -38,7 +38,7 @@ const OUT_OF_MEMORY: &[(&str, &str)] = &[
     ),
 ];
 
-/// What was measured, and what the report says of it.
+/// A measured figure and the report's.
 fn pair(measured: Measured, report: &Report) -> (f64, f64) {
     let step = &report.step;
     match measured {

@@ -1,4 +1,4 @@
-//! What several tests share: tables of published runs, and Runs given as JSON.
+//! Helpers of several tests: tables of published runs, and Runs given as JSON.
 #![allow(dead_code)] // each test binary uses its own part
 
 pub mod random;

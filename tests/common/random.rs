@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// How often a field is set (once in so many Runs), and to what.
+/// Fields, how often each is set (once in so many Runs), and its values.
 const FIELDS: &[(&str, u64, &[&str])] = &[
     (
         "gpus",

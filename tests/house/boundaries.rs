@@ -40,7 +40,7 @@ const BROWSER_MODULES: &[&str] = &["web", "main"];
 /// Modules of one height.
 struct Row {
     modules: &'static [&'static str],
-    /// Whether they may use each other (in one direction only).
+    /// True where they may use each other (in one direction only).
     related: bool,
 }
 
@@ -74,7 +74,7 @@ fn no_module_reaches_above_itself() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// What was read so far.
+/// Facts read so far.
 struct Checker {
     order: &'static [Row],
     wrong: Vec<String>,
@@ -149,7 +149,7 @@ impl Checker {
         }
     }
 
-    /// What is wrong, a line each.
+    /// Faults, a line each.
     fn verdict(mut self) -> Vec<String> {
         for ((from, to), place) in &self.related {
             if from < to
@@ -230,7 +230,7 @@ fn first_names<'a>(tokens: &[Token<'a>], at: usize, found: &mut Vec<(usize, &'a 
     }
 }
 
-/// What the checker says about files of `order`.
+/// Faults of files in `order`.
 fn verdict(order: &'static [Row], files: &[(&str, &str)]) -> Vec<String> {
     let mut checker = Checker::new(order);
     for (name, text) in files {

@@ -12,7 +12,7 @@ use std::path::Path;
 /// A path of names; of a file: its module's, `core::time::rates`.
 type Names = Vec<String>;
 
-/// What a file says of others.
+/// A file's references to others.
 #[derive(Default)]
 struct File {
     /// Names that its `use` items bring in, with the whole path of each, and whether they are handed on.

@@ -1,4 +1,4 @@
-//! What others made and the calculator is built from: known licences, one registry, exact versions, and not ever more.
+//! Packages of others that the calculator is built from: known licences, one registry, exact versions, and not ever more.
 //!
 //! Reads what cargo and npm have locked; `make deny` checks the same with cargo-deny, and the advisories.
 
@@ -23,7 +23,7 @@ fn allowed() -> BTreeSet<String> {
     list.split(',').map(|id| id.trim().trim_matches('"').to_owned()).collect()
 }
 
-/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
+/// True where an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
 fn may(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let clean = expression.replace(['(', ')'], "").replace('/', " OR ");
     clean.split(" AND ").all(|part| part.split(" OR ").any(|id| allowed.contains(id.trim())))

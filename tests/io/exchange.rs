@@ -1,4 +1,4 @@
-//! What goes out comes back: every form, every preset, Runs at random; and what other programs write.
+//! Exports come back: every form, every preset, Runs at random; and what other programs write.
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use shardscope::core::report::report;
@@ -44,7 +44,7 @@ fn comes_back(run: &Run) {
     }
 }
 
-/// What no launcher is told: the hardware, and how the calculator counts.
+/// Settings that no launcher has: the hardware, and how the calculator counts.
 const NOBODYS: &[&str] = &[
     "gpu",
     "gpu.*",
@@ -75,7 +75,7 @@ struct Words {
     keeps: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// What no program of fine-tuning says of a run of pre-training: its pipeline, its experts, Megatron's kernels and stages.
+/// Settings of pre-training that no program of fine-tuning has: pipeline, experts, Megatron's kernels and stages.
 const PRETRAINING: &[&str] = &[
     "model",
     "model.*",
@@ -318,7 +318,7 @@ const WORDS: [Words; 11] = [
 ];
 
 impl Words {
-    /// Whether `key` may come back otherwise where `run` has `value`.
+    /// True where `key` may come back otherwise because `run` has `value`.
     fn may_lose(&self, run: &Run, key: &str, value: &str) -> bool {
         let named = |list: &[&str]| {
             let begins = |entry: &&str| {
@@ -336,7 +336,7 @@ impl Words {
     }
 }
 
-/// Whether a setting has an effect in `run`: what has none need not be said.
+/// True where a setting has an effect in `run`: one without need not be written.
 fn counts(run: &Run, key: &str) -> bool {
     let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
     match key {
@@ -430,7 +430,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     assert_eq!(lost, ["fp8_dispatch"]);
 }
 
-/// What an engineer of the program would stumble over: numbers that passes compute in, required switches, stages.
+/// Faults that an engineer of the program would meet: numbers that passes compute in, required switches, stages.
 #[test]
 fn settings_start_what_was_meant() {
     let text = |id: &str, json: &str| export(&run(json), id, &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
@@ -569,8 +569,8 @@ proptest! {
     }
 }
 
-/// What a file may not make the page do: run out of memory, or compute with what no program means. Each is refused, with
-/// a reason, or taken as far as it makes sense.
+/// No file makes the page run out of memory, or compute with what no program means. Each is refused, with a reason, or
+/// taken as far as it makes sense.
 #[test]
 fn numbers_that_no_program_means_are_refused_or_left_out() {
     let most = "9007199254740992";

@@ -133,7 +133,7 @@ fn old_numbers_of_steps_still_open_them() {
     }
 }
 
-/// What was appended stays: the first lines of the file, whole, by their FNV-1a hash. More may follow them.
+/// Appended lines stay: the first lines of the file, whole, by their FNV-1a hash. More may follow them.
 #[test]
 fn published_links_are_only_appended() {
     const LINES: usize = 198;

@@ -257,7 +257,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
     }
 }
 
-/// What a program does not say of a run of fine-tuning; a field that is not here comes back as it was.
+/// Settings of a run of fine-tuning that a program does not have; a field that is not here comes back as it was.
 const LOSES: &[(&str, &str)] = &[
     (
         "axolotl",

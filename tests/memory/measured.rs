@@ -22,7 +22,7 @@ fn worst(errors: &[f64]) -> f64 {
     errors.iter().fold(0.0, |worst, error| error.abs().max(worst))
 }
 
-/// What the caching allocator holds: all but the process and its communicators.
+/// Memory that the caching allocator holds: all but the process and its communicators.
 fn reserved(rank: &StageMemory) -> f64 {
     let outside = |name: &str| name.contains("communicators");
     let process: f64 = rank.items.iter().filter(|item| outside(item.name)).map(|item| item.bytes.gib()).sum();

@@ -1,4 +1,4 @@
-//! What must hold for every Run, whatever its numbers: parts sum to the total, more work never needs less memory, and
+//! Properties of every Run, whatever its numbers: parts sum to the total, more work never needs less memory, and
 //! nothing is NaN.
 
 use super::estimates::loads;

@@ -7,7 +7,7 @@ use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS
 use shardscope::core::memory::{StageMemory, Verdict};
 use shardscope::core::run::{Method, OneOf, Run};
 
-/// What the rule needs to know of one pipeline rank, GiB.
+/// Inputs of the rule for one pipeline rank, GiB.
 struct Need {
     /// Allocated but for the logits.
     blocks: f64,

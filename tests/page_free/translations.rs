@@ -156,7 +156,7 @@ fn holes(template: &str) -> Vec<&str> {
     holes
 }
 
-/// Whether a template has English words in it that are no names.
+/// True where a template has English words in it that are no names.
 fn is_english(template: &str) -> bool {
     let mut plain = String::new();
     let mut rest = template;
@@ -188,7 +188,7 @@ const RUNS: [&str; 13] = [
     "v=1&gpus=8&tp=1&pp=1&global_batch=8&offload.activations=cpu&phases.framework=trl&phases.offload=true&phases.reference=true",
 ];
 
-/// What the cluster view says of a run.
+/// Trees of the cluster view of a run.
 fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
     let unit = MemoryUnit::Gib;
@@ -207,7 +207,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     ]
 }
 
-/// What the panels say of those runs, the pages beside the calculator, and the registries of static texts.
+/// Templates of the panels of those runs, the pages beside the calculator, and the registries of static texts.
 fn shown() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
     let mut take = |node: &Node| {
@@ -320,7 +320,7 @@ fn gallery_of(run: &Run) -> Vec<Node> {
     ]
 }
 
-/// What is said of measured runs: of one that agrees with the model, one that does not, and a file.
+/// Trees about measured runs: of one that agrees with the model, one that does not, and a file.
 fn measured() -> Vec<Node> {
     let run = Run::default();
     let report = evaluate(&run).unwrap().report;
@@ -375,7 +375,7 @@ fn every_template_has_a_row_with_its_holes_and_every_row_a_template() {
     assert!(unused.is_empty(), "rows that no source says: {unused:#?}");
 }
 
-/// What is formatted into a string is shown in English on the Chinese page: sentences are templates.
+/// A text that is formatted into a string is English on the Chinese page: sentences are templates.
 #[test]
 fn no_sentence_is_taken_for_a_name() {
     let mut found = BTreeSet::new();

@@ -67,7 +67,7 @@ fn near(ours: f64, whole: f64) -> bool {
     (ours - whole).abs() <= 1e-9 * whole.abs().max(1.0)
 }
 
-/// What differs from the whole simulation.
+/// Difference from the whole simulation.
 fn difference(order: &Order, durations: &Durations) -> Option<String> {
     let whole = measure(order, durations).unwrap().1;
     let ours = Stats::of(order, &time(order, durations).unwrap());

@@ -1,4 +1,4 @@
-//! What holds for every schedule at every size and under any durations.
+//! Properties of every schedule at every size and under any durations.
 
 use proptest::prelude::*;
 use shardscope::core::pipeline::op::Half;

@@ -24,12 +24,12 @@ fn run(link: &str) -> Run {
     decode(&format!("v=1&{link}")).run
 }
 
-/// What is said of a Run: its errors, or its report's warnings.
+/// Issues of a Run: its errors, or its report's warnings.
 fn issues(run: &Run) -> Vec<Issue> {
     evaluate(run).map_or_else(|errors| errors, |evaluation| evaluation.warnings().to_vec())
 }
 
-/// What is wrong with a fix of `issue`, one of the `all` of `run`.
+/// Fault of a fix of `issue`, one of the `all` of `run`.
 fn fault(run: &Run, all: &[Issue], issue: &Issue, set: &[(&'static str, String)]) -> Option<String> {
     let Some(after) = run.with_texts(set) else {
         return Some("cannot be set".to_owned());
@@ -141,7 +141,7 @@ fn what_has_to_follow_a_fix_is_part_of_it() {
     assert!(all.iter().any(|issue| issue.fixes().next().is_some()));
 }
 
-/// What would make a Run fit does, and what costs less GPU time a token stands above.
+/// Changes that should make a Run fit do, and those that cost less GPU time a token stand above.
 #[test]
 fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
     let mut random = Random::new(0xf17);

@@ -152,7 +152,7 @@ fn measured(group: &Group) -> Vec<(f64, f64, Option<f64>)> {
     rows.collect()
 }
 
-/// What the rule of `fits` is documented to do: of all published outcomes that count as feasible one ran out, and in no
+/// The rule of `fits` does what is documented: of all published outcomes that count as feasible one ran out, and in no
 /// group is it the first or a tie with it.
 #[test]
 fn what_counts_as_feasible_ran_but_for_one_that_is_never_near_the_front() {
@@ -321,7 +321,7 @@ fn a_measured_step_is_one_observation_of_the_plan() {
     assert!(compared > 20, "{compared}");
 }
 
-/// What a pin keeps and what a limit allows hold for every layout of the answer.
+/// Pins and limits hold for every layout of the answer.
 #[test]
 fn pins_and_limits_hold() {
     let plan = answer(

@@ -1,4 +1,4 @@
-//! What must hold of any layout: more of anything is never slower, nothing is sent where a size is 1, the parts add up.
+//! Properties of any layout: more of anything is never slower, nothing is sent where a size is 1, the parts add up.
 
 use crate::common::{scenario, step_s, try_scenario};
 use shardscope::core::cluster::Link;

@@ -42,9 +42,9 @@ pub struct Reply {
     /// with fill and drain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady_s: Option<f64>,
-    /// What the durations of the request are of.
+    /// Unit of the request's durations.
     pub unit: &'static str,
-    /// How far the order is from the best one, where the request asks for it.
+    /// Distance of the order from the best one, where the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Certificate>,
     /// Tokens, a list a rank.

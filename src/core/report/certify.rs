@@ -27,7 +27,7 @@ pub struct Certified {
 /// Certifies the pipeline of a Run.
 ///
 /// # Errors
-/// What is wrong with the Run, or why its schedule has no certificate.
+/// Faults of the Run, or the reason why its schedule has no certificate.
 pub fn certify(run: &Value) -> Result<Certified, Vec<Issue>> {
     let evaluation = evaluate(&Run::from_value(run)?)?;
     let no_certificate = |reason| vec![Issue::error("schedule", t!("there is no certificate: {reason}", reason))];

@@ -30,12 +30,12 @@ pub(crate) struct LayerPass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
     pub windows: StageWindows,
-    /// What a forward and a backward pass of two micro-batches take less side by side: their messages, less what their
-    /// host takes more.
+    /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
+    /// additional time of their host.
     pub saved: Saved,
 }
 
-/// What passes of two micro-batches change side by side.
+/// Change by passes of two micro-batches side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Saved {
     /// Seconds that their messages are exposed less.
@@ -86,7 +86,7 @@ pub(super) struct Pass {
     pub waits: StageWaits,
     /// Bytes sent to the neighbouring stages.
     pub sent: Bytes,
-    /// What passes of two micro-batches change side by side.
+    /// Change by passes of two micro-batches side by side.
     pub saved: Saved,
 }
 

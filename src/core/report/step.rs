@@ -90,7 +90,7 @@ fn mean_of(draft: &Draft, loads: &[RankLoad], part: fn(&Pass) -> f64) -> f64 {
     each.sum::<f64>() / loads.len().max(1) as f64
 }
 
-/// What a rank with `load` sends in a step, `end` of it once, where a share of its passes is `paired`.
+/// Messages of a rank with `load` in a step, `end` of it once, where a share of its passes is `paired`.
 fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotals {
     let Draft { scenario, passes, .. } = draft;
     let mut totals = OverlapTotals::default();

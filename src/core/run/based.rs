@@ -56,7 +56,7 @@ impl<Parts: Preset> Settable for Based<Parts> {
     }
 }
 
-/// How the page names a preset, a changed one, or none.
+/// Name on the page of a preset, a changed one, or none.
 pub fn title(name: Option<&'static str>, own: &'static str, changed: bool) -> Message {
     match (name, changed) {
         (Some(name), false) => verbatim(name),

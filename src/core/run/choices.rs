@@ -322,7 +322,7 @@ one_of! {
 }
 
 one_of! {
-    /// How evenly the router fills the experts.
+    /// Evenness with which the router fills the experts.
     Balance {
         /// The same for all: benchmarks.
         Forced = "forced" "forced",
@@ -344,7 +344,7 @@ impl Balance {
 }
 
 impl Schedule {
-    /// What its pairs hide messages of experts behind; none where it has no pairs.
+    /// Compute that its pairs hide messages of experts behind; none where it has no pairs.
     #[must_use]
     pub const fn overlaps_experts(self) -> Option<EpOverlap> {
         match self {

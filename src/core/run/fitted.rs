@@ -4,7 +4,7 @@
 
 use crate::source::{Cited, DEEPEP, MEGATRON_BRIDGE, SIMUMAX, Source};
 
-/// How many there are.
+/// Number of them.
 pub const CONSTANTS: usize = 9;
 
 /// A constant that published runs with experts decide.

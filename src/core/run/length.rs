@@ -1,4 +1,4 @@
-//! How long a run trains and what interrupts it: settings of the whole run, none of which changes a step.
+//! Length of a training and its interruptions: settings of the whole run, none of which changes a step.
 
 use super::Run;
 use crate::field::Steps::{By, Double};
@@ -17,7 +17,7 @@ one_of! {
 }
 
 one_of! {
-    /// What follows an interruption.
+    /// Recovery from an interruption.
     Operation {
         /// Standby nodes, saves in memory.
         Warm = "warm" "warm standby",
@@ -60,7 +60,7 @@ impl Held for Failures {
     }
 }
 
-/// Whether the run has a token budget, without which its length says nothing.
+/// True where the run has a token budget, without which its length says nothing.
 fn has_budget(run: &Run) -> bool {
     run.tokens_total.is_some()
 }

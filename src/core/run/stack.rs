@@ -102,7 +102,7 @@ impl Run {
         }
     }
 
-    /// What is recomputed, `selective` spelled out as the software means it.
+    /// Recomputation of the run, `selective` spelled out as the software means it.
     #[must_use]
     pub fn recomputed(&self) -> &Recompute {
         match (&self.recompute, self.stack.preset_row().software.selective) {

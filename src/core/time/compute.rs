@@ -67,7 +67,7 @@ impl RoutedTime {
     }
 }
 
-/// How sharply the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the counts of tokens.
+/// Exponent by which the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the token counts.
 const PACE: f64 = 6.0;
 
 /// Seconds of work for `gpu` seconds whose host needs `host`.
@@ -236,8 +236,8 @@ impl Clock {
 }
 
 impl ComputeTime {
-    /// What the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as slow as the
-    /// slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
+    /// Seconds that the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as slow
+    /// as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
     #[must_use]
     pub fn behind_host(&self, exposed: Seconds, host: f64) -> Seconds {
         if self.routed.layers <= 0.0 {

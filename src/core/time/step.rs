@@ -157,7 +157,7 @@ pub struct MfuBy {
     pub tflops_per_gpu: f64,
     /// Model FLOPs a second over the peak.
     pub mfu: f64,
-    /// What is counted.
+    /// FLOPs that it counts.
     pub counts: Message,
     /// Why it is above 1, where it is.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! Three ways to cut a sequence, side by side: tensor and sequence parallelism, Ulysses, and ring attention.
 //!
-//! What one of P ranks sends for a layer, forward and backward together, for a sequence of N tokens and width d; beside it
-//! what the Fudan lecture counts (section on sequence parallelism), which differs in kind: TP + SP and Ulysses a GPU,
+//! Bytes that one of P ranks sends for a layer, forward and backward together, for a sequence of N tokens and width d; beside
+//! it what the Fudan lecture counts (section on sequence parallelism), which differs in kind: TP + SP and Ulysses a GPU,
 //! forward and backward; ring attention all GPUs together, forward only. What a GPU sends follows from ring collectives,
 //! all-to-alls and the number of key-value heads.
 

@@ -65,7 +65,7 @@ pub enum Reply {
     Fit(Option<Suggestions>),
     /// The best split so far, and whether that is all; none where there is nothing to split.
     Split(Option<BestSplit>, bool),
-    /// What is proven so far, and whether that is all; none where such an order has no certificate.
+    /// Certificate so far, and whether it is final; none where such an order has no certificate.
     Certificate(Option<Box<Certificate>>, bool),
 }
 

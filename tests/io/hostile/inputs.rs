@@ -1,4 +1,4 @@
-//! What is put through the entry points: what a person might send, then cut, doubled, spliced and spiked.
+//! Inputs of the entry points: texts that a person might send, then cut, doubled, spliced and spiked.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use std::fs;
 
-/// What breaks parsers, and what looks like a number.
+/// Texts that break parsers or look like a number.
 const SPIKES: &[&str] = &[
     "",
     "0",

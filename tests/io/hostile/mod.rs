@@ -100,7 +100,7 @@ fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     }
 }
 
-/// What no generator makes: the very large, and known hostile inputs. The short ones are also seeds and spikes above.
+/// Inputs that no generator makes: the very large, and known hostile ones. The short ones are also seeds and spikes above.
 #[test]
 fn known_hostile_inputs_break_no_entry() {
     let many = |text: &str, times| text.repeat(times);
@@ -264,7 +264,7 @@ fn log(text: &str) -> Result<bool, String> {
     }
 }
 
-/// What the calculator itself writes for other programs, of a dense and of a routed model.
+/// Settings that the calculator itself writes for other programs, of a dense and of a routed model.
 fn exports() -> Vec<String> {
     let routed = decode("#v=1&model=mixtral-8x7b&ep=8&tp=1").run;
     let runs = [Run::default(), routed];

@@ -1,4 +1,4 @@
-//! What stands around a program's lines in a real log: launchers, other versions, several runs in one file; each line as the
+//! Lines around a program's own in a real log: launchers, other versions, several runs in one file; each line as the
 //! program or the launcher named beside it prints it.
 
 use super::{TOKENS, figures, near, reading};

@@ -157,7 +157,7 @@ fn the_mean_of_mamf_finder_counts() {
     assert!((first / second - 760.2 / 701.5).abs() < 1e-9);
 }
 
-/// What the page's own software is, unless someone chose it, comes from the arguments; the guess is said.
+/// The page's software, unless someone chose it, comes from the arguments; the guess is said.
 #[test]
 fn software_follows_the_arguments_and_gpu_and_links_are_said_to_be_the_pages() {
     let log = "  tensor_model_parallel_size ...................... 1\n  world_size ...................................... 8\n  seq_length ...................................... 4096\n  micro_batch_size ................................ 1\n  global_batch_size ............................... 32\n";
@@ -171,7 +171,7 @@ fn software_follows_the_arguments_and_gpu_and_links_are_said_to_be_the_pages() {
     assert_eq!(software(&chosen).run.stack.base, Some("megatron-2021"));
 }
 
-/// What is no log says what to do with it.
+/// A file that is no log gets a message that says what to do with it.
 #[test]
 fn archives_and_other_encodings_are_named() {
     assert!(refusal(b"PK\x03\x04 train.log").contains("unpack"));

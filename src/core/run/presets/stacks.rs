@@ -117,7 +117,7 @@ pub const MEGATRON_2025: Software = Software {
     ..MEGATRON_2024
 };
 
-/// What the recipes of Megatron-Bridge capture: all but experts and their messages.
+/// Parts that the recipes of Megatron-Bridge capture: all but experts and their messages.
 pub const PARTIAL: Graphs =
     Graphs::of(&[GraphPart::Attention, GraphPart::Mlp, GraphPart::Router, GraphPart::Preprocess, GraphPart::Mamba]);
 
@@ -413,7 +413,7 @@ pub struct Software {
     pub ep_overlap: EpOverlap,
     /// Weight gradients of the experts wait until messages need company.
     pub delay_wgrad: bool,
-    /// What selective recomputation drops.
+    /// Operators that selective recomputation drops.
     pub selective: Selective,
     /// Bytes a gradient on its way between ranks; none: as it is kept.
     pub grad_reduce_bytes: Option<f64>,

@@ -1,5 +1,5 @@
-//! What programs of fine-tuning share: the Run they begin with, degrees, batch, optimizer, loss; adapters; shards by FSDP or
-//! DeepSpeed, and what goes to the host.
+//! Settings that programs of fine-tuning share: the Run they begin with, degrees, batch, optimizer, loss; adapters; shards
+//! by FSDP or DeepSpeed, and what goes to the host.
 
 mod adapters;
 mod sharing;
@@ -133,7 +133,7 @@ pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], prog
     reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
 }
 
-/// Whether a switch is set; none where the text is silent.
+/// Value of a switch; none where the text does not set it.
 pub(super) fn switch(reader: &mut SettingsReader, name: &str, what: &'static str) -> Option<bool> {
     let known = reader.has(name);
     let yes = reader.flag(name, what);

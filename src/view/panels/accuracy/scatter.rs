@@ -77,7 +77,7 @@ impl Series {
 /// A run in the scatter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// What was measured, GiB or seconds.
+    /// Measured value, GiB or seconds.
     measured: f64,
     /// Predicted over measured.
     ratio: f64,
