@@ -52,13 +52,10 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
     let rank = |rank: usize| report.memory.per_stage.get(rank);
     Some(match figure {
         Figure::Memory(of) => rank(of)?.total.0,
-        // The uneven-PP note has no formula of activations alone.
-        Figure::Component(of, Component::Activations) if report.memory.method != Method::Uneven.id() => {
-            rank(of)?.activations.0
-        }
-        Figure::Component(of, component) if report.memory.method == Method::Detailed.id() => {
-            let at = Component::ALL.iter().position(|other| *other == component)?;
-            rank(of)?.components()[at].1.0
+        // One without bytes opens the total.
+        Figure::Component(of, component) => {
+            let bytes = rank(of)?.components()[component as usize].1.0;
+            if bytes > 0.0 { bytes } else { return None }
         }
         Figure::Capacity => report.memory.capacity_bytes.0,
         Figure::Step => report.step.time_s.0,
@@ -71,7 +68,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
         Figure::Phase(at) => report.memory.phases.get(at)?.memory.total.0,
         Figure::Rule => split(&evaluation.scenario)[0] as f64,
-        Figure::Component(..) | Figure::InFlight(_) | Figure::Method(..) => return None,
+        Figure::InFlight(_) | Figure::Method(..) => return None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over [`Written`] it
 //! is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
-use super::formula::{Expr, Formula};
+use super::formula::{Expr, Formula, ceil};
 use super::{Derivation, Provenance, Term, Unit};
 use crate::message::Message;
 use crate::source::Source;
@@ -38,6 +38,11 @@ impl Plain for u64 {
 }
 
 impl Symbol {
+    /// The symbol as a document writes it.
+    #[must_use]
+    pub const fn signed(self, sign: &'static str) -> Self {
+        Self { sign, ..self }
+    }
     /// An input with this symbol.
     #[must_use]
     pub fn of<Q: Quantity>(self, value: impl Plain) -> Q {
@@ -90,6 +95,9 @@ pub trait Quantity:
     /// The smaller.
     #[must_use]
     fn min(self, other: Self) -> Self;
+    /// The next whole number.
+    #[must_use]
+    fn ceil(self) -> Self;
     /// All of `parts`, each with its name, under one symbol.
     fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self;
     /// The number itself.
@@ -123,6 +131,9 @@ impl Quantity for f64 {
     }
     fn min(self, other: Self) -> Self {
         self.min(other)
+    }
+    fn ceil(self) -> Self {
+        ceil(self)
     }
     fn total(_: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         parts.map(|(_, part)| part).sum()
@@ -247,6 +258,10 @@ impl Quantity for Written {
     }
     fn min(self, other: Self) -> Self {
         self.join(other, self.value.min(other.value), |left, right| left.pick("min", right))
+    }
+    fn ceil(self) -> Self {
+        let Step { expr, parts, .. } = self.read();
+        Self::push(ceil(self.value), Expr::Pick("ceil", vec![expr]), parts)
     }
     fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         let terms = parts.map(|(name, part)| part.term(sign, name, Unit::Bytes));

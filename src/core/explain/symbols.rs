@@ -35,6 +35,10 @@ const fn bandwidth(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Bandwidth)
 }
 
+const fn flop_rate(sign: &'static str, name: &'static str) -> Symbol {
+    symbol(sign, name, Unit::FlopRate)
+}
+
 const fn tokens(sign: &'static str, name: &'static str) -> Symbol {
     symbol(sign, name, Unit::Tokens)
 }
@@ -54,6 +58,8 @@ table! {
     tokens {
         SEQUENCE = "s", "tokens per sequence";
         TOKENS = "T", "tokens of a micro-batch on a rank";
+        MICROBATCH_TOKENS = "T", "tokens per micro-batch";
+        RANK_SEQUENCE = "s", "tokens of a sequence on a rank";
         PATCHES = "T_v", "patches of the images of a micro-batch";
     }
     seconds {
@@ -68,9 +74,15 @@ table! {
         PROJECTIONS = "m_p", "forward FLOPs of a token in the mixer's projections";
         INDEXER = "m_i", "forward FLOPs of a token in the indexer's projections";
         MIXER_CORE = "m_c", "forward FLOPs of a token in the mixer's recurrence or the indexer's scores";
+        VISION_FLOPS = "V", "vision tower and projector, forward and backward";
+        LAYER_FLOPS = "f", "a layer of the language model, forward and backward";
     }
     bandwidth {
         MEMORY_RATE = "β", "rate of the memory, as kernels reach it";
+        ONE_WAY = "B", "bandwidth, one direction";
+    }
+    flop_rate {
+        BF16_PEAK = "F", "bf16 peak";
     }
     count {
         HIDDEN = "h", "hidden size";
@@ -124,6 +136,24 @@ table! {
         SAMPLES = "n", "samples of a rank";
         EXPERT_GROUP = "N_e", "ranks that share the experts' states";
         VISION_HIDDEN = "h_v", "hidden size of the vision tower";
+        STEP_SEQUENCES = "b", "sequences of a data-parallel rank";
+        SEQUENCES = "b", "sequences per micro-batch";
+        DATA = "d", "data parallel";
+        PIPELINE = "p", "pipeline parallel";
+        DROPOUT_RANKS = "SP", "ranks that cut norms and dropout";
+        CHECKPOINTING = "AC", "what checkpointing divides by";
+        HELD_LAYERS = "n", "layers of the rank";
+        IMAGE_PATCHES = "N", "patches of an image";
+        IMAGE_VALUES = "x", "pixels of an image, in all channels";
+        CHANNELS = "C", "channels of an image";
+        PATCH_SIDE = "p", "pixels a patch is wide";
+        TOWER_HIDDEN = "h", "width of the tower";
+        TOWER_FFN = "F", "FFN size of the tower";
+        TOWER_LAYERS = "L", "layers of the tower";
+        MODEL_HIDDEN = "H", "hidden size of the language model";
+        MODEL_LAYERS = "L", "layers of the language model";
+        PIPELINE_RANKS = "r", "pipeline ranks";
+        OTHER_LAYERS = "c", "layers of every other rank";
     }
     ratio {
         OFFLOADED = "f", "share of the states that leave the GPU";
@@ -141,6 +171,8 @@ table! {
         HEADS_IN_FLIGHT = "i", "micro-batches of the last stage in flight";
         RESERVED = "φ", "reserved over allocated";
         STATES_LEFT = "z", "share of the states that stays on the GPU";
+        NEXT_LAYERS = "L", "layers of the next stage";
+        LAYERS_IN_FLIGHT = "n", "layers in flight";
     }
     bytes {
         ELEMENT = "b", "bytes an activation";
@@ -164,6 +196,10 @@ table! {
         ALLOCATED = "M", "allocated";
         UNBROKEN = "L", "logits, which do not fragment";
         WORKSPACES = "v", "workspaces, which do not either";
+        SENT_ELEMENT = "e", "bytes per element";
+        ACTIVATION = "k", "bytes an activation";
+        PLAIN_GRADIENT = "g", "bytes per gradient";
+        ACCUMULATION = "g_a", "bytes of a gradient's accumulation";
     }
     parameters {
         ELEMENTS = "P", "parameters on the GPU";
@@ -181,5 +217,8 @@ table! {
         MODEL = "P", "parameters";
         HEAD = "H", "parameters of the head";
         BUCKET = "k", "gradients that are sent at once";
+        RANK_PARAMETERS = "P", "parameters of the rank";
+        PART_PARAMETERS = "P", "parameters";
+        ALL_PARAMETERS = "θ", "parameters of the model";
     }
 }

@@ -155,7 +155,7 @@ pub struct StageMemory {
 impl StageMemory {
     /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
     #[must_use]
-    pub(crate) fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
+    pub(crate) fn of_items(stage: usize, in_flight: f64, items: impl IntoIterator<Item = Item>) -> Self {
         let mut memory = Self::empty(stage, in_flight);
         for item in items {
             memory.add(item);

@@ -7,6 +7,7 @@ mod assumptions;
 pub mod curve;
 pub mod detailed;
 mod estimate;
+mod explain;
 pub mod host;
 mod method;
 pub mod methods;

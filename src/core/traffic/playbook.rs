@@ -6,7 +6,10 @@
 //! Source: Ultra-Scale Playbook, appendix A3.
 
 use super::kind::Traffic;
-use crate::explain::{Term, Unit};
+use crate::explain::symbols::{
+    BF16_PEAK, HIDDEN, MICROBATCH_TOKENS, NEXT_LAYERS, ONE_WAY, SENT_ELEMENT, SHARING, TENSOR,
+};
+use crate::explain::{Quantity, Term, Unit, Written, written};
 use crate::run::Scenario;
 use crate::source::PLAYBOOK;
 use crate::units::BytesPerSecond;
@@ -25,6 +28,23 @@ fn element(scenario: &Scenario, traffic: Traffic) -> f64 {
     if traffic == Traffic::Dp { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
 }
 
+/// The ratio of `traffic` in bytes over a wire of bandwidth `b`; `next_layers` are those of the next pipeline stage. None for
+/// rows that the playbook has no formula for.
+fn corrected<Q: Quantity>(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond, next_layers: f64) -> Option<Q> {
+    let per_byte = SENT_ELEMENT.of::<Q>(element(scenario, traffic)) * BF16_PEAK.of::<Q>(scenario.gpu.bf16.0);
+    let (h, b) = (HIDDEN.of::<Q>(scenario.model.hidden), ONE_WAY.of::<Q>(b.0));
+    let less_one = |size: Q| size - Q::number(1.0);
+    Some(match traffic {
+        Traffic::Dp | Traffic::Zero3 => {
+            let (n, tokens) = (SHARING.signed("n").of::<Q>(scenario.zero.shard), scenario.tokens_per_rank());
+            per_byte * less_one(n) / (n * MICROBATCH_TOKENS.of::<Q>(tokens) * b * 2.0)
+        }
+        Traffic::Tp => per_byte * less_one(TENSOR.of::<Q>(scenario.layout.tp)) / (h * b * 2.0),
+        Traffic::Pp => per_byte / (h * NEXT_LAYERS.of::<Q>(next_layers.max(1.0)) * b * 32.0),
+        Traffic::Cp | Traffic::Ep => return None,
+    })
+}
+
 /// The playbook's ratio for `traffic` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
 /// `next_layers` those of the next pipeline stage. None for rows that the playbook has no formula for.
 #[must_use]
@@ -35,50 +55,26 @@ pub fn playbook_ratio(
     elements: f64,
     next_layers: f64,
 ) -> Option<PlaybookRatio> {
-    let per_byte = scenario.gpu.bf16.0 / b.0;
-    let h = scenario.model.hidden as f64;
-    let (dp, tp) = (scenario.zero.shard as f64, scenario.layout.tp as f64);
-    let ratio = match traffic {
-        Traffic::Dp | Traffic::Zero3 => (dp - 1.0) / dp * per_byte / (2.0 * scenario.tokens_per_rank()),
-        Traffic::Tp => (tp - 1.0) / (2.0 * h) * per_byte,
-        Traffic::Pp => per_byte / (32.0 * h * next_layers.max(1.0)),
-        Traffic::Cp | Traffic::Ep => return None,
-    };
-    Some(PlaybookRatio {
-        printed: if traffic == Traffic::Dp { ratio * elements } else { ratio },
-        corrected: ratio * element(scenario, traffic),
-    })
+    let corrected = corrected::<f64>(scenario, traffic, b, next_layers)?;
+    let ratio = corrected / element(scenario, traffic);
+    Some(PlaybookRatio { printed: if traffic == Traffic::Dp { ratio * elements } else { ratio }, corrected })
 }
 
-/// The corrected `ratio` of `traffic` as a formula; notes name the differences to the printed form.
+/// The corrected ratio of `traffic` as a formula; notes name the differences to the printed form.
 #[must_use]
-pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond, ratio: f64) -> Term {
-    let given = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
+pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond) -> Option<Term> {
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
-    let book = [
-        given("n", "ranks that share them", scenario.zero.shard as f64),
-        Term::given("T", "tokens per micro-batch", scenario.tokens_per_rank(), Unit::Tokens),
-        given("t", "tensor parallel", scenario.layout.tp as f64),
-        given("h", "hidden size", scenario.model.hidden as f64),
-        Term::given("L", "layers of the next stage", layers.max(1.0), Unit::Ratio),
-        Term::given("e", "bytes per element", element(scenario, traffic), Unit::Bytes),
-        Term::given("F", "bf16 peak", scenario.gpu.bf16.0, Unit::FlopRate),
-        Term::given("B", "bandwidth, one direction", b.0, Unit::Bandwidth),
-    ];
-    let formula = match traffic {
-        Traffic::Tp => "e F (t - 1)/(2 h B)",
-        Traffic::Pp => "e F/(32 h L B)",
-        _ => "e F (n - 1)/(2 n T B)",
-    };
-    let term = Term::given("Q", "the playbook's ratio, corrected to bytes", ratio, Unit::Ratio)
-        .over(formula, &book)
+    let name = "the playbook's ratio, corrected to bytes";
+    let ratio = || Some(corrected::<Written>(scenario, traffic, b, layers)?.term("Q", name, Unit::Ratio));
+    let term = written(ratio)?
         .from(&PLAYBOOK, "appendix A3")
         .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
         .note("the playbook counts elements: its printed form has no e");
-    if traffic == Traffic::Dp {
-        return term.note("the printed form keeps num_params in the numerator, which cancels");
-    }
-    term
+    Some(if traffic == Traffic::Dp {
+        term.note("the printed form keeps num_params in the numerator, which cancels")
+    } else {
+        term
+    })
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ mod states;
 mod transient;
 
 pub(crate) use activations::Chunks;
-pub(crate) use explain::explain as explain_rank;
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings, parameters};

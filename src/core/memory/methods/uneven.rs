@@ -3,74 +3,74 @@
 //! A vision tower and some of the language model on the first rank, the rest behind it; 16 bytes a parameter, one
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
-use crate::explain::{Provenance, Term, Unit, ceil};
+use crate::explain::symbols::{
+    CHANNELS, FFN, HELD_LAYERS, HIDDEN, IMAGE_PATCHES, IMAGE_VALUES, LAYER_FLOPS, MODEL_HIDDEN, MODEL_LAYERS,
+    OTHER_LAYERS, PART_PARAMETERS, PATCH_SIDE, PIPELINE_RANKS, SEQUENCE, SEQUENCES, TENSOR, TOWER_FFN, TOWER_HIDDEN,
+    TOWER_LAYERS, VISION_FLOPS, VOCABULARY,
+};
+use crate::explain::{Quantity, Term, Unit, Written, written};
 use crate::issue::Issue;
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, TENSORS_ONLY, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
+use crate::memory::explain::published;
 use crate::memory::method::MemoryMethod;
 use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
 use crate::t;
-use crate::units::Bytes;
-
-/// Weights, 16-bit gradients, master weights and two moments.
-const WEIGHT: f64 = 2.0;
-const GRADIENT: f64 = 2.0;
-const STATES: f64 = 12.0;
 
 /// One transformer of the note: width, FFN width, tensor-parallel ranks.
 #[derive(Clone, Copy, Debug)]
-struct Block {
-    h: f64,
-    f: f64,
-    t: f64,
+struct Block<Q> {
+    h: Q,
+    f: Q,
+    t: Q,
 }
 
-impl Block {
-    /// `6 h + (4 h² + 2 h f)/t + (3 h + f)/t`; with f = 4 h the note's `6 h + 12 h²/t + 7 h/t`.
-    fn parameters(self) -> f64 {
+impl<Q: Quantity> Block<Q> {
+    fn of_model(scenario: &Scenario) -> Self {
+        let model = &scenario.model;
+        Self { h: HIDDEN.of(model.hidden), f: FFN.of(model.ffn), t: TENSOR.of(scenario.layout.tp) }
+    }
+
+    fn of_tower(scenario: &Scenario, tower: &Vision) -> Self {
+        Self { h: TOWER_HIDDEN.of(tower.hidden), f: TOWER_FFN.of(tower.ffn), t: TENSOR.of(scenario.layout.tp) }
+    }
+
+    /// With f = 4 h the note's `6 h + 12 h²/t + 7 h/t`.
+    fn parameters(self) -> Q {
         let Self { h, f, t } = self;
-        6.0 * h + (4.0 * h * h + 2.0 * h * f) / t + (3.0 * h + f) / t
+        h * 6.0 + (h.power(Q::number(2.0)) * 4.0 + h * f * 2.0) / t + (h * 3.0 + f) / t
     }
 
-    /// `b s (18 h + 4 f)/t`; with f = 4 h the note's `34 b s h/t`.
-    fn activations(self, tokens: f64) -> f64 {
-        tokens * (18.0 * self.h + 4.0 * self.f) / self.t
+    /// Of one token; with f = 4 h the note's `34 h/t`.
+    fn activations(self) -> Q {
+        (self.h * 18.0 + self.f * 4.0) / self.t
     }
 
-    /// Forward FLOPs of `n` tokens: `8 n h² + 4 h n² + 4 n h f`.
-    fn flops(self, n: f64) -> f64 {
+    /// Forward FLOPs of `n` tokens.
+    fn flops(self, n: Q) -> Q {
         let Self { h, f, .. } = self;
-        8.0 * n * h * h + 4.0 * h * n * n + 4.0 * n * h * f
+        n * h.power(Q::number(2.0)) * 8.0 + h * n.power(Q::number(2.0)) * 4.0 + n * h * f * 4.0
     }
 }
 
-/// FLOPs in the note's rule: the vision part and a layer of the language model, forward and backward.
-struct Rule {
-    vision: f64,
-    layer: f64,
-    layers: f64,
-    ranks: f64,
+/// FLOPs of the tower and its linear projector for one image, forward and backward.
+fn vision_flops<Q: Quantity>(scenario: &Scenario, tower: &Vision) -> Q {
+    let (n, block) = (IMAGE_PATCHES.of::<Q>(tower.patches()), Block::of_tower(scenario, tower));
+    let side = PATCH_SIDE.of::<Q>(tower.patch).power(Q::number(2.0));
+    let patching = n * block.h * CHANNELS.of::<Q>(tower.channels) * side * 2.0;
+    let projector = n * block.h * MODEL_HIDDEN.of::<Q>(scenario.model.hidden) * 2.0;
+    (block.flops(n) * TOWER_LAYERS.of::<Q>(tower.layers) + patching + projector) * 3.0
 }
 
-impl Rule {
-    fn of(scenario: &Scenario) -> Self {
-        let (model, ranks) = (&scenario.model, scenario.layout.pp);
-        let vision = model.vision;
-        let vision = vision.map_or(0.0, |vision| tower_flops(&vision, model.hidden));
-        Self {
-            vision: 3.0 * vision,
-            layer: 3.0 * llm(scenario).flops(scenario.run.seq_len as f64),
-            layers: model.layers as f64,
-            ranks: ranks as f64,
-        }
-    }
-
-    /// Layers of every rank but the first: the smallest whole number that is no less than a fair share.
-    fn middle(&self) -> f64 {
-        ceil((self.vision + self.layer * self.layers) / (self.ranks * self.layer))
-    }
+/// Layers of every rank but the first: the smallest whole number that is no less than a fair share.
+fn others_layers<Q: Quantity>(scenario: &Scenario) -> Q {
+    let tower = scenario.model.vision;
+    let vision = tower.map_or(Q::number(0.0), |tower| vision_flops::<Q>(scenario, &tower).called(VISION_FLOPS));
+    let layer = Block::of_model(scenario).flops(SEQUENCE.signed("N").of::<Q>(scenario.run.seq_len)) * 3.0;
+    let (layer, ranks) = (layer.called(LAYER_FLOPS), PIPELINE_RANKS.of::<Q>(scenario.layout.pp));
+    ((vision + layer * MODEL_LAYERS.of::<Q>(scenario.model.layers)) / (ranks * layer)).ceil()
 }
 
 /// The note's layers a rank: `per_middle = ceil((FLOPs/pp)/FLOPs of a layer)`, the first rank takes what is left, at
@@ -81,7 +81,7 @@ impl Rule {
 pub fn split(scenario: &Scenario) -> Vec<u64> {
     let (layers, others) = (scenario.model.layers, scenario.layout.pp.saturating_sub(1));
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the layers
-    let middle = Rule::of(scenario).middle().clamp(0.0, layers as f64) as u64;
+    let middle = others_layers::<f64>(scenario).clamp(0.0, layers as f64) as u64;
     let first = layers.saturating_sub(middle.saturating_mul(others));
     let mut split = vec![first];
     if let Some(each) = (layers - first).checked_div(others) {
@@ -97,164 +97,81 @@ pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {
         return None;
     }
-    let count = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let flops = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Flops);
-    let (rule, block) = (Rule::of(scenario), llm(scenario));
-    let tokens = scenario.run.seq_len as f64;
-    let layer = [
-        Term::given("N", "tokens per sequence", tokens, Unit::Tokens),
-        count("h", "hidden size", block.h),
-        count("F", "FFN size", block.f),
-    ];
-    let mut vision = flops("V", "vision tower and projector, forward and backward", rule.vision);
-    if let Some(tower) = scenario.model.vision {
-        let book = [
-            count("N", "patches of an image", tower.patches() as f64),
-            count("h", "width of the tower", tower.hidden as f64),
-            count("F", "FFN size of the tower", tower.ffn as f64),
-            count("L", "layers of the tower", tower.layers as f64),
-            count("C", "channels of an image", tower.channels as f64),
-            count("p", "pixels a patch is wide", tower.patch as f64),
-            count("H", "hidden size of the language model", block.h),
-        ];
-        let formula = "3 ((8 N h² + 4 h N² + 4 N h F) L + 2 N h C p² + 2 N h H)";
-        vision = vision.over(formula, &book);
-    }
-    let layers = count("L", "layers of the language model", rule.layers);
-    let ranks = count("r", "pipeline ranks", rule.ranks);
-    let share = vec![
-        vision,
-        flops("f", "a layer of the language model, forward and backward", rule.layer)
-            .over("3 (8 N h² + 4 h N² + 4 N h F)", &layer),
-        layers.clone(),
-        ranks.clone(),
-    ];
-    let each = count("c", "layers of every other rank", rule.middle());
-    let each = each.by("ceil((V + f L)/(r f))", share);
-    let first = split(scenario).first().copied()? as f64;
+    let first = || {
+        let (layers, ranks) =
+            (MODEL_LAYERS.of::<Written>(scenario.model.layers), PIPELINE_RANKS.of::<Written>(scenario.layout.pp));
+        let others = others_layers::<Written>(scenario).called(OTHER_LAYERS) * (ranks - Written::number(1.0));
+        let first = (layers - others).max(Written::number(0.0));
+        first.term("l", "layers of the first rank by NVIDIA's rule", Unit::Count)
+    };
+    let value = split(scenario).first().copied()? as f64;
+    let term = Term { value, ..written(first) };
     Some(
-        count("l", "layers of the first rank by NVIDIA's rule", first)
-            .by("max(L - c (r - 1), 0)", vec![layers, each, ranks])
-            .from(&UNEVEN_PP, "layer split")
+        term.from(&UNEVEN_PP, "layer split")
             .note("where none are left for it, the layers are spread over the other ranks")
             .note("in Megatron-LM: --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers"),
     )
 }
 
-/// Forward FLOPs of the tower and its linear projector for one image.
-fn tower_flops(vision: &Vision, hidden: u64) -> f64 {
-    let n = vision.patches() as f64;
-    let (h, p) = (vision.hidden as f64, vision.patch as f64);
-    let patching = 2.0 * n * h * vision.channels as f64 * p * p;
-    let projector = 2.0 * n * h * hidden as f64;
-    tower(vision, 1.0).flops(n) * vision.layers as f64 + patching + projector
-}
-
-fn tower(vision: &Vision, t: f64) -> Block {
-    Block { h: vision.hidden as f64, f: vision.ffn as f64, t }
-}
-
-fn llm(scenario: &Scenario) -> Block {
-    Block { h: scenario.model.hidden as f64, f: scenario.model.ffn as f64, t: scenario.layout.tp as f64 }
-}
-
-impl Part {
-    /// Its activations, by the note's formula where it is one line.
-    fn activations_term(&self, scenario: &Scenario) -> Term {
-        let term = Term::given("A", "activations", self.activations, Unit::Bytes);
-        let block = llm(scenario);
-        let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
-        let book = [
-            count("n", "layers of the rank", self.layers),
-            count("b", "sequences per micro-batch", scenario.run.micro_batch as f64),
-            Term::given("s", "tokens per sequence", scenario.run.seq_len as f64, Unit::Tokens),
-            count("h", "hidden size", block.h),
-            count("f", "FFN size", block.f),
-            count("t", "tensor parallel", block.t),
-        ];
-        match self.name {
-            "language model" => term.over("n b s (18 h + 4 f)/t", &book),
-            "head" => term.over("8 b s h/t", &book),
-            _ => term.marked(Provenance::AddedUp, "b s (18 h + 4 f)/t, layer by layer, and the pixels"),
-        }
-    }
-}
-
 /// A named part: parameters and bytes of activations.
-struct Part {
+struct Part<Q> {
     name: &'static str,
-    /// Layers of the language model in it.
-    layers: f64,
-    parameters: f64,
-    activations: f64,
+    parameters: Q,
+    activations: Q,
 }
 
-/// Memory of rank `rank`, by parts.
-fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
+/// The model's parts on a rank that holds the chunks `load`.
+fn parts<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Part<Q>> {
     let (model, run) = (&scenario.model, &scenario.run);
-    let tokens = run.micro_batch as f64 * run.seq_len as f64;
-    let block = llm(scenario);
+    let (block, b) = (Block::<Q>::of_model(scenario), SEQUENCES.of::<Q>(run.micro_batch));
+    let tokens = b * SEQUENCE.of::<Q>(run.seq_len);
     let mut parts = Vec::new();
     if let (true, Some(vision)) = (load.stages.contains(&0), model.vision) {
-        parts.extend(vision_parts(scenario, &vision));
+        let (tower, layers) = (Block::<Q>::of_tower(scenario, &vision), TOWER_LAYERS.of::<Q>(vision.layers));
+        let side = PATCH_SIDE.of::<Q>(vision.patch).power(Q::number(2.0));
+        let values = vision.image_width as f64 * vision.image_height as f64 * vision.channels as f64;
+        let patches = b * IMAGE_PATCHES.of::<Q>(vision.patches());
+        parts.push(Part {
+            name: "vision tower",
+            parameters: side * CHANNELS.of::<Q>(vision.channels) * tower.h + layers * tower.parameters(),
+            activations: IMAGE_VALUES.of::<Q>(values) * 2.0 + layers * patches * tower.activations(),
+        });
+        parts.push(Part {
+            name: "projector",
+            parameters: tower.h * MODEL_HIDDEN.of::<Q>(model.hidden),
+            activations: patches * tower.h * 2.0,
+        });
     }
     let layers: u64 = load.stages.iter().filter_map(|stage| scenario.stage_layers.get(*stage)).sum();
+    let layers = HELD_LAYERS.of::<Q>(layers);
     parts.push(Part {
         name: "language model",
-        layers: layers as f64,
-        parameters: layers as f64 * block.parameters(),
-        activations: layers as f64 * block.activations(tokens),
+        parameters: layers * block.parameters(),
+        activations: layers * tokens * block.activations(),
     });
     if load.stages.contains(&(scenario.stage_layers.len() - 1)) {
-        // `16 h V/t + 8 b s h/t`
         parts.push(Part {
             name: "head",
-            layers: 0.0,
-            parameters: block.h * model.vocab as f64 / block.t,
-            activations: 8.0 * tokens * block.h / block.t,
+            parameters: block.h * VOCABULARY.of::<Q>(model.vocab) / block.t,
+            activations: tokens * block.h * 8.0 / block.t,
         });
     }
     parts
 }
 
-/// `16 (p² C h + L · layer) + 2 W H C + 34 b s h L/t` and the projector `16 h_vit h_llm + 2 b s_vit h_vit`.
-fn vision_parts(scenario: &Scenario, vision: &Vision) -> [Part; 2] {
-    let b = scenario.run.micro_batch as f64;
-    let tokens = b * vision.patches() as f64;
-    let block = tower(vision, scenario.layout.tp as f64);
-    let (layers, p) = (vision.layers as f64, vision.patch as f64);
-    let channels = vision.channels as f64;
-    let pixels = vision.image_width as f64 * vision.image_height as f64 * channels;
-    [
-        Part {
-            name: "vision tower",
-            layers: 0.0,
-            parameters: p * p * channels * block.h + layers * block.parameters(),
-            activations: 2.0 * pixels + layers * block.activations(tokens),
-        },
-        Part {
-            name: "projector",
-            layers: 0.0,
-            parameters: block.h * scenario.model.hidden as f64,
-            activations: 2.0 * tokens * block.h,
-        },
-    ]
-}
-
-fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-    let items = parts(scenario, load)
-        .into_iter()
-        .flat_map(|part| {
-            [
-                (Component::Weights, WEIGHT * part.parameters),
-                (Component::Gradients, GRADIENT * part.parameters),
-                (Component::Optimizer, STATES * part.parameters),
-                (Component::Activations, part.activations),
-            ]
-            .map(|(component, bytes)| Item::held(component, part.name, Bytes(bytes)))
-        })
-        .collect();
-    StageMemory::of_items(rank, 1.0, items)
+/// Weights, 16-bit gradients, master weights and two moments of each part, and its activations.
+fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Item<Q>> {
+    let items = parts::<Q>(scenario, load).into_iter().flat_map(|part| {
+        let parameters = part.parameters.called(PART_PARAMETERS);
+        [
+            (Component::Weights, parameters * 2.0),
+            (Component::Gradients, parameters * 2.0),
+            (Component::Optimizer, parameters * 12.0),
+            (Component::Activations, part.activations),
+        ]
+        .map(|(component, bytes)| Item::held(component, part.name, bytes))
+    });
+    items.collect()
 }
 
 /// The method of the note on uneven pipeline stages.
@@ -262,7 +179,7 @@ pub struct Uneven;
 
 impl MemoryMethod for Uneven {
     fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-        rank_memory(scenario, rank, load)
+        StageMemory::of_items(rank, 1.0, items::<f64>(scenario, load).into_iter().map(Item::plain))
     }
 
     fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
@@ -270,27 +187,11 @@ impl MemoryMethod for Uneven {
     }
 
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
-        explain(scenario, rank, load)
-    }
-}
-
-/// Derivation of the figure of pipeline rank `rank`.
-fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
-    let parts = parts(scenario, load)
-        .into_iter()
-        .map(|part| {
-            let states = (WEIGHT + GRADIENT + STATES) * part.parameters;
-            let book =
-                [Term::given("P", "parameters", part.parameters, Unit::Parameters), part.activations_term(scenario)];
-            Term::given("T_i", part.name, states + part.activations, Unit::Bytes).over("16 P + A", &book)
-        })
-        .collect();
-    let total = rank_memory(scenario, rank, load).total;
-    Term::given("T", t!("memory of rank {rank} by the uneven PP note", rank), total.0, Unit::Bytes)
-            .by("Σ T_i", parts)
+        published(t!("memory of rank {rank} by the uneven PP note", rank), || items(scenario, load))
             .from(&UNEVEN_PP, "memory")
             .note("the note prints its totals without the projector, which its formula has")
             .note("leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, sharding, buffers, context, fragmentation")
+    }
 }
 
 #[cfg(test)]
@@ -333,7 +234,7 @@ mod tests {
             let mut scenario = qwen(4096, tp, None);
             scenario.stage_layers = vec![10, 18];
             let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
-            let memory = rank_memory(&scenario, 0, &load);
+            let memory = Uneven.rank(&scenario, 0, &load);
             let gb = |name: &'static str| -> f64 {
                 let items = memory.items.iter().filter(|item| item.name == name);
                 items.map(|item| item.bytes.gb()).sum()

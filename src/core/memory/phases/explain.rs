@@ -1,11 +1,11 @@
 //! The formulas behind the memory of a phase: its items, written instead of computed.
 
 use super::members::{Phase, Work, beside, members};
-use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
-use crate::memory::detailed::explain_rank;
+use crate::explain::{Quantity, Term, Unit, Written, written};
 use crate::memory::estimate::{Component, RankLoad, StageMemory};
+use crate::memory::methods::info;
 use crate::message::Message;
-use crate::run::{Method, Scenario};
+use crate::run::Scenario;
 use crate::t;
 
 /// The tree behind the fullest GPU of `phase`, `Σ B_i`; none where the Run has no phases.
@@ -23,16 +23,10 @@ pub(crate) fn explain(
     let mut parts = Vec::new();
     let at_work = list.iter().find(|member| member.actor == phase.actor && phase.work == Work::Train);
     // A model in training has a tree of its own.
-    if let Some((member, memory)) = at_work.and_then(|member| Some((member, member.training.as_ref()?))) {
-        if scenario.run.memory_method == Method::Detailed {
-            let mut tree = explain_rank(&member.scenario, rank, load);
-            (tree.symbol, tree.name) = ("B_i", phase.name.into());
-            parts.push(tree);
-        } else {
-            let items = memory.items.iter();
-            let added_up = |bytes| Term::given("B_i", "", bytes, Unit::Bytes).marked(Provenance::AddedUp, "");
-            parts.extend(items.map(|item| Term { name: item.name.into(), ..added_up(item.bytes.0) }));
-        }
+    if let Some(member) = at_work.filter(|member| member.training.is_some()) {
+        let mut tree = info(member.method()).rule.explain(&member.scenario, rank, load);
+        (tree.symbol, tree.name) = ("B_i", phase.name.into());
+        parts.push(tree);
     }
     written(|| {
         for item in beside::<Written>(scenario, phases, load, &list, (phase.actor, phase.work)) {

@@ -88,12 +88,17 @@ impl Member {
         Item::held(Component::Weights, self.actor.name(), bytes)
     }
 
+    /// The method that counts its training: the Run's for the policy.
+    pub fn method(&self) -> Method {
+        if self.actor == Actor::Policy { self.scenario.run.memory_method } else { Method::Detailed }
+    }
+
     /// Items that stay between two steps.
     fn lasting<Q: Quantity>(&self, load: &RankLoad) -> Vec<Item<Q>> {
         let Some(memory) = &self.training else {
             return vec![self.weights(load)];
         };
-        let detailed = self.actor != Actor::Policy || self.scenario.run.memory_method == Method::Detailed;
+        let detailed = self.method() == Method::Detailed;
         let item = |component, counted: Bytes, of: fn(States<Q>) -> Q| {
             let bytes = if detailed {
                 self.all(load, |part| of(states(&self.scenario, part, load.weight_versions)))

@@ -99,23 +99,12 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
 
 /// A component's own formula where the method has one, else the one that it is part of.
 fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Option<Term> {
-    let whole = memory::explain(&evaluation.scenario, &evaluation.loads, rank)?;
-    let symbols: &[&str] = match component {
-        Component::Weights => &["W", "M_m", "M"],
-        Component::Gradients => &["G", "M_g", "M"],
-        Component::Optimizer => &["O", "M_o", "M"],
-        Component::Activations => &["A"],
-        Component::Buffers => &["B"],
-        Component::Overhead => &["X"],
+    let total = memory::explain(&evaluation.scenario, &evaluation.loads, rank)?;
+    let Some(part) = total.parts.iter().find(|part| part.symbol == component.symbol()) else {
+        return Some(total);
     };
-    let own = symbols.iter().find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
-    let Some(own) = own.filter(|part| part.formula().is_some()) else {
-        return Some(whole);
-    };
-    let mut own = own.clone();
-    own.name = t!("{figure} of rank {rank}", figure = own.name, rank);
-    own.source = own.source.or(whole.source);
-    Some(own)
+    let name = t!("{figure} of rank {rank}", figure = part.name.clone(), rank);
+    Some(Term { name, source: part.source.or(total.source), ..part.clone() })
 }
 
 fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {

@@ -128,8 +128,8 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     };
     term.parts.extend(ratio);
-    if let (Some(corrected), Some(printed)) = (row.corrected_ratio, row.printed_ratio) {
-        let playbook = playbook_term(scenario, row.traffic, bandwidth(scenario, row.link), corrected);
+    let playbook = playbook_term(scenario, row.traffic, bandwidth(scenario, row.link));
+    if let (Some(playbook), Some(printed)) = (playbook, row.printed_ratio) {
         let printed = significant(printed, 4);
         term.parts.push(playbook.note(t!("printed: {printed}", printed)));
     }

@@ -1,0 +1,61 @@
+//! The formulas behind a rank's total: its items, written instead of computed, by component.
+
+use super::estimate::{Component, Item};
+use crate::explain::{Quantity, Term, Unit, Written, written};
+use crate::message::Message;
+
+impl Component {
+    /// Its symbol in formulas.
+    pub(crate) const fn symbol(self) -> &'static str {
+        self.symbols()[0]
+    }
+    /// Its symbol, that of its items, their sum, and its name in the drawer.
+    const fn symbols(self) -> [&'static str; 4] {
+        match self {
+            Self::Weights => ["W", "W_i", "Σ W_i", "weights"],
+            Self::Gradients => ["G", "G_i", "Σ G_i", "gradients"],
+            Self::Optimizer => ["O", "O_i", "Σ O_i", "optimizer states"],
+            Self::Activations => ["A", "A_i", "Σ A_i", "activations"],
+            Self::Buffers => ["B", "B_i", "Σ B_i", "logits, transients and gathered tensors"],
+            Self::Overhead => ["X", "X_i", "Σ X_i", "fragmentation and CUDA overhead"],
+        }
+    }
+}
+
+/// Sum of each component over the items that `inventory` hands out, each with its name in the drawer.
+pub(super) fn components(inventory: impl FnOnce(&mut dyn FnMut(Item<Written>, Message))) -> [(Component, Term); 6] {
+    let mut parts = Component::ALL.map(|component| (component, Vec::new()));
+    written(|| {
+        inventory(&mut |item, name| {
+            if item.bytes.value().abs() > 0.0 {
+                let (component, list) = &mut parts[item.component as usize];
+                list.push(item.bytes.term(component.symbols()[1], name, Unit::Bytes));
+            }
+        });
+    });
+    parts.map(|(component, list)| {
+        let [symbol, _, formula, name] = component.symbols();
+        let sum = list.iter().map(|part| part.value).sum();
+        (component, Term::given(symbol, name, sum, Unit::Bytes).by(formula, list))
+    })
+}
+
+/// The total of a rank by its components.
+pub(super) fn total(name: Message, components: Vec<Term>) -> Term {
+    let symbols: Vec<_> = components.iter().map(|part| part.symbol).collect();
+    let sum = components.iter().map(|part| part.value).sum();
+    Term::given("T", name, sum, Unit::Bytes).by(symbols.join(" + "), components)
+}
+
+/// The tree behind a rank of a published method; a component of one item has its formula.
+pub(super) fn published(name: Message, items: impl FnOnce() -> Vec<Item<Written>>) -> Term {
+    let components = components(|add| items().into_iter().for_each(|item| add(item, item.name.into())));
+    let held = components.into_iter().filter(|(_, sum)| !sum.parts.is_empty()).map(|(_, mut sum)| {
+        if sum.parts.len() > 1 {
+            return sum;
+        }
+        let only = sum.parts.remove(0);
+        Term { symbol: sum.symbol, name: sum.name, ..only }
+    });
+    total(name, held.collect())
+}
