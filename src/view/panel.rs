@@ -11,7 +11,6 @@ use crate::view::charts::palette::Theme;
 use crate::view::node::markup::{Node, el, fold, leaf, muted, raw};
 use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::view::panels::about::about;
-use crate::view::panels::changes::what_changed;
 use crate::view::panels::cuts::{grids, ring, sequences};
 use crate::view::panels::memory;
 use crate::view::panels::over_time::{areas, curve_table, legend, peak_words};
@@ -87,8 +86,6 @@ panels! {
     Gradients(Policy) = Self::Gradients(Policy::StepEnd),
     /// Unequal micro-batches.
     Unequal(Spread) = Self::Unequal(Spread::LogNormal),
-    /// Differences from the default.
-    Changed = Self::Changed,
 }
 
 impl Panel {
@@ -127,7 +124,6 @@ impl Panel {
             Self::Ranks => ranks(evaluation, "Timeline table"),
             Self::Gradients(policy) => sync(evaluation, policy),
             Self::Unequal(spread) => unequal(evaluation, spread),
-            Self::Changed => what_changed(&scenario.run),
         }
     }
 }

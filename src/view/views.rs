@@ -54,6 +54,12 @@ impl View {
         self.row().1
     }
 
+    /// True for the views that a phone's bar has room for.
+    #[must_use]
+    pub const fn is_frequent(self) -> bool {
+        !matches!(self, Self::Cluster)
+    }
+
     /// True for two steps of lessons, and for a view and itself.
     #[must_use]
     pub fn is_like(self, other: Self) -> bool {

@@ -7,7 +7,9 @@ use crate::view::node::markup::Action;
 use crate::view::views::View;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
+use crate::web::form::reveal;
 use crate::web::i18n::translated;
+use crate::web::share::open_share;
 use crate::web::state::State;
 use crate::web::{browser, history, modal, shortcuts};
 use js_sys::{Object, Reflect};
@@ -25,7 +27,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Focus(key) => {
             // The form shows the field that is edited, wherever it is folded away.
             state.panels.tab.set("inputs");
-            state.panels.edited.set(key);
+            reveal(state, key);
             request_animation_frame(move || {
                 if let Some(input) = browser::by_id(&input_id_of(key)) {
                     input.scroll_into_view();
@@ -44,6 +46,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             modal::close();
         }
         Action::Open(page) => modal::open(state, page),
+        Action::Share => open_share(),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
             state.view.keep_second(Some((*run).clone()));
@@ -90,7 +93,7 @@ fn keep(state: State, save: Save, button: Element) {
         Save::Text { name, text } => browser::download(&name, "text/plain", &text),
         Save::Picture { name, drawn, unit, png, run } => {
             let around = button.closest("section, dialog").ok().flatten();
-            let width = around.map_or(0, |around| around.client_width()) - 96;
+            let width = around.map_or(1200, |around| around.client_width()) - 96;
             let theme = state.view.theme.get_untracked();
             let evaluation = run.and_then(|run| evaluate(&run).ok());
             let svg =

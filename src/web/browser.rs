@@ -169,3 +169,10 @@ pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
     let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
     input.files()?.get(0)
 }
+
+/// Selects all text of the input that `event` is about.
+pub(crate) fn select_all(event: &web_sys::FocusEvent) {
+    if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
+        input.select();
+    }
+}

@@ -21,7 +21,7 @@ use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
 use crate::web::state::State;
 use crate::web::strip::{Strip, Waterfall};
-use crate::web::timeline::TimelinePanel;
+use crate::web::timeline::FirstTimeline;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -47,7 +47,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Strip).then(|| view! { <Strip/> })}
                     {(panel == Embed::All).then(|| view! { <Waterfall/> })}
                     {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
-                    {shows(Embed::Timeline).then(|| view! { <TimelinePanel/> })}
+                    {shows(Embed::Timeline).then(|| view! { <FirstTimeline/> })}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
                     {(panel == Embed::Schedules).then(|| arriving(move || schedules_frame(state)))}

@@ -41,8 +41,13 @@ struct Now {
 impl Now {
     /// Of one field, looked up once for all of its elements.
     fn of(state: State, field: &'static Field) -> Memo<Self> {
+        Self::written(state, field, |text| text)
+    }
+
+    /// The same, written otherwise.
+    fn written(state: State, field: &'static Field, write: fn(String) -> String) -> Memo<Self> {
         Memo::new(move |_| Self {
-            text: state.text_of(field),
+            text: write(state.text_of(field)),
             derived: state.run.with(|run| field.get(run) == Value::Null),
             changed: state.run.with(|run| field.is_changed(run)),
             fixed: state.fixed(field),
@@ -52,6 +57,11 @@ impl Now {
 
 /// The row of `field`.
 pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
+    named_row(state, field, field.label, field.symbol)
+}
+
+/// The row of `field` under a short name, with what it is of.
+pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str, of: &'static str) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let now = Now::of(state, field);
     let text_now = move || now.with(|now| now.text.clone());
@@ -125,8 +135,8 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
         <div class="field" class:found=flag(move || !state.panels.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
             <div class="field-row">
                 <label for=input_id(field) title=word.map(|word| say(word.meaning))>
-                    {say(field.label)}
-                    {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
+                    {say(name)}
+                    {(!of.is_empty()).then(|| view! { <small>" " {say(of)}</small> })}
                     <button
                         class="changed"
                         title=say("Changed: back to the default")
@@ -166,7 +176,7 @@ pub(crate) fn input_id_of(key: &str) -> String {
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Now::of(state, field);
+    let now = Now::written(state, field, if field.key == "seq_len" { thousands } else { |text| text });
     let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
@@ -177,6 +187,55 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         .add_any_attr(leptos::attr::aria_label(say(field.label)))
         .add_any_attr(leptos::attr::size(wide))
         .into_any()
+}
+
+/// 8k for 8192.
+fn thousands(text: String) -> String {
+    match text.parse::<u64>() {
+        Ok(count) if count >= 1024 && count.is_multiple_of(1024) => format!("{}k", count / 1024),
+        _ => text,
+    }
+}
+
+/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of what
+/// is typed.
+pub(crate) fn worded_input(
+    state: State,
+    field: &'static Field,
+    written: Signal<String>,
+    read: fn(State, &str) -> String,
+) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let invalid = move || draft.with(|draft| draft.as_ref().is_some_and(|draft| draft.error.is_some()));
+    let value = move || draft.get().map_or_else(|| written.get(), |draft| draft.text);
+    let wide = move || value().chars().count().clamp(1, 12).to_string();
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        let error = commit(state, field, &read(state, &text)).err();
+        draft.set(Some(Draft { text, after: String::new(), error }));
+    };
+    let left = move |_| draft.set(None);
+    view! {
+        <input
+            type="text"
+            class:derived=flag(move || state.run.with(|run| field.get(run) == Value::Null))
+            autocomplete="off"
+            spellcheck="false"
+            maxlength="24"
+            size=text(wide)
+            aria-label=say(field.label)
+            aria-invalid=text(move || invalid().to_string())
+            title=text(move || match draft.get().and_then(|draft| draft.error) {
+                Some(error) => translated(error),
+                None => translated(field.hint),
+            })
+            prop:value=text(value)
+            on:input=typed
+            on:blur=left
+            on:focus=|event| browser::select_all(&event)
+        />
+    }
+    .into_any()
 }
 
 /// True if the text of `field` is more than a number.
@@ -223,8 +282,8 @@ fn text_input(
     let typed = move |event| {
         let text = event_target_value(&event);
         let error = commit(state, field, &text).err();
-        let after = untrack(|| state.text_of(field));
-        let unread = error.clone().map(|error| (field, after.clone(), error));
+        let after = now.with_untracked(|now| now.text.clone());
+        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
         state.unread.set(unread);
         state.panels.edited.set(field.key);
         draft.set(Some(Draft { text, after, error }));

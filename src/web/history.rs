@@ -3,11 +3,14 @@
 //! A step is from one settled Run to the next, so that what is typed in one go is one step. Runs are kept as links.
 
 use crate::core::run::Run;
+use crate::core::t;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
-use crate::view::panel::Panel;
+use crate::view::panels::changes::{changed, what_changed};
 use crate::web::browser;
-use crate::web::panel::fold;
+use crate::web::html::text as text_of;
+use crate::web::i18n::{say, translated};
+use crate::web::menu::menu;
 use crate::web::render::nodes;
 use crate::web::state::{History, State};
 use leptos::prelude::*;
@@ -95,5 +98,16 @@ pub fn history(state: State) -> AnyView {
             button(future, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
-    [nodes("history", buttons), fold(state, "What is changed", || Panel::Changed)].into_any()
+    let count = move || match state.run.with(|run| changed(run).len()) {
+        0 => String::new(),
+        n => translated(t!("{n} changed", n)),
+    };
+    let changes = nodes("changed-list", move || state.run.with(what_changed));
+    view! {
+        <div class="history-row">
+            {nodes("history", buttons)}
+            {menu("changes", say("What is changed"), text_of(count).into_any(), changes)}
+        </div>
+    }
+    .into_any()
 }

@@ -18,6 +18,8 @@ mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
+mod choice_row;
+#[cfg(feature = "ui")]
 mod cluster;
 #[cfg(feature = "ui")]
 mod compare;
@@ -38,6 +40,8 @@ mod form;
 #[cfg(feature = "ui")]
 mod gallery;
 #[cfg(feature = "ui")]
+mod header;
+#[cfg(feature = "ui")]
 mod history;
 #[cfg(feature = "ui")]
 mod html;
@@ -51,6 +55,8 @@ mod learn;
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;
+#[cfg(feature = "ui")]
+mod menu;
 #[cfg(feature = "ui")]
 mod modal;
 #[cfg(feature = "ui")]
@@ -78,11 +84,11 @@ mod share;
 #[cfg(feature = "ui")]
 mod shortcuts;
 #[cfg(feature = "ui")]
-mod start;
-#[cfg(feature = "ui")]
 mod state;
 #[cfg(feature = "ui")]
 mod strip;
+#[cfg(feature = "ui")]
+mod tabs;
 #[cfg(feature = "ui")]
 mod timeline;
 

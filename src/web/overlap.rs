@@ -1,34 +1,56 @@
-//! Traffic, the part of it that hides, the part that stays exposed; and the step as the sum of its parts.
+//! Traffic, the part of it that hides, the part that stays exposed; and the costs of the step.
 
 use crate::view::panel::Panel;
+use crate::web::choice_row::{view_at, views};
 use crate::web::html::flag;
 use crate::web::i18n::say;
-use crate::web::panel::{fold, shown};
+use crate::web::panel::shown;
+use crate::web::plan::scaling;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// Panels that open below, with their titles.
-const FOLDS: [(Panel, &str); 4] = [
-    (Panel::Step, "Range, MFU as others count it, and the token budget"),
-    (Panel::Sequences, "A sequence cut by TP + SP, Ulysses or ring attention"),
-    (Panel::Ring, "Ring attention step by step"),
-    (Panel::Grids, "Tensor parallelism in one, two and three dimensions"),
-];
+/// Views of the panel.
+const VIEWS: [&str; 4] = ["by traffic", "a sequence cut", "ring attention", "tensors in 1D to 3D"];
+const PANELS: [Panel; 4] = [Panel::Overlap, Panel::Sequences, Panel::Ring, Panel::Grids];
 
 /// The overlap panel.
 #[component]
 pub(crate) fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let rows = shown(state, || Some(Panel::Overlap));
+    let chosen = RwSignal::new(0);
+    let content = shown(state, move || Some(PANELS[chosen.get()]));
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">{say("Overlap")}</h2>
-                <small>{say("communication against the compute that runs beside it, busiest rank")}</small>
+                <small class="caption">{say("communication against the compute that runs beside it, busiest rank")}</small>
+                <span class="spring"></span>
+                {state.view.embed.is_none().then(|| views(&VIEWS, chosen))}
             </div>
-            <div use:patched=rows></div>
-            {state.view.embed.is_none().then(|| FOLDS.map(|(panel, summary)| fold(state, summary, move || panel)))}
+            <div use:patched=content></div>
+        </section>
+    }
+}
+
+/// Views of the costs.
+const COSTS: [&str; 2] = ["costs", "scaling"];
+
+/// Costs of the step and of the budget, and what other sizes would cost.
+#[component]
+pub(crate) fn CostsPanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    let chosen = RwSignal::new(0);
+    let step = shown(state, || Some(Panel::Step));
+    view! {
+        <section aria-labelledby="costs-title" class="stale-able" class:stale=flag(move || state.is_stale())>
+            <div class="panel-head">
+                <h2 id="costs-title">{say("Costs and scaling")}</h2>
+                <span class="spring"></span>
+                {views(&COSTS, chosen)}
+            </div>
+            {view_at(chosen, 0, view! { <div use:patched=step></div> }.into_any())}
+            {view_at(chosen, 1, scaling(state))}
         </section>
     }
 }

@@ -1,7 +1,7 @@
 //! The plan panel: commands of its buttons change a query, a job answers it.
 
 use crate::core::search::session::PlanCommand;
-use crate::view::node::markup::PanelAction;
+use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::plan;
 use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
@@ -14,8 +14,8 @@ use std::time::Duration;
 /// Pause after the last edit before the search begins.
 const SETTLE: Duration = Duration::from_millis(300);
 
-/// The layouts: a search in the background that follows the Run.
-pub(crate) fn plan_panel(state: State) -> AnyView {
+/// Follows the Run with a search in the background.
+pub(crate) fn follow(state: State) {
     let panel = state.planner;
     let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
@@ -28,23 +28,41 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
         let search = move || panel.follow(&evaluation.scenario.run);
         pending.set_value(set_timeout_with_handle(search, SETTLE).ok());
     });
-    let parts = Signal::derive(move || {
+}
+
+/// `view` of what the search found.
+fn part(state: State, view: fn(&plan::View) -> Node) -> AnyView {
+    let panel = state.planner;
+    let content = Signal::derive(move || {
         let evaluation = state.evaluation();
-        panel
-            .query
-            .with(|query| {
-                let query = query.as_ref()?;
-                panel.result.with(|result| {
-                    let own = evaluation.as_deref();
-                    let view =
-                        plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
-                    Some(plan::panel(&view))
-                })
+        let found = panel.query.with(|query| {
+            let query = query.as_ref()?;
+            panel.result.with(|result| {
+                let own = evaluation.as_deref();
+                let shown = plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
+                Some(view(&shown))
             })
-            .into_iter()
-            .flatten()
-            .collect()
+        });
+        found.unwrap_or_default()
     });
+    let works = move || panel.result.with(|result| !result.done);
+    let handler: Handler = Arc::new(move |action| match action {
+        PanelAction::Plan(command) => panel.change(|query| query.apply(command)),
+        PanelAction::Fold(fold) => panel.toggle(fold),
+        _ => {}
+    });
+    view! { <div class="plan" aria-busy=text(move || works().to_string()) use:handled=(content, handler)></div> }
+        .into_any()
+}
+
+/// The fewest GPUs, the longest sequence, and what other sizes would cost.
+pub(crate) fn scaling(state: State) -> AnyView {
+    part(state, plan::scaling)
+}
+
+/// The layouts that were found.
+pub(crate) fn layouts(state: State) -> AnyView {
+    let panel = state.planner;
     let works = move || panel.result.with(|result| !result.done);
     let label = text(move || translated(if works() { "Stop" } else { "Search again" }));
     let press = move |_| {
@@ -53,20 +71,15 @@ pub(crate) fn plan_panel(state: State) -> AnyView {
             query.apply(if works { PlanCommand::Stop } else { PlanCommand::Search });
         });
     };
-    let handler: Handler = Arc::new(move |action| match action {
-        PanelAction::Plan(command) => panel.change(|query| query.apply(command)),
-        PanelAction::Fold(fold) => panel.toggle(fold),
-        _ => {}
-    });
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
                 <h2 id="plan-title">{say("Layouts")}</h2>
-                <small>{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that divides this cluster")}</small>
+                <small class="caption">{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that divides this cluster")}</small>
                 <span class="spring"></span>
                 <button on:click=press>{label}</button>
             </div>
-            <div class="plan" aria-busy=text(move || works().to_string()) use:handled=(parts, handler)></div>
+            {part(state, |view| plan::panel(view).into_iter().collect())}
         </section>
     }
     .into_any()

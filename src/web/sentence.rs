@@ -41,9 +41,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
                 <span class="piece">{number(state, "TP", "tp")}</span>
                 <span class="piece">{number(state, "PP", "pp")}</span>
                 <span class="piece">{text(replicas)}</span>
-                <span class="piece">{number(state, "ZeRO", "zero")}</span>
                 <span class="piece">{choice(state, "schedule", "Schedule")}</span>
-                <span class="piece">{number(state, "micro-batch", "micro_batch")}</span>
             </span>
         </div>
     }

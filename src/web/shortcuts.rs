@@ -1,6 +1,8 @@
 //! Keys of any page: a drawer that takes the focus and gives it back, Escape, arrows that turn the steps of a lesson,
 //! Enter in the search for a setting.
 
+use crate::view::node::action::Dialog;
+use crate::web::modal;
 use crate::web::state::State;
 use leptos::prelude::*;
 use std::cell::RefCell;
@@ -77,6 +79,7 @@ fn pressed(state: State, event: &KeyboardEvent) {
                 step.click();
             }
         }
+        "?" if !crate::web::browser::is_typing() && find("dialog[open]").is_none() => modal::open(state, Dialog::Keys),
         "Enter"
             if around(event, ".find").is_some()
                 && !state.panels.search.with_untracked(|words| words.trim().is_empty()) =>

@@ -1,16 +1,20 @@
 //! The key figures, and the list of issues.
 
-use crate::core::report::work;
+use crate::core::report::{Evaluation, work};
+use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
-use crate::view::node::markup::{Node, text as plain};
+use crate::view::node::markup::{Node, leaf, text as plain};
 use crate::view::panels::issues::note;
-use crate::view::panels::strip::strip;
-use crate::view::panels::suggest::{Searched, suggestion};
+use crate::view::panels::strip::{
+    PRICE, TOKENS, budget, budget_name, read_price, show_price, show_tokens, sign, strip,
+};
+use crate::view::panels::suggest::{lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
 use crate::web::evaluated::FAILED;
-use crate::web::html::flag;
-use crate::web::i18n::say;
+use crate::web::field::{commit, worded_input};
+use crate::web::html::{flag, text};
+use crate::web::i18n::{say, translated};
 use crate::web::panel::panel;
 use crate::web::render::nodes;
 use crate::web::state::State;
@@ -20,13 +24,50 @@ use leptos::prelude::*;
 #[component]
 pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
-    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit));
+    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
+    let cost = panel(state, || true, |evaluation, _| budget(&evaluation.scenario.run, &evaluation.report.step));
     view! {
         <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
             {nodes("wait-note", move || waiting(state))}
-            {nodes("strip", move || figures.get())}
+            <div class="strip">
+                {nodes("figures", move || figures.get())}
+                <div class="key budget">
+                    {budget_line(state)}
+                    {nodes("figures", move || cost.get())}
+                </div>
+            </div>
         </div>
     }
+}
+
+/// Tokens and price of the budget, which are edited in place; words in a frame.
+fn budget_line(state: State) -> AnyView {
+    if state.view.embed.is_some() {
+        let words = move || translated(state.run.with(budget_name));
+        return view! { <span class="name">{text(words)}</span> }.into_any();
+    }
+    let tokens = text(move || state.run.with(|run| show_tokens(run.tokens_total.unwrap_or(TOKENS))));
+    let price = text(move || state.run.with(|run| show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE))));
+    let input = |key, written, read| field(key).map(|field| worded_input(state, field, written, read));
+    view! {
+        <span class="name">
+            {input("tokens_total", tokens, |_, typed| typed.to_owned())}
+            " " {say("tokens at")} " "
+            {input("price_per_gpu_hour", price, read_typed)}
+            <span class="wide-only">" " {say("per GPU-hour")}</span>
+        </span>
+    }
+    .into_any()
+}
+
+/// The number of a typed price; its currency becomes that of the Run.
+fn read_typed(state: State, typed: &str) -> String {
+    let (currency, number) = read_price(typed);
+    if let (Some(field), Some(sign)) = (field("currency"), currency) {
+        // A sign that is refused leaves the one before.
+        let _ = commit(state, field, if sign == "$" { "" } else { &sign });
+    }
+    number
 }
 
 /// Where the step goes.
@@ -45,34 +86,24 @@ pub(crate) fn Waterfall() -> impl IntoView {
     }
 }
 
-/// The main loss with the layout that changes it, and the line that names the field with a warning or an error.
+/// The layouts that do better; in their place what is wrong, with what mends it.
 #[component]
 pub(crate) fn Advice() -> impl IntoView {
     let state = expect_context::<State>();
-    let loss = panel(
-        state,
-        || true,
-        move |evaluation, unit| suggestion(evaluation, &state.planner.searched(evaluation), unit),
-    );
-    let line = move || {
-        let stands_in = state.shown.with(|shown| shown.stands_in);
-        let searched = state.evaluation().map(|evaluation| state.planner.searched(&evaluation));
-        let words = searched.filter(|searched| searched.evaluated > 0).map(|searched| {
-            let Searched { done, evaluated, feasible, .. } = searched;
-            if done {
-                t!("{evaluated} layouts searched in the background, {feasible} fit.", evaluated, feasible)
-            } else {
-                t!("Searching layouts: {evaluated}.", evaluated)
-            }
-        });
-        let searched = words.unwrap_or_default();
-        note(state.fault().as_ref(), &state.noted(), stands_in, searched)
-    };
+    let searched = move |evaluation: &Evaluation| state.planner.searched(evaluation);
+    let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
+    let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
+    let note = move || note(state.fault().as_ref(), &state.noted(), state.shown.with(|shown| shown.stands_in));
     view! {
-        <div class="advice stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("What to change")>
-            {nodes("loss-frame", move || loss.get())}
-        </div>
-        {nodes("note-line", line)}
+        <section class="better" aria-labelledby="better-title">
+            <div class="panel-head">
+                <h2 id="better-title">{say("Layouts that do better")}</h2>
+                {nodes("muted caption", move || words.get())}
+                <span class="spring"></span>
+                {nodes("note-line", note)}
+            </div>
+            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", move || cards.get())}</div>
+        </section>
     }
 }
 

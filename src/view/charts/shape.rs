@@ -6,6 +6,10 @@ const AXIS: f64 = 22.0;
 const CURVE: f64 = 56.0;
 /// Height of all rows of one of several pictures.
 const LOW: f64 = 160.0;
+/// Height of the axis of the first screen's picture.
+const SLIM_AXIS: f64 = 16.0;
+/// Least distance of its rows: of more ranks, every n-th is drawn.
+const SLIM_PITCH: f64 = 3.0;
 /// Rows and their spacing, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rows {
@@ -66,10 +70,27 @@ impl Shape {
         (shape.axis, shape.curve) = (6.0, 40.0);
         shape
     }
+    /// The shape of a picture whose rows fill `height`, however many ranks there are.
+    #[must_use]
+    pub fn filling(ranks: usize, height: f64) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+        let most = (height / SLIM_PITCH) as usize;
+        let stride = ranks.div_ceil(most.max(1)).max(1);
+        let count = ranks.div_ceil(stride).max(1);
+        let pitch = height / count as f64;
+        let rows = Rows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
+        Self { count, stride, rows, axis: SLIM_AXIS, curve: 0.0 }
+    }
+    /// The same rows at twice the height, without an axis.
+    #[must_use]
+    pub fn doubled(self) -> Self {
+        let pitch = self.rows.pitch * 2.0;
+        Self { rows: Rows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }
+    }
     /// True if the axis stands below several pictures.
     #[must_use]
     pub(crate) fn shares_axis(self) -> bool {
-        self.axis < AXIS
+        self.axis < SLIM_AXIS
     }
     /// Height in CSS pixels.
     #[must_use]

@@ -48,6 +48,17 @@ impl Viewport {
     pub fn panned(self, seconds: f64) -> Self {
         self.placed(self.start + seconds, self.span())
     }
+    /// The same part of an axis of another length.
+    #[must_use]
+    pub fn on(self, full: f64) -> Self {
+        let ratio = full / self.full;
+        Self { start: self.start * ratio, end: self.end * ratio, full }
+    }
+    /// Exactly `[start, end]`, as far as the axis goes.
+    #[must_use]
+    pub fn between(self, start: f64, end: f64) -> Self {
+        self.placed(start, (end - start).clamp(self.full * MIN_SPAN, self.full))
+    }
     /// Shows `[start, end]` with a margin on both sides.
     #[must_use]
     pub fn showing(self, start: f64, end: f64) -> Self {
@@ -82,6 +93,13 @@ mod tests {
         let view = Viewport::all(100.0).zoomed(10.0, 50.0);
         assert!(view.panned(-1000.0).start.abs() < 1e-12);
         assert!((view.panned(1000.0).end - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_zoom_stays_on_the_same_part_of_a_longer_axis() {
+        let view = Viewport::all(10.0).between(2.0, 4.0);
+        assert_eq!(view.on(20.0), Viewport { start: 4.0, end: 8.0, full: 20.0 });
+        assert!(Viewport::all(10.0).on(3.0).is_all());
     }
 
     #[test]

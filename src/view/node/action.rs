@@ -129,6 +129,8 @@ pub enum Action {
     Load(Arc<Run>),
     /// Opens a page of the dialog.
     Open(Dialog),
+    /// Opens the dialog that shares the run.
+    Share,
     /// Copies or saves a text or a picture.
     Save(Save),
     /// Explains a figure in the drawer.
@@ -162,6 +164,8 @@ pub enum Dialog {
     Methods,
     /// The words of the field, or this one.
     Glossary(Option<&'static str>),
+    /// The keys of the page.
+    Keys,
     /// A link asked for a page that does not exist.
     Unknown,
 }
@@ -269,6 +273,7 @@ impl Action {
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
+            Self::Share => "share".to_owned(),
             Self::Compare(_) => "compare".to_owned(),
             Self::Show(view) => format!("show {view}"),
             Self::Try(set) => format!("try {}", pairs(set)),
@@ -300,6 +305,7 @@ impl Dialog {
             Self::Methods => "methods".to_owned(),
             Self::Glossary(None) => "glossary".to_owned(),
             Self::Glossary(Some(word)) => format!("glossary {word}"),
+            Self::Keys => "keys".to_owned(),
             Self::Unknown => String::new(),
         }
     }

@@ -224,12 +224,15 @@ impl TimelinePicture<'_> {
             backend.draw_line((x, y), (x, self.down(top + 4.0)), &line)?;
             let (label, side) = time_label(tick, at, self.width);
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
-            backend.draw_text(&label, &text, (x, self.down(top + 7.0)))?;
+            backend.draw_text(&label, &text, (x, self.down(top + self.shape.axis - 14.0)))?;
         }
         Ok(())
     }
 
     fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        if self.shape.curve == 0.0 {
+            return Ok(());
+        }
         let held = self.curve.iter().map(|(_, held)| *held);
         let peak = held.max().unwrap_or(0).max(self.capacity).max(self.most);
         let peak = peak.max(1);

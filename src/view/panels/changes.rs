@@ -83,7 +83,7 @@ pub fn name(field: &Field) -> Node {
 
 /// Changes of the Run, each with a way back.
 #[must_use]
-pub(crate) fn what_changed(run: &Run) -> Node {
+pub fn what_changed(run: &Run) -> Node {
     let all = changed(run);
     if all.is_empty() {
         return muted("Nothing: this is the default run.");

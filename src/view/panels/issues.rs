@@ -1,10 +1,10 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::message::{Message, verbatim};
+use crate::core::message::verbatim;
 use crate::core::run::registry::field;
 use crate::core::t;
-use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, muted, paragraph, text};
+use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, paragraph, text};
 
 /// One issue with its fix.
 #[must_use]
@@ -14,9 +14,12 @@ pub fn line(issue: &Issue) -> Node {
         Severity::Warning => ("issue warning", "▲ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
-    let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label);
-    let fix = issue.fixes().map(button).collect();
-    el("p", &[("class", class)], &[text(mark), text(&issue.message), fix])
+    el("p", &[("class", class)], &[text(mark), text(&issue.message), fixes(issue)])
+}
+
+/// A button for each fix.
+fn fixes(issue: &Issue) -> Node {
+    issue.fixes().map(|fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label)).collect()
 }
 
 /// All of them, each with a way to its field.
@@ -51,21 +54,20 @@ const fn instead(stands_in: bool) -> &'static str {
 /// Fields that a line names at most.
 const NAMED: usize = 3;
 
-/// The line below the answer: which field has an error or a warning, and the way to it; else how far the search is. What is
-/// wrong stands under the field.
+/// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning.
 #[must_use]
-pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched: Message) -> Node {
+pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
         Some(field) => link_button(field.label).on(Action::Focus(field.key)),
         None => inline(&issue.message),
     };
     if let Some(fault) = fault {
-        let parts = [leaf("span", "mark", "✕ "), go(fault), text(" "), inline(instead(stands_in))];
-        return el("p", &[("class", "stale-note"), ("role", "status")], &parts).keyed(&fault.message.to_string());
+        let parts = [go(fault), text(": "), text(&fault.message), fixes(fault), text(" "), faint(instead(stands_in))];
+        let line = Node::from_iter([leaf("span", "mark", "✕ "), Node::from_iter(parts)]);
+        return el("p", &[("class", "stale-note"), ("role", "status")], &[line]).keyed(&fault.message.to_string());
     }
     if warnings.is_empty() {
-        let words = Message::joined(" ", [t!("No warnings."), searched]);
-        return muted(words).keyed("none");
+        return Node::none();
     }
     let mut keys: Vec<&Issue> = Vec::new();
     for issue in warnings {
@@ -87,7 +89,6 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched
     };
     let words = if count > 1 && keys.len() <= NAMED { t!(": {count} warnings.", count) } else { words };
     parts.push(text(words));
-    parts.push(faint(Message::joined("", [t!(" "), searched])));
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
@@ -134,14 +135,14 @@ mod tests {
     #[test]
     fn the_line_names_each_field_once_and_leads_to_it() {
         let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
-        let line = note(None, &warnings, false, Message::default());
+        let line = note(None, &warnings, false);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         assert!(line.to_html().contains("3 warnings") && !line.to_html().contains("doubtful"));
         let fault = Issue::error("global_batch", "100 does not divide");
-        let line = note(Some(&fault), &warnings, false, Message::default());
+        let line = note(Some(&fault), &warnings, false);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
-        let quiet = note(None, &[], false, Message::default());
-        assert!(quiet.actions().is_empty() && quiet.to_html().contains("No warnings."));
+        assert!(line.to_html().contains("100 does not divide"));
+        assert_eq!(note(None, &[], false), Node::none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod changes;
 pub mod compare;
 pub mod cuts;
 pub mod derived;
+pub mod inputs;
 pub mod issues;
 pub mod limits;
 pub mod memory;

@@ -6,10 +6,11 @@ use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::t;
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
-use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, table, text};
+use crate::view::charts::viewport::Viewport;
+use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, percent, table, text};
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
@@ -162,6 +163,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
         el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank))
     });
     let names: Node = names.collect();
+    if shape.curve == 0.0 {
+        return names;
+    }
     let curve = memory_curve(evaluation, chosen.min(evaluation.loads.len().saturating_sub(1)));
     let most = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
     let peak = MemoryUnit::Gib.number(Bytes(f64::from(most) / 1024.0 * GIB));
@@ -176,6 +180,123 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
         foot(44.0, t!("rank {rank}", rank = chosen)),
         foot(62.0, verbatim(format!("{peak} GiB"))),
     ])
+}
+
+/// Memory of each row's rank beside it, a bar that ends at the capacity; the fullest stands out.
+#[must_use]
+pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> Node {
+    let memory = &evaluation.report.memory;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let every = (13.0 / shape.rows.pitch).ceil().max(1.0) as usize;
+    let row = |row: usize| {
+        let rank = row * shape.stride;
+        let total = memory.per_stage.get(rank)?.total;
+        let share = (total / memory.capacity_bytes).min(1.0);
+        let fullest = memory.peak_stage / shape.stride == row;
+        let named = fullest || (row.is_multiple_of(every) && row.abs_diff(memory.peak_stage / shape.stride) >= every);
+        let bar = el("i", &[("style", &percent("width", share))], &[]);
+        let number = if named { unit.number(total) } else { String::new() };
+        let cells = [el("span", &[("class", "fill")], &[bar]), leaf("b", "", verbatim(number))];
+        let style = format!("top:{:.2}px;height:{:.2}px", row as f64 * shape.rows.pitch, shape.rows.height);
+        let class = match (fullest, total.0 > memory.capacity_bytes.0) {
+            (_, true) => "over",
+            (true, _) => "fullest",
+            _ => "",
+        };
+        let label = t!("memory of rank {rank}: {bytes}", rank, bytes = unit.show(total));
+        Some(el("span", &[("class", class), ("style", &style)], &cells).title(label))
+    };
+    let rows: Node = (0..shape.count).filter_map(row).collect();
+    let foot = format!("top:{:.1}px", shape.rows_height());
+    let words = t!("{unit} of {capacity} per GPU", unit = unit.name(), capacity = unit.number(memory.capacity_bytes));
+    Node::from_iter([rows, el("small", &[("style", &foot)], &[text(words)])])
+}
+
+/// The kinds of blocks of the first screen's picture, and the idle share, whose other definitions are its title.
+#[must_use]
+pub fn kinds(evaluation: &Evaluation) -> Node {
+    let pipeline = &evaluation.report.pipeline;
+    let has = |kind: Kind| {
+        evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
+    };
+    let swatch =
+        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
+    let bubble = t!("bubble {share}", share = show_percent(pipeline.bubble_fraction));
+    let others = t!(
+        "{ideal} of the ideal time; {span} in span, as the zero-bubble papers count: {definition}",
+        ideal = show_percent(pipeline.bubble_over_ideal),
+        span = show_percent(pipeline.bubble_span),
+        definition = IN_SPAN
+    );
+    let bubble = [leaf("i", "swatch hatch", ""), ask("plain", Figure::Bubble, &[text(bubble)]).title(others)];
+    let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
+    Node::from_iter([
+        swatch("c-forward", "forward"),
+        swatch("c-backward", "backward"),
+        if has(Kind::W) { swatch("c-weight", "weight gradient") } else { Node::none() },
+        if later { swatch("c-forward later", "later stages of the rank") } else { Node::none() },
+        el("span", &[], &bubble),
+    ])
+}
+
+/// A part of the step on the axis of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Step,
+    /// Until the first micro-batch is through.
+    Fill,
+    /// The middle, as long as the fill.
+    Steady,
+    /// From the last forward of the first rank.
+    Drain,
+}
+
+impl Part {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Step, "step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
+
+    /// Its window on the axis of `evaluation`; none: all of it.
+    #[must_use]
+    pub fn window(self, evaluation: &Evaluation) -> Option<Viewport> {
+        let full = Viewport::all(evaluation.spans.makespan());
+        let ops = evaluation.timeline().ranks.first()?;
+        let back = ops.iter().find(|op| op.op.kind != Kind::F);
+        let fill = back.map_or(full.end, |op| op.end);
+        let last = ops.iter().rfind(|op| op.op.kind == Kind::F);
+        let window = match self {
+            Self::Step => return None,
+            Self::Fill => full.between(0.0, fill),
+            Self::Steady => full.between((full.end - fill) / 2.0, f64::midpoint(full.end, fill)),
+            Self::Drain => full.between(last.map_or(0.0, |op| op.start), full.end),
+        };
+        (!window.is_all()).then_some(window)
+    }
+}
+
+/// Seconds in which the playhead crosses a step of `makespan` seconds: its real time, held between 4 and 15 s.
+#[must_use]
+pub fn played(makespan: f64) -> f64 {
+    makespan.clamp(4.0, 15.0)
+}
+
+/// What is drawn in a line: ranks, micro-batches and the speed of the playhead.
+#[must_use]
+pub fn played_line(evaluation: &Evaluation) -> Message {
+    let makespan = evaluation.spans.makespan();
+    let factor = makespan / played(makespan);
+    let speed = if (factor - 1.0).abs() < 1e-9 {
+        t!("in real time")
+    } else {
+        t!("at {factor} × its speed", factor = significant(factor, 2))
+    };
+    t!(
+        "{ranks} ranks · {microbatches} micro-batches · {speed}",
+        ranks = evaluation.order.ranks.len(),
+        microbatches = evaluation.report.layout.microbatches,
+        speed
+    )
 }
 
 /// Busy and idle time of every rank.
@@ -286,6 +407,40 @@ mod tests {
         let message = "Fill (";
         assert!(of(Schedule::Pipedream).contains(message) && of(Schedule::Pipedream2bw).contains(message));
         assert!(!of(Schedule::OneFOneB).contains(message));
+    }
+
+    /// 1F1B of p ranks: the first micro-batch is through after p forwards and p backwards; equal times give equal ends.
+    #[test]
+    fn the_fill_ends_with_the_first_micro_batch_and_the_drain_begins_with_the_last_forward() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let ranks = &evaluation.timeline().ranks;
+        let fill = Part::Fill.window(&evaluation).unwrap();
+        let through = ranks[0].iter().find(|op| op.op.kind != Kind::F).unwrap();
+        assert_eq!((fill.start, through.op.microbatch), (0.0, 0));
+        assert!((fill.end - through.end).abs() < 1e-9);
+        let drain = Part::Drain.window(&evaluation).unwrap();
+        assert!((drain.end - evaluation.spans.makespan()).abs() < 1e-9);
+        assert!(ranks[0].iter().all(|op| op.op.kind != Kind::F || op.start <= drain.start + 1e-9));
+        let steady = Part::Steady.window(&evaluation).unwrap();
+        assert!((steady.span() - fill.span()).abs() < 1e-9 && steady.start > fill.end && steady.end < drain.start);
+        assert_eq!(Part::Step.window(&evaluation), None);
+        // One rank, one micro-batch: nothing to zoom into.
+        let alone = Run { tp: 1, pp: 1, global_batch: 64, ..Run::default() };
+        assert_eq!(Part::Fill.window(&evaluate(&alone).unwrap()), None);
+    }
+
+    #[test]
+    fn every_rank_says_its_memory_and_the_fullest_stands_out() {
+        for pp in [2, 4, 32] {
+            let run = Run { pp, tp: 1, ..Run::default() };
+            let evaluation = evaluate(&run).unwrap();
+            let shape = Shape::filling(evaluation.order.ranks.len(), 119.0);
+            assert!((shape.rows_height() - 119.0).abs() < 1e-9);
+            let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
+            assert_eq!(html.matches("class=\"fill\"").count(), shape.count);
+            let peak = MemoryUnit::Gib.number(evaluation.report.memory.peak_bytes);
+            assert!(html.contains(&format!("<b>{peak}</b>")), "{html}");
+        }
     }
 
     /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.

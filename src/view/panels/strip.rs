@@ -1,4 +1,5 @@
-//! The answer: does it fit, how long is a step, what does it yield and cost, each with its range.
+//! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four rows
+//! of fixed height: name, figure, range, caption.
 
 use super::words;
 use crate::core::memory::Verdict;
@@ -9,34 +10,56 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::time::Step;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Action, Node, aside, ask, el, leaf, percent, text};
+use crate::view::node::markup::{Node, aside, ask, el, leaf, percent, strong, text};
 
 /// Tokens of the budget where the Run has none.
-const TOKENS: f64 = 1e12;
+pub const TOKENS: f64 = 1e12;
+/// Price of a GPU-hour where the Run has none.
+pub const PRICE: f64 = 2.0;
+/// Characters of a figure that its column has room for at 28 px.
+const ROOM: usize = 5;
 
-/// The key figures of `run`; each opens its formula.
+/// The key figures of a report but that of the budget; each opens its formula.
 #[must_use]
-pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
+pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
     let step = &report.step;
     let tokens = |seconds: Seconds| {
         let rate = step.tokens_per_s_per_gpu * (step.time_s / seconds);
-        group(&format!("{rate:.0}"))
+        let rate = if rate < 1e5 { group(&format!("{rate:.0}")) } else { show_count(rate) };
+        (rate.replace(' ', ""), t!("per GPU"))
     };
-    let mfu = |seconds: Seconds| show_percent(step.mfu * (step.time_s / seconds));
+    let mfu = |seconds: Seconds| parted(&show_percent(step.mfu * (step.time_s / seconds)));
     let peak = t!("MFU, {precision} peak", precision = step.peak.precision);
     let time = match report.memory.verdict {
         Verdict::Oom => t!("Step time, if it fitted"),
         _ => t!("Step time"),
     };
+    let figure = |name, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
+        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse))
+    };
     [
         memory(&report.memory, unit),
-        figure(time, step, Figure::Step, show_seconds, false),
-        figure(peak, step, Figure::Mfu, mfu, true),
-        figure(t!("Tokens/s/GPU"), step, Figure::Tokens, tokens, true),
-        budget(run, step),
+        figure(time, Figure::Step, &|seconds| parted(&show_seconds(seconds)), false),
+        figure(peak, Figure::Mfu, &mfu, true),
+        figure(t!("Tokens per second"), Figure::Tokens, &tokens, true),
     ]
     .into_iter()
     .collect()
+}
+
+/// A number with its unit, which stands small behind it.
+type Part = (String, Message);
+
+/// `10.2 s` as number and unit.
+fn parted(shown: &str) -> Part {
+    let (number, unit) = shown.rsplit_once(' ').unwrap_or((shown, ""));
+    (number.to_owned(), verbatim(unit))
+}
+
+/// A figure with its unit; one that is long is smaller.
+fn value((number, unit): &Part, more: Node) -> Node {
+    let class = if number.chars().count() > ROOM { "value long" } else { "value" };
+    el("span", &[("class", class)], &[strong(verbatim(number)), aside(unit), more])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
@@ -47,9 +70,14 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         Verdict::Oom => ("key verdict oom", "✕"),
     };
     let capacity = memory.capacity_bytes;
-    let peak = t!("{peak} of {capacity}", peak = unit.number(memory.peak_bytes), capacity = unit.show(capacity));
-    let value =
-        [leaf("span", "mark", mark), leaf("span", "word", words::verdict(memory.verdict)), text(" "), aside(&peak)];
+    let value = [
+        leaf("span", "mark", mark),
+        text(" "),
+        leaf("span", "word", words::verdict(memory.verdict)),
+        text(" "),
+        strong(verbatim(unit.number(memory.peak_bytes))),
+        aside(t!("of {capacity}", capacity = unit.show(capacity))),
+    ];
     let most = capacity.max(memory.need_high_bytes).0;
     let at = |bytes: Bytes| bytes.0 / most;
     let bar = [
@@ -58,10 +86,15 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         el("b", &[("style", &percent("left", at(capacity)))], &[]),
     ];
     let Chance { like, ran_out } = memory.chance;
-    let likely = if memory.verdict == Verdict::Tight && like > 0 {
-        t!("{ran_out} of {like} measured runs like this ran out", ran_out, like)
-    } else {
-        t!("{low} to {high} likely", low = unit.number(memory.need_low_bytes), high = unit.show(memory.need_high_bytes))
+    let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
+    let usable = unit.number(capacity);
+    let likely = match memory.verdict {
+        Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
+        Verdict::Tight if like > 0 => {
+            t!("{low} to {high}; {ran_out} of {like} like it ran out", low, high, ran_out, like)
+        }
+        Verdict::Tight => t!("{low} to {high} likely", low, high),
+        Verdict::Oom => t!("{low} to {high} likely, all above {usable}", low, high, usable),
     };
     let name = match memory.peak_phase() {
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
@@ -84,34 +117,29 @@ fn bracket(low: f64, high: f64) -> Node {
     el("u", &[("style", &place)], &[])
 }
 
-/// A figure that follows from the step's time with its range; its track is from half to one and a half times the figure.
-fn figure(name: Message, step: &Step, of: Figure, show: impl Fn(Seconds) -> String, inverse: bool) -> Node {
-    let (low, high) = (step.low_s, step.high_s);
-    let ratio = |seconds: Seconds| {
-        let ratio = seconds / step.time_s;
-        if inverse { 1.0 / ratio } else { ratio }
-    };
-    let (from, to) = if inverse { (high, low) } else { (low, high) };
-    let (track, caption) = if low < high {
-        let place = |seconds| (ratio(seconds) - 0.5).clamp(0.0, 1.0);
-        let marks = [bracket(place(from), place(to)), el("b", &[], &[])];
-        let caption = range(&show(from), &show(to));
-        (el("span", &[("class", "whisker")], &marks), caption)
-    } else {
-        (el("span", &[("class", "whisker")], &[]), t!("as measured"))
-    };
-    let cells = [
-        leaf("span", "name", name),
-        leaf("span", "value", verbatim(show(step.time_s))),
-        track,
-        leaf("span", "range", caption),
-    ];
-    ask("key", of, &cells)
+/// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
+fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
+    let (track, caption) = range(step, show, inverse);
+    vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)]
 }
 
-/// A range whose unit is said once, where both ends have the same.
-fn range(low: &str, high: &str) -> Message {
-    t!("{low} to {high}", low = without_unit(low, high).to_owned(), high = high.to_owned())
+/// The range of such a figure: on its track, and in words.
+fn range(step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (Node, Message) {
+    let (low, high) = (step.low_s, step.high_s);
+    if low >= high {
+        return (el("span", &[("class", "whisker")], &[]), t!("as measured"));
+    }
+    let place = |seconds: Seconds| {
+        let ratio = seconds / step.time_s;
+        (if inverse { 1.0 / ratio } else { ratio } - 0.5).clamp(0.0, 1.0)
+    };
+    let (from, to) = if inverse { (high, low) } else { (low, high) };
+    let marks = [bracket(place(from), place(to)), el("b", &[], &[])];
+    let ((low, one), (high, other)) = (show(from), show(to));
+    // A unit that both ends have is said once.
+    let low = if one == other { verbatim(low) } else { Message::joined(" ", [verbatim(low), one]) };
+    let high = Message::joined(" ", [verbatim(high), other]);
+    (el("span", &[("class", "whisker")], &marks), t!("{low} to {high}", low, high))
 }
 
 /// `low` without its unit, where `high` has the same.
@@ -123,26 +151,104 @@ pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
     }
 }
 
-/// Time of the token budget, of a trillion tokens where the Run has none: a press goes to the budget.
-fn budget(run: &Run, step: &Step) -> Node {
+/// An amount of money: `$689k`.
+#[must_use]
+pub fn money(currency: &str, amount: f64) -> String {
+    let (less, shown) = tight(amount);
+    format!("{less}{currency}{shown}")
+}
+
+/// An amount in few characters, and the sign before one that is too small for them.
+fn tight(amount: f64) -> (&'static str, String) {
+    match amount {
+        ..0.01 if amount > 0.0 => ("<", "0.01".to_owned()),
+        1e21.. => (">", "999E".to_owned()),
+        _ => ("", show_count(amount).replace(' ', "")),
+    }
+}
+
+/// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows below the
+/// name, in which both are edited.
+#[must_use]
+pub fn budget(run: &Run, step: &Step) -> Node {
+    let currency = sign(run);
     let tokens = run.tokens_total.unwrap_or(TOKENS);
-    let days = tokens / step.tokens_per_s / 86_400.0;
-    let hours = days * 24.0 * run.gpus as f64;
-    let count = show_count(tokens);
-    let time = t!("{days} days, {hours} GPU-h", hours = show_count(hours), days = significant(days, 3));
-    let (name, title, value, caption) = if let Some(price) = run.price_per_gpu_hour {
-        let title =
-            t!("{tokens} tokens at {price} per GPU-hour", tokens = count.clone(), price = significant(price, 3));
-        let name = t!("Cost of {tokens} tokens", tokens = count);
-        (name, title, verbatim(show_count(hours * price)), time)
-    } else {
-        let name = t!("GPU-hours for {tokens} tokens", tokens = count);
-        let days = t!("{days} days", days = significant(days, 3));
-        (name.clone(), name, verbatim(show_count(hours)), days)
+    let price = run.price_per_gpu_hour.unwrap_or(PRICE);
+    let seconds = tokens / step.tokens_per_s;
+    let hours = seconds / 3600.0 * run.gpus as f64;
+    let cost = |time: Seconds| (money(&currency, hours * price * (time / step.time_s)), Message::default());
+    let days = show_days(seconds / 86_400.0);
+    let after = el("span", &[("class", "days")], &[strong(verbatim(&days.0)), aside(days.1)]);
+    let (track, caption) = range(step, &cost, false);
+    let (less, hours) = tight(hours);
+    let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
+    let caption = Message::joined(" · ", [caption, hours]);
+    Node::from_iter([value(&cost(step.time_s), after), track, leaf("span", "range", caption)])
+}
+
+/// Days, hours where they are few, years where they are many.
+fn show_days(days: f64) -> Part {
+    let (number, unit) = match days {
+        ..1.0 => (days * 24.0, t!("hours")),
+        ..1000.0 => (days, t!("days")),
+        _ => (days / 365.25, t!("years")),
     };
-    let marks = el("span", &[("class", "whisker")], &[]);
-    let cells = [leaf("span", "name", name), leaf("span", "value", value), marks, leaf("span", "range", caption)];
-    el("button", &[("class", "key")], &cells).title(title).on(Action::Focus("tokens_total"))
+    let (less, shown) = tight(number);
+    (format!("{less}{shown}"), unit)
+}
+
+/// The name of the budget's figure where nothing is edited.
+#[must_use]
+pub fn budget_name(run: &Run) -> Message {
+    let tokens = show_tokens(run.tokens_total.unwrap_or(TOKENS));
+    let price = show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE));
+    t!("{tokens} tokens at {price} per GPU-hour", tokens, price)
+}
+
+/// A number of tokens without idle zeros: `1 T`, `15.6 T`.
+#[must_use]
+pub fn show_tokens(tokens: f64) -> String {
+    let shown = show_count(tokens);
+    let Some((number, unit)) = shown.split_once(' ') else {
+        return shown;
+    };
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number} {unit}")
+}
+
+/// A price with two decimals, where they are enough: `$2.00`.
+#[must_use]
+pub fn show_price(currency: &str, price: f64) -> String {
+    let cents = price * 100.0;
+    if price < 1e4 && (cents - cents.round()).abs() < 1e-6 {
+        format!("{currency}{price:.2}")
+    } else {
+        format!("{currency}{}", significant(price, 3))
+    }
+}
+
+/// The currency and the number of a typed price: `€1.80`, `1.80 EUR`, `2`.
+#[must_use]
+pub fn read_price(typed: &str) -> (Option<String>, String) {
+    let is_number = |sign: char| sign.is_ascii_digit() || ".,_ ".contains(sign);
+    let text = typed.trim();
+    let sign: String = text.trim_matches(is_number).chars().take(LONGEST_CURRENCY).collect();
+    // An exponent is a part of the number.
+    if sign.is_empty() || sign.eq_ignore_ascii_case("e") || text.parse::<f64>().is_ok() {
+        return (None, text.to_owned());
+    }
+    let number = text.replace(&sign, "");
+    (Some(sign), number.trim().to_owned())
+}
+
+/// Letters of a currency.
+const LONGEST_CURRENCY: usize = 4;
+
+/// The sign before an amount of `run`: a word stands apart from the number.
+#[must_use]
+pub fn sign(run: &Run) -> String {
+    let sign: String = run.length.currency.as_deref().unwrap_or("$").chars().take(LONGEST_CURRENCY).collect();
+    if sign.ends_with(char::is_alphabetic) { format!("{sign} ") } else { sign }
 }
 
 #[cfg(test)]
@@ -158,20 +264,20 @@ mod tests {
         let run = Run { seq_len: 28_672, ..Run::default() };
         let report = report(&run).unwrap();
         assert_eq!(report.memory.verdict, Verdict::Tight);
-        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
+        let html = strip(&report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
-        let words = format!("{ran_out} of {like} measured runs like this ran out");
+        let words = format!("{ran_out} of {like} like it ran out");
         assert!(html.contains(&words), "{html}");
-        assert!(html.contains("May not fit") && !html.contains("Fits"));
+        assert!(html.contains("Tight") && !html.contains("Fits"));
     }
 
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
         let run = Run::default();
-        let view = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
-        assert_eq!(view.actions().len(), 5);
+        let view = strip(&report(&run).unwrap(), MemoryUnit::Gib);
+        assert_eq!(view.actions().len(), 4);
         let html = view.to_html();
-        assert!(html.contains("Fits") && html.contains("of 79.2 GiB"), "{html}");
+        assert!(html.contains("Fits") && html.contains("of 79.2 GiB") && html.contains("all below 79.2"), "{html}");
         assert!(html.contains("bf16 peak"));
     }
 
@@ -202,14 +308,52 @@ mod tests {
 
     /// 10¹² tokens at T tokens a second: 1e12/T/3600 hours on each of 64 GPUs, and a price is per GPU-hour.
     #[test]
-    fn a_budget_is_of_a_trillion_tokens_unless_the_run_says() {
+    fn a_budget_is_of_a_trillion_tokens_at_two_dollars_unless_the_run_says() {
         let mut run = Run::default();
         let report = report(&run).unwrap();
         let hours = |tokens: f64| tokens / report.step.tokens_per_s / 3600.0 * 64.0;
-        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
-        assert!(html.contains(&show_count(hours(1e12))), "{html}");
-        (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(2.0));
-        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
-        assert!(html.contains(&show_count(hours(15e12) * 2.0)), "{html}");
+        let html = budget(&run, &report.step).to_html();
+        assert!(html.contains(&money("$", hours(1e12) * 2.0)), "{html}");
+        assert!(html.contains(&show_count(hours(1e12)).replace(' ', "")), "{html}");
+        assert_eq!(budget_name(&run).to_string(), "1 T tokens at $2.00 per GPU-hour");
+        (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(1.8));
+        run.length.currency = Some("€".to_owned());
+        let html = budget(&run, &report.step).to_html();
+        assert!(html.contains(&money("€", hours(15e12) * 1.8)), "{html}");
+        assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
+    }
+
+    #[test]
+    fn a_price_is_typed_with_its_currency() {
+        let read = |typed| {
+            let (sign, number) = read_price(typed);
+            format!("{}|{number}", sign.unwrap_or_default())
+        };
+        assert_eq!(
+            ["€1.80", "1.80 EUR", "2", "2e-3", "¥ 12", ""].map(read),
+            ["€|1.80", "EUR|1.80", "|2", "|2e-3", "¥|12", "|"]
+        );
+    }
+
+    /// The widest figures that a field's range allows: units stay short of the column, numbers take a larger unit.
+    #[test]
+    fn no_figure_is_longer_than_its_column() {
+        for tokens in [1.0, 1e6, 1e12, 1e18] {
+            for (gpus, price) in [(8, 0.01), (64, 2.0), (65_536, 1e6)] {
+                let run = Run {
+                    gpus,
+                    tokens_total: Some(tokens),
+                    price_per_gpu_hour: Some(price),
+                    global_batch: gpus * 4,
+                    ..Run::default()
+                };
+                let report = report(&run).unwrap();
+                let html =
+                    format!("{}{}", strip(&report, MemoryUnit::Gib).to_html(), budget(&run, &report.step).to_html());
+                for figure in html.split("<b>").skip(1).filter_map(|rest| rest.split("</b>").next()) {
+                    assert!(figure.chars().count() <= 7, "{figure}");
+                }
+            }
+        }
     }
 }

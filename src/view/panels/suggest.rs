@@ -1,5 +1,4 @@
-//! The largest loss that a layout can change, and the layout that a search in the background found to change it: always
-//! two lines, so that nothing moves.
+//! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can change.
 
 use super::plan::rows::narrowed;
 use super::waterfall::main_loss;
@@ -12,7 +11,7 @@ use crate::core::search::{Figures, Found, Place, Request, TIE, why};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, faint, inline, leaf, load, text};
+use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
 use std::sync::Arc;
 
 /// Progress of the search in the background.
@@ -112,86 +111,130 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     Message::joined(" · ", parts)
 }
 
-/// The two lines, and what can be done about them.
+/// What a suggested layout gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gain {
+    /// Less time a step.
+    Time,
+    /// Less memory on the fullest GPU.
+    Memory,
+    /// Fewer GPUs.
+    Gpus,
+}
+
+impl Gain {
+    /// Its words, and the colour that it has in the pictures.
+    const fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Time => ("Less time", "c-forward"),
+            Self::Memory => ("Less memory", "c-activations"),
+            Self::Gpus => ("Fewer GPUs", "c-weight"),
+        }
+    }
+}
+
+/// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
+/// done about it.
+pub(crate) struct Card<'a> {
+    /// What it gains.
+    pub gain: Gain,
+    /// The layout.
+    pub run: &'a Arc<Run>,
+    /// Its name.
+    pub name: Message,
+    /// The figure that gains.
+    pub figure: Message,
+    /// By how much.
+    pub saved: Message,
+    /// The cause.
+    pub why: Message,
+    /// Verdict and memory.
+    pub verdict: (Verdict, Message),
+}
+
+impl Card<'_> {
+    pub(crate) fn view(self) -> Node {
+        let (kind, colour) = self.gain.row();
+        let (class, mark) = match self.verdict.0 {
+            Verdict::Fits => ("fits", "✓ "),
+            Verdict::Tight => ("tight", "▲ "),
+            Verdict::Oom => ("oom", "✕ "),
+        };
+        let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(self.run))));
+        let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
+        let cells = [
+            el("p", &[("class", "kind")], &[leaf("i", colour, ""), text(kind)]),
+            leaf("h3", "", &self.name),
+            el("p", &[("class", "gain")], &[strong(self.figure), text(", "), text(self.saved)]),
+            leaf("p", "why", self.why),
+            el("p", &[("class", "act")], &[verdict, compare, load("main", self.run, self.name, &[text("Use")])]),
+        ];
+        el("article", &[("class", "suggestion")], &cells)
+    }
+}
+
+/// The cards of the layouts that do better, or why there are none.
 #[must_use]
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
     let (report, own) = (&evaluation.report, &evaluation.scenario.run);
-    let fits = report.memory.verdict != Verdict::Oom;
-    let better = searched.better(evaluation);
-    let class = match (better, searched.done, fits) {
-        (None, true, true) => "loss none",
-        _ => "loss",
+    let Some(best) = searched.better(evaluation) else {
+        return el("div", &[("class", "suggestions none")], &[nothing(evaluation, searched)]);
     };
-    let lines = [
-        leaf("p", "lead", lead(evaluation, better.is_none() && searched.done)),
-        el("p", &[], &[second(evaluation, searched, better, unit)]),
-    ];
-    let buttons: [Node; 2] = match better {
-        Some(best) => [
-            el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&best.run)))),
-            load("main", &best.run, brief(&best.run, own), &[text("Use it")]),
-        ],
-        None => [("", "Compare"), ("main", "Use it")]
-            .map(|(class, label)| el("button", &[("class", class), ("disabled", "disabled")], &[text(label)])),
-    };
-    let tools = el("span", &[("class", "tools")], &buttons);
-    el("div", &[("class", class)], &[el("div", &[], &lines), tools])
-}
-
-/// Loss of time; a note that nothing faster was found, where the search is over.
-fn lead(evaluation: &Evaluation, nothing_better: bool) -> Message {
-    let memory = &evaluation.report.memory;
-    if memory.verdict == Verdict::Oom {
-        return t!("Out of memory: this layout does not fit.");
-    }
-    if nothing_better {
-        return t!("No layout in the search takes {tie} % less time.", tie = significant(TIE * 100.0, 2));
-    }
-    match main_loss(evaluation) {
-        Some((_, loss, share)) => {
-            t!("Main loss that a layout can change: {loss}, {share} of the step.", loss, share = show_percent(share))
-        }
-        None => t!("No loss that a layout can change."),
-    }
-}
-
-fn second(evaluation: &Evaluation, searched: &Searched, better: Option<&Suggestion>, unit: MemoryUnit) -> Node {
-    let report = &evaluation.report;
-    let Some(best) = better else {
-        let words = if !searched.done {
-            t!("Looking for a faster layout…")
-        } else if searched.best.is_none() {
-            t!("No layout fits on these GPUs.")
-        } else {
-            t!(
-                "{evaluated} layouts searched, {feasible} fit.",
-                evaluated = searched.evaluated,
-                feasible = searched.feasible
-            )
-        };
-        return faint(words);
-    };
-    let layout = brief(&best.run, &evaluation.scenario.run);
-    let peak = unit.show(best.peak);
     let mut time = show_seconds(best.time);
     if let Some(range) = &best.range {
         time = format!("{time}; {range}");
     }
     let saved = 1.0 - best.time / report.step.time_s;
-    let words = if report.memory.verdict == Verdict::Oom {
-        t!("{layout} fits: {time} per step, {peak}.", layout, time, peak)
+    let saved = match report.memory.verdict {
+        Verdict::Oom => t!("and it fits"),
+        _ => t!("{saved} % less", saved = format!("{:.0}", saved * 100.0)),
+    };
+    let card = Card {
+        gain: Gain::Time,
+        run: &best.run,
+        name: brief(&best.run, own),
+        figure: verbatim(time),
+        saved,
+        why: best.why.clone(),
+        verdict: (Verdict::Fits, t!("fits, {peak}", peak = unit.show(best.peak))),
+    };
+    el("div", &[("class", "suggestions")], &[card.view()])
+}
+
+/// The words in place of the cards.
+fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
+    let words = if !searched.done {
+        t!("Looking for better layouts…")
+    } else if searched.best.is_none() {
+        t!("No layout fits on these GPUs.")
+    } else if evaluation.report.memory.verdict == Verdict::Oom {
+        t!("Out of memory: this layout does not fit.")
     } else {
         t!(
-            "{layout} takes {saved} % less time ({time}) and needs {peak}.",
-            layout,
-            saved = format!("{:.0}", saved * 100.0),
-            time,
-            peak
+            "Within {tie} % of the fastest of {evaluated} layouts.",
+            tie = significant(TIE * 100.0, 2),
+            evaluated = searched.evaluated
         )
     };
-    let more = (!searched.done).then(|| faint(" Still searching…"));
-    let words = inline(words).title(&best.why);
-    std::iter::once(words).chain(more).collect()
+    muted(words)
+}
+
+/// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
+#[must_use]
+pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
+    let loss = match main_loss(evaluation) {
+        Some((_, loss, share)) => {
+            t!("The main loss a layout can change: {loss}, {share}.", loss, share = show_percent(share))
+        }
+        None => t!("No loss that a layout can change."),
+    };
+    let Searched { done, evaluated, feasible, .. } = *searched;
+    let searched = match (evaluated, done) {
+        (0, _) => Message::default(),
+        (_, true) => t!("{evaluated} layouts searched, {feasible} fit.", evaluated, feasible),
+        (_, false) => t!("Searching layouts: {evaluated}.", evaluated),
+    };
+    Message::joined(" ", [loss, searched])
 }
 
 #[cfg(test)]
@@ -222,23 +265,27 @@ mod tests {
         let shown =
             |evaluation: &Evaluation, time: f64| suggestion(evaluation, &found(other.clone(), time), MemoryUnit::Gib);
         let faster = shown(&own, time * 0.8);
-        assert!(faster.to_html().contains("TP 4 · PP 2 · 1F1B takes 20 % less time"));
+        assert!(faster.to_html().contains("TP 4 · PP 2 · 1F1B") && faster.to_html().contains("20 % less"));
         assert!(faster.actions().contains(&&Action::Load(Arc::new(other.clone()))));
         assert!(shown(&own, time * 0.99).actions().is_empty());
         let full = Run { seq_len: 65_536, ..Run::default() };
         let full = evaluate(&full).unwrap();
         assert_eq!(full.report.memory.verdict, Verdict::Oom);
         let slower = shown(&full, full.report.step.time_s.0 * 2.0);
-        assert!(slower.to_html().contains("fits:") && slower.actions().len() == 2);
+        assert!(slower.to_html().contains("and it fits") && slower.actions().len() == 2);
     }
 
-    /// Its place is kept from the first paint on.
     #[test]
-    fn two_lines_and_two_buttons_are_always_there() {
+    fn without_a_better_layout_there_are_words_and_nothing_to_press() {
         let own = evaluate(&Run::default()).unwrap();
-        for searched in [Searched::default(), found(Run::default(), 1.0)] {
-            let html = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
-            assert_eq!((html.matches("<p").count(), html.matches("<button").count()), (2, 2));
-        }
+        let words = |searched: &Searched| {
+            let view = suggestion(&own, searched, MemoryUnit::Gib);
+            assert!(view.actions().is_empty());
+            view.to_html()
+        };
+        assert!(words(&Searched::default()).contains("Looking for better layouts"));
+        let none = found(Run::default(), own.report.step.time_s.0);
+        assert!(words(&none).contains("of the fastest of 10 layouts"));
+        assert!(lead(&own, &none).to_string().contains("10 layouts searched, 5 fit."));
     }
 }

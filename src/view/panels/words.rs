@@ -14,7 +14,7 @@ use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fits => "Fits",
-        Verdict::Tight => "May not fit",
+        Verdict::Tight => "Tight",
         Verdict::Oom => "Out of memory",
     }
 }
@@ -61,7 +61,7 @@ pub fn known(memory: &Memory) -> Message {
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
     let uses = match memory.verdict {
         Verdict::Fits => t!("Uses {share} of {of}.", share, of),
-        Verdict::Tight => t!("May not fit: {share} of {of}.", share, of),
+        Verdict::Tight => t!("Tight: {share} of {of}.", share, of),
         Verdict::Oom => t!("Does not fit: {share} of {of}.", share, of),
     };
     Message::joined(" ", [uses, outcome])
@@ -147,7 +147,7 @@ mod tests {
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
             (8_192, ["Uses", "None of 132 measured runs with this verdict ran out."]),
-            (28_672, ["May not fit:", "Of 31 measured runs like this, 18 ran out."]),
+            (28_672, ["Tight:", "Of 31 measured runs like this, 18 ran out."]),
             (65_536, ["Does not fit:", "All of 69 measured runs with this verdict ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };

@@ -66,7 +66,7 @@ impl Map {
         );
         Self {
             state,
-            look: expect_context(),
+            look: expect_context::<Look>().large(state),
             open,
             width,
             hover: RwSignal::new(None),

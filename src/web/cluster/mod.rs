@@ -52,7 +52,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                     <div class="panel-head">
                         <h2 id="cluster-timeline">{say("Pipeline timeline")}</h2>
                     </div>
-                    {surface(state, map.look, map.look.own)}
+                    {surface(state, map.look, map.look.own, ().into_any())}
                     {player(map)}
                 </section>
             </div>

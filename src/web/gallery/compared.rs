@@ -71,7 +71,7 @@ pub fn compared(state: State) -> AnyView {
         view! {
             <div class="lane" hidden=flag(move || variant(at).is_none())>
                 {nodes("lane-head", title)}
-                {surface(state, look, lane)}
+                {surface(state, look, lane, ().into_any())}
                 {nodes("lane-figures", figures)}
             </div>
         }

@@ -1,46 +1,42 @@
-//! The folded parts, computed while they are open: methods side by side, what would make it fit, how to narrow a
-//! surprise down.
+//! Views that are computed while they are open: methods side by side, what would make it fit, how to narrow a surprise
+//! down.
 
-use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
 use crate::core::report::fit::{Base, Suggestions};
+use crate::core::run::registry::field;
 use crate::view::node::markup::{Node, muted};
 use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{say, translated};
-use crate::web::panel::{part, shown};
+use crate::web::field::choice_select;
+use crate::web::i18n::say;
+use crate::web::panel::shown;
+use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// Classes of its folds.
-const PART: &str = "fold part";
-
-/// The same Run by every method.
-pub fn methods(state: State) -> AnyView {
-    let title = say("The same run by every method");
-    let content = move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Methods));
-    part(Some("methods"), PART, title, flag(|| false), content)
+/// The same Run by every method, and the method that the page counts by.
+pub fn methods(state: State, open: Signal<bool>) -> AnyView {
+    let content = shown(state, move || open.get().then_some(Panel::Methods));
+    let method = field("memory_method").map(|field| choice_select(state, field, "Memory method"));
+    view! {
+        <p class="tools">{say("The page counts by")} " " {method}</p>
+        <div id="methods" use:patched=content></div>
+    }
+    .into_any()
 }
 
 /// Measurements that narrow down a run that should have fitted.
-pub(crate) fn narrowing(state: State) -> AnyView {
-    let title = say("Out of memory although it fits?");
-    let content = move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
-    part(Some("narrow"), PART, title, flag(|| false), content)
+pub(crate) fn narrowing(state: State, open: Signal<bool>) -> AnyView {
+    let content = shown(state, move || open.get().then_some(Panel::Narrow));
+    view! { <div id="narrow" use:patched=content></div> }.into_any()
 }
 
-/// Changes that would make it fit, open where it does not.
-pub fn fit(state: State) -> AnyView {
-    let fits = move || {
-        let evaluation = state.evaluation();
-        evaluation.is_none_or(|evaluation| evaluation.report.memory.verdict == Verdict::Fits)
-    };
-    let title = move || translated(if fits() { "What would take less memory" } else { "What would make it fit" });
-    let content = move |open: Signal<bool>| found(state, open);
-    part(Some("fit"), PART, text(title), flag(move || !fits()), content)
+/// Changes that would make it fit, or take less where it does.
+pub fn fit(state: State, open: Signal<bool>) -> AnyView {
+    let content = found(state, open);
+    view! { <div id="fit" use:patched=content></div> }.into_any()
 }
 
 /// The suggestions: searched by a worker, and dropped as soon as the Run is another.

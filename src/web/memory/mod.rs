@@ -4,13 +4,12 @@
 mod advice;
 mod over_time;
 
-use crate::core::run::registry::field;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::view::panels::memory;
 use crate::view::panels::suggest::brief;
+use crate::web::choice_row::{view_at, views};
 use crate::web::evaluated::evaluated;
-use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
@@ -20,52 +19,42 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
+/// Views of the panel; a frame has the first two.
+const VIEWS: [&str; 5] =
+    ["by component", "over the step", "every method", "what takes less", "ran out although it fits"];
+
 /// The memory panel.
 #[component]
 pub(crate) fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let over_time = RwSignal::new(false);
+    let chosen = RwSignal::new(0);
+    let is = move |at: usize| flag(move || chosen.get() == at);
     let alone = state.view.embed.is_some();
-    let method = (!alone).then(|| {
-        field("memory_method").map(|field| {
-            view! { <span class="tools"><small>{say("method")}" "</small>{choice_select(state, field, "Memory method")}</span> }
-        })
-    });
-    let toggle = move |to: bool, label: &'static str| {
-        view! {
-            <button
-                class="toggle-link"
-                aria-pressed=text(move || (over_time.get() == to).to_string())
-                on:click=move |_| over_time.set(to)
-            >{say(label)}</button>
-        }
-    };
     // Room for as many bars as will come.
     let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
-    let advice = (!alone).then(|| [advice::methods(state), advice::fit(state), advice::narrowing(state)]);
     let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
     let suggested = (!alone).then(|| suggestion(state));
     let bands = shown(state, || Some(Panel::MemoryBands));
     let tuning = shown(state, || Some(Panel::Tuning));
+    let advice = (!alone).then(|| {
+        let contents = [advice::methods(state, is(2)), advice::fit(state, is(3)), advice::narrowing(state, is(4))];
+        contents.into_iter().enumerate().map(|(at, content)| view_at(chosen, at + 2, content)).collect_view()
+    });
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="memory-title">{say("Memory per GPU, by pipeline rank")}</h2>
                 <span class="spring"></span>
-                {method}
-                <span class="tools" role="group" aria-label=say("Picture")>
-                    {toggle(false, "by component")}
-                    {toggle(true, "over the step")}
-                </span>
+                {views(if alone { &VIEWS[..2] } else { &VIEWS }, chosen)}
             </div>
-            <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
+            <div hidden=flag(move || chosen.get() != 0) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>
                 {suggested}
-                {fold(state, "Show as a table, with the named parts", || Panel::MemoryTable)}
+                <div class="bands" use:patched=bands></div>
+                {fold(state, "The same as a table", || Panel::MemoryTable)}
+                <div use:patched=tuning></div>
             </div>
-            {over_time::view(state, over_time.into())}
-            <div class="bands" use:patched=bands></div>
-            <div use:patched=tuning></div>
+            {over_time::view(state, is(1))}
             {advice}
         </section>
     }

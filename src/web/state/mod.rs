@@ -18,7 +18,7 @@ use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
 pub(crate) use history::History;
 use leptos::prelude::*;
-pub(crate) use panels::Panels;
+pub(crate) use panels::{Panels, Part};
 use planner::Planner;
 use runs::Runs;
 use std::sync::Arc;

@@ -4,6 +4,18 @@ use crate::core::report::Figure;
 use crate::view::node::action::Dialog;
 use leptos::prelude::*;
 
+/// A tab of panels below the first screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Part {
+    #[default]
+    Memory,
+    Overlap,
+    Layouts,
+    Pipeline,
+    Costs,
+    Accuracy,
+}
+
 /// Handles to open panels; copied into every panel.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels {
@@ -17,6 +29,10 @@ pub(crate) struct Panels {
     pub search: RwSignal<String>,
     /// Key of the field typed into last.
     pub edited: RwSignal<&'static str>,
+    /// The open sheet of settings, by its place.
+    pub sheet: RwSignal<Option<usize>>,
+    /// The open tab of panels.
+    pub part: RwSignal<Part>,
     /// The side that a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
 }
@@ -30,6 +46,8 @@ impl Panels {
             dialog: RwSignal::new(None),
             search: RwSignal::new(String::new()),
             edited: RwSignal::new(""),
+            sheet: RwSignal::new(None),
+            part: RwSignal::new(Part::default()),
             tab: RwSignal::new("results"),
         }
     }

@@ -21,6 +21,7 @@ pub fn key(look: Look, lane: Lane, event: &web_sys::KeyboardEvent) {
         "," => walk(look, lane, 0, -1),
         "ArrowDown" => walk(look, lane, 1, 0),
         "ArrowUp" => walk(look, lane, -1, 0),
+        " " => look.plays.update(|plays| *plays = !*plays),
         "Escape" => {
             lane.focus.set(None);
             lane.hover.set(None);
@@ -49,7 +50,7 @@ fn walk(look: Look, lane: Lane, ranks: isize, ops: isize) {
         return;
     };
     lane.focus.set(Some(place));
-    look.clock.set(lane.is_low.then_some(op.start));
+    look.clock.set(lane.is_low().then_some(op.start));
     lane.hover.set(None);
     let view = look.seen();
     if op.start < view.start || op.end > view.end {

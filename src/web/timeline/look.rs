@@ -24,12 +24,25 @@ pub struct Lane {
     pub rank: Signal<usize>,
     /// Its memory over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
+    /// Where the pointer is, pixels from its left; none: elsewhere.
+    pub pointer: RwSignal<Option<f64>>,
+    /// Its size.
+    pub size: Size,
+}
+
+/// Sizes of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// High rows and a curve of memory below them.
+    Tall,
     /// One of several pictures that share axis and clock.
-    pub is_low: bool,
+    Low,
+    /// Rows that fill so many pixels, with a lens under the pointer.
+    Filling(u32),
 }
 
 impl Lane {
-    fn new(prepared: Memo<Option<Arc<Prepared>>>, rank: Signal<usize>) -> Self {
+    fn new(prepared: Memo<Option<Arc<Prepared>>>, rank: Signal<usize>, size: Size) -> Self {
         let curve = Memo::new(move |_| {
             let prepared = prepared.get();
             Arc::new(
@@ -37,7 +50,15 @@ impl Lane {
                     .map_or(Vec::new(), |prepared| prepared.curve(rank.get().min(prepared.ranks().saturating_sub(1)))),
             )
         });
-        Self { prepared, hover: RwSignal::new(None), focus: RwSignal::new(None), rank, curve, is_low: false }
+        Self {
+            prepared,
+            hover: RwSignal::new(None),
+            focus: RwSignal::new(None),
+            rank,
+            curve,
+            pointer: RwSignal::new(None),
+            size,
+        }
     }
     /// One of several pictures that share axis and clock; the memory is its fullest rank's.
     pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
@@ -45,11 +66,19 @@ impl Lane {
             let report = |one: &Arc<Prepared>| one.evaluation.report.memory.peak_stage;
             prepared.with(|prepared| prepared.as_ref().map_or(0, report))
         };
-        Self { is_low: true, ..Self::new(prepared, Signal::derive(fullest)) }
+        Self::new(prepared, Signal::derive(fullest), Size::Low)
     }
     /// Where its rows stand.
     pub fn shape(self) -> Shape {
-        if self.is_low { Shape::low(self.ranks()) } else { Shape::of(self.ranks()) }
+        match self.size {
+            Size::Tall => Shape::of(self.ranks()),
+            Size::Low => Shape::low(self.ranks()),
+            Size::Filling(height) => Shape::filling(self.ranks(), f64::from(height)),
+        }
+    }
+    /// True for one of several pictures that share axis and clock.
+    pub fn is_low(self) -> bool {
+        self.size == Size::Low
     }
     /// Number of its ranks.
     pub fn ranks(self) -> usize {
@@ -80,7 +109,12 @@ pub struct Look {
     pub path: RwSignal<bool>,
     /// The instant of the step that is shown, seconds; none: no step is played.
     pub clock: RwSignal<Option<f64>>,
+    /// True while the playhead moves.
+    pub plays: RwSignal<bool>,
 }
+
+/// Height of the rows on the first screen, and in a frame, pixels.
+const ROWS: [u32; 2] = [119, 240];
 
 /// Made ready anew with each evaluation that can be drawn.
 pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepared>>> {
@@ -97,17 +131,23 @@ pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
 }
 
 impl Look {
+    /// The look of the first screen.
     pub fn new(state: State) -> Self {
-        let own = prepared(state.drawn);
+        let height = ROWS[usize::from(state.view.embed.is_some())];
+        let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
+        let own = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
+        Self::over(&[own, own])
+    }
+    /// The look of a large picture of the same timeline, and of a second schedule below it.
+    pub fn large(self, state: State) -> Self {
         let compared = evaluated(move || {
             let id = state.view.compare.get()?;
             let evaluation = state.evaluation()?;
             let run = &evaluation.scenario.run;
             run.with_texts(&with_schedule(run, &id))
         });
-        let other = current(compared);
-        let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
-        Self::over(&[Lane::new(own, rank), Lane::new(other, rank)])
+        let lanes = [self.own.prepared, current(compared)].map(|drawn| Lane::new(drawn, self.own.rank, Size::Tall));
+        Self { clock: self.clock, ..Self::over(&lanes) }
     }
     /// The look that these pictures share; there are at least two.
     pub fn over(lanes: &[Lane]) -> Self {
@@ -127,6 +167,7 @@ impl Look {
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
             clock: RwSignal::new(None),
+            plays: RwSignal::new(true),
         }
     }
     /// Chooses the op of `lane` at `place` and selects its rank; a second press lets go of the op.
@@ -136,7 +177,7 @@ impl Look {
         if let Some(place) = place {
             state.select_rank(place.rank);
         }
-        if !lane.is_low {
+        if !lane.is_low() {
             self.clock.set(None);
         }
     }
@@ -150,11 +191,10 @@ impl Look {
         }
         true
     }
-    /// The visible window: one on another picture shows all of this one.
+    /// The visible window: the same part of the axis after an edit.
     pub fn view(self) -> Viewport {
-        let full = self.full.get();
-        let same = |window: &Viewport| (window.full - full).abs() <= full * 1e-12;
-        self.window.get().filter(same).unwrap_or_else(|| Viewport::all(full))
+        let all = Viewport::all(self.full.get());
+        self.window.get().map_or(all, |window| window.on(all.full))
     }
     /// The same, for event handlers.
     pub fn seen(self) -> Viewport {

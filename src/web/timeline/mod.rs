@@ -1,7 +1,8 @@
 //! The pipeline panel: the timeline of the Run's schedule, a second one under it, and their figures.
 
 mod custom;
-mod export;
+pub(crate) mod export;
+mod first;
 mod keys;
 pub mod look;
 pub(crate) mod minimap;
@@ -11,7 +12,6 @@ pub(crate) mod surface;
 use crate::core::message::verbatim;
 use crate::core::report::{MAX_OPS_AT_ONCE, ScheduleFigures};
 use crate::core::run::OneOf;
-use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::charts::shape::Shape;
 use crate::view::node::action::TimelineAction;
@@ -20,7 +20,7 @@ use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
 use crate::view::views::View;
-use crate::web::field::choice_select;
+use crate::web::choice_row::views;
 use crate::web::html::{flag, text as text_of, view_of};
 use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
@@ -30,28 +30,23 @@ use crate::web::timeline::look::Look;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// Titles of the folds below.
-const FOLDS: [&str; 3] = [
-    "Even and uneven layers on one axis",
-    "Gradients at the end of the step: hidden in bubbles, or exposed",
-    "Variable-length micro-batches",
-];
+/// Views of the panel.
+const VIEWS: [&str; 5] = ["timeline", "even and uneven layers", "gradients", "unequal micro-batches", "the schedule"];
 
-/// The timeline panel.
+pub(crate) use first::FirstTimeline;
+
+/// The pipeline at length: a large picture with the critical path, a second schedule, what else was looked at.
 #[component]
 pub(crate) fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let look = expect_context::<Look>();
-    let embedded = state.view.embed.is_some();
+    let look = expect_context::<Look>().large(state);
     let handler: Handler = Arc::new(move |action| {
         let PanelAction::Timeline(action) = action else {
             return;
         };
-        if !look.zoomed(action) {
-            export::export(state, look, action);
-        }
+        look.zoomed(action);
     });
-    let tools = view_of(buttons);
+    let tools = view_of(|| zoom_buttons().collect());
     let compare = move |event| {
         let id = event_target_value(&event);
         state.view.change(|view| view.compare = (!id.is_empty()).then_some(id));
@@ -61,29 +56,26 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(look));
-    let [splits, gradients, unequal] = FOLDS;
-    // Of one stage there is little to see: it is shown on request.
-    let wanted = RwSignal::new(embedded);
-    let alone = flag(move || !wanted.get() && state.run.with(|run| run.pp == 1));
-    let folds = move || {
-        [
-            fold(state, splits, || Panel::Splits),
-            fold(state, gradients, move || Panel::Gradients(state.view.chosen.get().policy)),
-            fold(state, unequal, move || Panel::Unequal(state.view.chosen.get().spread)),
-        ]
+    let chosen = RwSignal::new(0);
+    let panel = move || match chosen.get() {
+        1 => Some(Panel::Splits),
+        2 => Some(Panel::Gradients(state.view.chosen.get().policy)),
+        3 => Some(Panel::Unequal(state.view.chosen.get().spread)),
+        4 => Some(Panel::Idea),
+        _ => None,
     };
+    let content = shown(state, panel);
     view! {
-        <section aria-labelledby="timeline-title" class:alone=alone>
-            <p class="one-stage muted" hidden=flag(move || !alone.get())>
-                {say("One stage: there is no pipeline to see.")}" "
-                <button class="link" on:click=move |_| wanted.set(true)>{say("Show the timeline")}</button>
-            </p>
+        <section aria-labelledby="pipeline-title">
             <div class="panel-head">
-                <h2 id="timeline-title">{say("Pipeline timeline")}</h2>
+                <h2 id="pipeline-title">{say("Pipeline timeline")}</h2>
                 <span class="spring"></span>
-                <span class="tools">
-                    {(!embedded).then(|| field("schedule").map(|field| choice_select(state, field, "Pipeline schedule")))}
-                    <select id="compare" aria-label=say("Compare with another schedule") on:change=compare use:patched=options hidden=embedded></select>
+                {views(&VIEWS, chosen)}
+            </div>
+            <div hidden=flag(move || chosen.get() == 0) use:patched=content></div>
+            <div hidden=flag(move || chosen.get() != 0)>
+                <p class="tools">
+                    <select id="compare" aria-label=say("Compare with another schedule") on:change=compare use:patched=options></select>
                     <button
                         id="critical"
                         title=say("Draw the chain of ops that fixes the time")
@@ -92,23 +84,22 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
                     >
                         {say("critical path")}
                     </button>
-                    <div class="buttons" use:handled=(tools, handler)></div>
-                </span>
+                    <span class="buttons" use:handled=(tools, handler)></span>
+                    <span class="spring"></span>
+                    {nodes("more", gallery_link)}
+                </p>
+                {custom::custom(state)}
+                <div class="stale-able" class:stale=flag(move || state.is_stale() || !state.is_drawn())>
+                    {nodes("legend", move || shown_legend(look))}
+                    {surface::surface(state, look, look.own, ().into_any())}
+                    {nodes("against", move || comparison(state, look))}
+                    {surface::surface(state, look, look.other, ().into_any())}
+                    {minimap::minimap(look)}
+                    {nodes("path-note", move || path_note(look))}
+                    <div class="uneven" use:patched=split></div>
+                </div>
+                {fold(state, "The same as a table", || Panel::Ranks)}
             </div>
-            {(!embedded).then(|| custom::custom(state))}
-            <div class="stale-able" class:stale=flag(move || state.is_stale() || !state.is_drawn())>
-                {nodes("legend", move || shown_legend(look))}
-                {surface::surface(state, look, look.own)}
-                {nodes("against", move || comparison(state, look))}
-                {surface::surface(state, look, look.other)}
-                {minimap::minimap(look)}
-                {nodes("path-note", move || path_note(look))}
-                {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
-            </div>
-            {(!embedded).then(|| fold(state, "About this schedule", || Panel::Idea))}
-            {fold(state, "Show as a table", || Panel::Ranks)}
-            {(!embedded).then(folds)}
-            {(!embedded).then(|| nodes("more", gallery_link))}
         </section>
     }
 }
@@ -120,23 +111,6 @@ fn gallery_link() -> Node {
 
 fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
     look.own.prepared.get()
-}
-
-/// Zoom and export.
-fn buttons() -> Node {
-    use TimelineAction::{Csv, Png, Svg, Trace};
-    let files = [
-        button(Png, "PNG", "Picture of what is visible, PNG"),
-        button(Svg, "SVG", "Picture of what is visible, SVG"),
-        button(Csv, "CSV", "Every op with its times, CSV"),
-        button(Trace, "Trace", "Chrome trace for Perfetto, JSON"),
-    ];
-    let menu = el(
-        "details",
-        &[("class", "menu"), ("id", "export")],
-        &[el("summary", &[], &[text("Export")]), el("div", &[], &files)],
-    );
-    zoom_buttons().chain([menu]).collect()
 }
 
 fn button(action: TimelineAction, label: &'static str, title: &'static str) -> Node {

@@ -1,7 +1,9 @@
 //! Overlay of the canvas: the mark around an op with its name, the critical path.
 
 use super::look::{Lane, Look};
+use crate::core::pipeline::trace::Place;
 use crate::core::t;
+use crate::view::charts::prepared::Prepared;
 use crate::view::charts::strokes::chain;
 use crate::view::node::markup::{Node, el, leaf};
 use crate::view::panels::pipeline::describe;
@@ -11,6 +13,24 @@ use leptos::prelude::*;
 pub(crate) fn overlay(look: Look, lane: Lane) -> Node {
     let path = if look.path.get() { path(look, lane) } else { None };
     [path, clock(look, lane), mark(look, lane)].into_iter().flatten().collect()
+}
+
+/// The op under the pointer in words.
+pub(crate) fn hovered(lane: Lane) -> Node {
+    let (Some(place), Some(prepared)) = (lane.hover.get(), lane.prepared.get()) else {
+        return Node::none();
+    };
+    lines(&prepared, place)
+}
+
+/// What an op is, when it runs and what it waits for.
+fn lines(prepared: &Prepared, place: Place) -> Node {
+    let version = prepared.op(place).and_then(|op| prepared.version(place.rank, op.op.microbatch));
+    let version = version.map(|updates| match updates {
+        ..0 => t!("weights of one update before this step"),
+        _ => t!("weights behind {updates} updates", updates = updates.unsigned_abs()),
+    });
+    describe(&prepared.trace(), place).iter().chain(&version).map(|line| leaf("div", "", line)).collect()
 }
 
 fn path(look: Look, lane: Lane) -> Option<Node> {
@@ -32,7 +52,7 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
 fn clock(look: Look, lane: Lane) -> Option<Node> {
     let x = look.view().x(look.clock.get()?, look.width.get());
     let shape = lane.shape();
-    let height = if lane.is_low { shape.height() } else { shape.rows_height() };
+    let height = if lane.is_low() { shape.height() } else { shape.rows_height() };
     let style = format!("left:{x:.1}px;height:{height:.0}px");
     (0.0..=look.width.get()).contains(&x).then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
 }
@@ -57,15 +77,11 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
     // Below all rows: it hides none of them, nor the legend above; within the surface, which is as wide as the page allows.
     let (side, at) = if left < width / 2.0 { ("left", left) } else { ("right", (width - right).max(0.0)) };
     let tip = format!("top:{:.1}px;{side}:{at:.1}px;max-width:min(420px,100% - {at:.1}px)", shape.rows_height());
-    let version = prepared.version(place.rank, op.op.microbatch);
-    let version = version.map(|updates| match updates {
-        ..0 => t!("weights of one update before this step"),
-        _ => t!("weights behind {updates} updates", updates = updates.unsigned_abs()),
-    });
-    let lines: Node =
-        describe(&prepared.trace(), place).iter().chain(&version).map(|line| leaf("div", "", line)).collect();
-    Some(Node::from_iter([
-        el("div", &[("class", "mark-op"), ("style", &frame)], &[]),
-        el("div", &[("class", "tip"), ("role", "status"), ("style", &tip)], &[lines]),
-    ]))
+    let mark = el("div", &[("class", "mark-op"), ("style", &frame)], &[]);
+    // The lens says it under the pointer.
+    if lane.pointer.get().is_some() {
+        return Some(mark);
+    }
+    let words = lines(&prepared, place);
+    Some(Node::from_iter([mark, el("div", &[("class", "tip"), ("role", "status"), ("style", &tip)], &[words])]))
 }

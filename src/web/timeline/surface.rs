@@ -1,9 +1,10 @@
 //! A timeline's canvas with what lies over it, the rank names beside it, and the pointer.
 
 use super::keys::key;
-use super::look::{Lane, Look};
+use super::look::{Lane, Look, Size};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::Place;
+use crate::core::report::Figure;
 use crate::view::charts::timeline::hit;
 use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::pipeline::{label, rank_names};
@@ -18,7 +19,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 
 /// One picture: names, canvas, overlay.
-pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
+pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> AnyView {
     let surface = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let drag = RwSignal::new(None::<f64>);
@@ -41,18 +42,25 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(Place { rank, at })
     };
+    let still = browser::matches_media("(prefers-reduced-motion: reduce)");
     let moved = move |event: web_sys::PointerEvent| {
+        // A tap opens the sheet and nothing else.
+        if event.pointer_type() == "touch" {
+            return;
+        }
         let x = f64::from(event.offset_x());
         if let Some(from) = drag.get_untracked() {
             let view = look.seen();
             look.set(view.panned((from - x) / look.width.get_untracked() * view.span()));
             drag.set(Some(x));
             lane.hover.set(None);
+            lane.pointer.set(None);
         } else {
             lane.hover.set(under(&event));
+            lane.pointer.set(matches!(lane.size, Size::Filling(_)).then_some(x));
         }
         let time = look.seen().time(x, look.width.get_untracked());
-        if lane.is_low {
+        if lane.is_low() || still {
             look.clock.set(Some(time));
         }
     };
@@ -70,21 +78,9 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let prepared = lane.prepared.get();
         prepared.map(|prepared| translated(label(&prepared.evaluation)))
     };
-    // A pressed rank name draws that rank's in-flight activations.
-    let choose: Handler = Arc::new(move |action| {
-        if let PanelAction::Rank(rank) = action {
-            state.select_rank(rank);
-        }
-    });
-    let names = Signal::derive(move || {
-        let Some(prepared) = lane.prepared.get() else {
-            return Node::none();
-        };
-        rank_names(&prepared.evaluation, lane.shape(), lane.rank.get())
-    });
     view! {
         <div class="timeline" hidden=move || lane.ranks() == 0>
-            <div class="ranks" use:handled=(names, choose)></div>
+            {names(state, lane)}
             <div
                 class="surface"
                 class:dragging=move || drag.get().is_some()
@@ -102,19 +98,43 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:pointermove=moved
                 on:pointerup=move |event: web_sys::PointerEvent| {
                     drag.set(None);
-                    look.press(lane, state, under(&event));
+                    let place = under(&event);
+                    match place {
+                        Some(place) if event.pointer_type() == "touch" => {
+                            state.panels.explain(Figure::Memory(place.rank));
+                        }
+                        _ => look.press(lane, state, place),
+                    }
                 }
-                on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
-                on:dblclick=move |_| look.focus(lane)
+                on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); lane.pointer.set(None); }
+                on:dblclick=move |_| look.window.set(None)
                 on:keydown=move |event| key(look, lane, &event)
             >
                 <div class="paper hatch" style:width=move || hatched(look, lane) style:height=move || format!("{:.0}px", lane.shape().rows_height())></div>
                 <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
                 {nodes("over", move || overlay(look, lane))}
+                {over}
             </div>
         </div>
     }
     .into_any()
+}
+
+/// The names of the ranks beside the rows.
+fn names(state: State, lane: Lane) -> AnyView {
+    // A pressed rank name draws that rank's in-flight activations.
+    let choose: Handler = Arc::new(move |action| {
+        if let PanelAction::Rank(rank) = action {
+            state.select_rank(rank);
+        }
+    });
+    let names = Signal::derive(move || {
+        let Some(prepared) = lane.prepared.get() else {
+            return Node::none();
+        };
+        rank_names(&prepared.evaluation, lane.shape(), lane.rank.get())
+    });
+    view! { <div class="ranks" use:handled=(names, choose)></div> }.into_any()
 }
 
 /// End of the hatch of idle time: it ends with the pipeline.

@@ -23,9 +23,15 @@ use controls::fold;
 pub fn panel(view: &View) -> [Node; 2] {
     let body = match view.result.progress {
         Some(progress) => body(view, progress),
-        None => Node::from_iter([intro(), question::buttons(view)]),
+        None => intro(),
     };
     [progress(view), body]
+}
+
+/// The other panel: questions with one answer, and curves over other sizes.
+#[must_use]
+pub fn scaling(view: &View) -> Node {
+    Node::from_iter([question::buttons(view), curves::sweeps(view)])
 }
 
 fn intro() -> Node {
@@ -80,12 +86,10 @@ fn body(view: &View, progress: Progress) -> Node {
     }
     parts.push(rows::rows(view, progress.done));
     parts.push(compare::pinned(view));
-    parts.push(question::buttons(view));
     if let Some(axes) = &axes {
         let pictures = [pareto::pareto(view), map::map(view, axes)];
         parts.push(el("div", &[("class", "two")], &pictures));
     }
-    parts.push(curves::sweeps(view));
     if progress.done {
         parts.push(walk(view));
     }
@@ -120,7 +124,8 @@ mod tests {
 
     /// Both parts as HTML with these folds open, and the Runs that their buttons load.
     fn shown(query: &PlanQuery, result: &PlanResult, folds: &[Fold]) -> (String, usize) {
-        let panel = Node::from_iter(panel(&View { folds, ..view(query, result) }));
+        let view = View { folds, ..view(query, result) };
+        let panel: Node = panel(&view).into_iter().chain([scaling(&view)]).collect();
         let actions = panel.actions().into_iter();
         let loads = actions.filter(|action| matches!(action, Action::Load(_)));
         (panel.to_html(), loads.count())
@@ -212,9 +217,9 @@ mod tests {
     #[test]
     fn an_empty_session_offers_the_questions() {
         let (query, result) = finished(&[]);
-        let [head, body] = panel(&view(&query, &result));
+        let [head, _] = panel(&view(&query, &result));
         assert_eq!(head, Node::none());
         let asks = |press: &&&Press| matches!(press, Press::Panel(PanelAction::Plan(PlanCommand::Ask(_))));
-        assert_eq!(body.presses().iter().filter(asks).count(), 3);
+        assert_eq!(scaling(&view(&query, &result)).presses().iter().filter(asks).count(), 3);
     }
 }

@@ -1,0 +1,99 @@
+//! The settings by their place among the inputs: the column, and the sheets of the others.
+
+use crate::core::run::registry::{FIELDS, Field, Group};
+
+/// Settings of the column: key, short name, and what it is of.
+pub const COLUMN: [(&str, &str, &str); 8] = [
+    ("tp", "TP", "tensor"),
+    ("pp", "PP", "pipeline"),
+    ("cp", "CP", "context"),
+    ("zero", "ZeRO", ""),
+    ("schedule", "Schedule", ""),
+    ("micro_batch", "Micro-batch", ""),
+    ("recompute", "Recompute", ""),
+    ("precision", "Precision", ""),
+];
+
+/// A part of a sheet: its title, and the fields that are in it unless a later part has them.
+pub type Part = (&'static str, fn(&Field) -> bool);
+
+/// The sheets: title and parts.
+pub const SHEETS: [(&str, &[Part]); 6] = [
+    (
+        "Model shape",
+        &[
+            ("", |field| field.group == Group::Model),
+            ("Experts (MoE)", |field| field.key.starts_with("model.moe.")),
+            ("Latent attention (MLA)", |field| field.key.starts_with("model.mla.")),
+            ("Vision tower (ViT)", |field| field.key.starts_with("model.vision.")),
+        ],
+    ),
+    ("Cluster and links", &[("", |field| field.group == Group::Cluster)]),
+    ("More of the layout", &[("", |field| field.group == Group::Parallelism)]),
+    ("Batch and budget", &[("", is_of_batch)]),
+    (
+        "Software, precision",
+        &[
+            ("", |field| field.group == Group::Training && !is_of_batch(field)),
+            ("Method", |field| field.group == Group::Method),
+        ],
+    ),
+    (
+        "Fine-tuning, RL",
+        &[
+            ("", |field| field.key.starts_with("adapter.")),
+            ("Offloading", |field| field.key.starts_with("offload.")),
+            ("Reinforcement learning", |field| field.key.starts_with("phases.")),
+        ],
+    ),
+];
+
+/// First and last field of the batch, the budget and the whole run, in the order of a link.
+const BATCH: (&str, &str) = ("seq_len", "stack");
+
+/// True for a field of the batch, the budget or the whole run.
+fn is_of_batch(field: &Field) -> bool {
+    let at = |key: &str| FIELDS.iter().position(|field| field.key == key);
+    let (from, to) = (at(BATCH.0), at(BATCH.1));
+    at(field.key).zip(from).zip(to).is_some_and(|((at, from), to)| (from..to).contains(&at))
+}
+
+/// True for a setting of the column.
+#[must_use]
+pub fn is_in_column(field: &Field) -> bool {
+    COLUMN.iter().any(|(key, ..)| *key == field.key)
+}
+
+/// Sheet and part of a field; the last part that has it.
+#[must_use]
+pub fn place(field: &Field) -> Option<(usize, usize)> {
+    let parts = SHEETS.iter().enumerate().rev();
+    let mut places = parts.flat_map(|(sheet, (_, parts))| (0..parts.len()).rev().map(move |part| (sheet, part)));
+    places.find(|(sheet, part)| SHEETS[*sheet].1[*part].1(field))
+}
+
+/// Fields of a sheet.
+pub fn fields(sheet: usize) -> impl Iterator<Item = (usize, &'static Field)> {
+    let placed = move |field: &'static Field| {
+        let (at, part) = place(field).filter(|_| !is_in_column(field))?;
+        (at == sheet).then_some((part, field))
+    };
+    FIELDS.iter().filter_map(placed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_in_the_column_or_in_one_sheet() {
+        let missing: Vec<_> = FIELDS.iter().filter(|field| !is_in_column(field) && place(field).is_none()).collect();
+        assert!(
+            missing.is_empty(),
+            "a field needs a part of a sheet that has it: {:?}",
+            missing.first().map(|one| one.key)
+        );
+        let placed: usize = (0..SHEETS.len()).map(|at| fields(at).count()).sum();
+        assert_eq!(placed + COLUMN.len(), FIELDS.len());
+    }
+}

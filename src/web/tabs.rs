@@ -1,0 +1,52 @@
+//! The panels below the first screen as tabs, each built when it is first opened.
+
+use crate::web::accuracy::AccuracyPanel;
+use crate::web::html::{flag, text};
+use crate::web::i18n::say;
+use crate::web::memory::MemoryPanel;
+use crate::web::overlap::{CostsPanel, OverlapPanel};
+use crate::web::plan::layouts;
+use crate::web::state::{Part, State};
+use crate::web::timeline::TimelinePanel;
+use leptos::prelude::*;
+
+/// All tabs in their order, with their names.
+const TABS: [(Part, &str); 6] = [
+    (Part::Memory, "Memory"),
+    (Part::Overlap, "Overlap"),
+    (Part::Layouts, "Layouts"),
+    (Part::Pipeline, "Pipeline"),
+    (Part::Costs, "Costs and scaling"),
+    (Part::Accuracy, "Accuracy"),
+];
+
+fn panel(state: State, part: Part) -> AnyView {
+    match part {
+        Part::Memory => view! { <MemoryPanel/> }.into_any(),
+        Part::Overlap => view! { <OverlapPanel/> }.into_any(),
+        Part::Layouts => layouts(state),
+        Part::Pipeline => view! { <TimelinePanel/> }.into_any(),
+        Part::Costs => view! { <CostsPanel/> }.into_any(),
+        Part::Accuracy => view! { <AccuracyPanel/> }.into_any(),
+    }
+}
+
+/// The tabs with the panel of the open one.
+#[component]
+pub(crate) fn Tabs() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open = state.panels.part;
+    let tab = move |(part, name): (Part, &'static str)| {
+        let selected = text(move || (open.get() == part).to_string());
+        view! { <button role="tab" aria-selected=selected on:click=move |_| open.set(part)>{say(name)}</button> }
+    };
+    let body = move |(part, _): (Part, &'static str)| {
+        let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
+        let shown = move || opened.get().then(|| panel(state, part));
+        view! { <div hidden=flag(move || open.get() != part)>{shown}</div> }
+    };
+    view! {
+        <nav class="tabs" role="tablist" aria-label=say("Panels")>{TABS.map(tab).collect_view()}</nav>
+        {TABS.map(body).collect_view()}
+    }
+}

@@ -1,0 +1,138 @@
+//! One step of the pipeline on the first screen: the playhead crosses it, a lens shows what is under the pointer twice as
+//! large.
+
+use super::look::{Lane, Look};
+use super::overlay::hovered;
+use super::surface::surface;
+use crate::core::units::{Seconds, show_seconds};
+use crate::view::charts::viewport::Viewport;
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::pipeline::{Part, kinds, played, played_line, rank_memory};
+use crate::web::chart::{Frame, paint};
+use crate::web::html::{effect, flag, text};
+use crate::web::i18n::{say, translated};
+use crate::web::render::nodes;
+use crate::web::state::State;
+use leptos::html::{B, Canvas, Div};
+use leptos::prelude::*;
+use std::time::Duration;
+
+/// Share of the picture under the lens, and the width of the lens in pixels.
+const LENS: (f64, f64) = (170.0 / 900.0, 344.0);
+/// From one number at the playhead to the next.
+const TICK: Duration = Duration::from_millis(120);
+
+/// The timeline of the first screen and of frames.
+#[component]
+pub(crate) fn FirstTimeline() -> impl IntoView {
+    let state = expect_context::<State>();
+    let look = expect_context::<Look>();
+    let lane = look.own;
+    let drawn = move |view: fn(&crate::core::report::Evaluation) -> Node| {
+        lane.prepared.get().map_or_else(Node::none, |prepared| view(&prepared.evaluation))
+    };
+    let memory = move || {
+        let prepared = lane.prepared.get();
+        prepared.map_or_else(Node::none, |one| rank_memory(&one.evaluation, lane.shape(), state.view.unit.get()))
+    };
+    let is_stale = move || state.is_stale() || !state.is_drawn();
+    let part = move |(part, name): (Part, &'static str)| {
+        let window = move || lane.prepared.get().and_then(|prepared| part.window(&prepared.evaluation));
+        let is_on = move || {
+            let view = look.view();
+            window().map_or(part == Part::Step && view.is_all(), |window| window == view)
+        };
+        view! {
+            <button aria-pressed=text(move || is_on().to_string()) on:click=move |_| look.window.set(untrack(window))>{say(name)}</button>
+        }
+    };
+    let label = text(move || translated(if look.plays.get() { "Stop the playhead" } else { "Play the step" }));
+    view! {
+        <section class="pipe stale-able" class:stale=flag(is_stale) aria-labelledby="timeline-title">
+            <div class="panel-head">
+                <h2 id="timeline-title">{say("One step of this pipeline")}</h2>
+                {nodes("muted caption", move || drawn(|one| leaf("small", "", played_line(one))))}
+                <span class="spring"></span>
+                {nodes("legend", move || drawn(kinds))}
+                <span class="seg" role="group" aria-label=say("Part of the step")>{Part::ALL.map(part).collect_view()}</span>
+                <button class="quiet play-button" aria-label=label title=label on:click=move |_| look.plays.update(|plays| *plays = !*plays)>
+                    {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
+                </button>
+            </div>
+            <div class="pipe-grid">
+                {surface(state, look, lane, over(state, look, lane))}
+                {nodes("rank-memory", memory)}
+            </div>
+        </section>
+    }
+}
+
+/// Over the picture: the playhead and the lens.
+fn over(state: State, look: Look, lane: Lane) -> AnyView {
+    let makespan = move || lane.makespan();
+    let length = move || format!("{:.3}s", played(makespan()));
+    // All of the step at the scale of the window.
+    let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
+    let (head, number) = (NodeRef::<Div>::new(), NodeRef::<B>::new());
+    let tick = move || {
+        let (Some(head), Some(number)) = (head.get_untracked(), number.get_untracked()) else {
+            return;
+        };
+        let here = head.get_bounding_client_rect();
+        if here.bottom() < 0.0 || !look.plays.get_untracked() {
+            return;
+        }
+        let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
+        let share = ((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0);
+        let _ = number.class_list().toggle_with_force("late", share > 0.9);
+        number.set_text_content(Some(&show_seconds(Seconds(share * untrack(makespan)))));
+    };
+    if let Ok(handle) = set_interval_with_handle(tick, TICK) {
+        on_cleanup(move || handle.clear());
+    }
+    let canvas = NodeRef::<Canvas>::new();
+    let window = move || {
+        let x = lane.pointer.get()?;
+        let view = look.view();
+        let half = view.span() * LENS.0 / 2.0;
+        let middle = view.time(x, look.width.get());
+        Some(view.between(middle - half, middle + half))
+    };
+    effect(move || {
+        let (Some(view), Some(canvas), Some(prepared)) = (window(), canvas.get(), lane.prepared.get()) else {
+            return;
+        };
+        let (shape, theme) = (lane.shape().doubled(), state.view.theme.get());
+        paint(&canvas, &Frame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme });
+    });
+    let is_off = flag(move || lane.pointer.get().is_none());
+    let frame = move || {
+        let Some(window) = window() else {
+            return String::new();
+        };
+        let (view, width) = (look.view(), look.width.get());
+        format!("left:{:.1}px;width:{:.1}px", view.x(window.start, width), window.span() / view.span() * width)
+    };
+    let lens_left = move || {
+        let room = (look.width.get() - LENS.1 - 16.0).max(0.0);
+        let x = lane.pointer.get().unwrap_or_default() - LENS.1 / 2.0;
+        format!("{:.1}px", x.clamp(0.0, room))
+    };
+    let rows = move || format!("{:.0}px", lane.shape().rows_height());
+    let lens_height = move || format!("{:.0}px", lane.shape().doubled().height());
+    view! {
+        <div class="play" class:paused=flag(move || !look.plays.get()) style:height=rows aria-hidden="true">
+            <div class="axis" style:left=move || place(|view| -view.start / view.span()) style:width=move || place(|view| view.full / view.span())>
+                <div class="head" node_ref=head style:--length=length><b node_ref=number>"0 s"</b></div>
+            </div>
+        </div>
+        <div class="window" hidden=is_off style=text(frame) style:height=rows></div>
+        <div class="lens" hidden=is_off style:left=lens_left style:top=move || format!("{:.0}px", lane.shape().rows_height() + 8.0)>
+            <div class="hatch">
+                <canvas node_ref=canvas aria-hidden="true" style:height=lens_height></canvas>
+            </div>
+            {nodes("lens-words", move || hovered(lane))}
+        </div>
+    }
+    .into_any()
+}
