@@ -41,6 +41,8 @@ shape! {
         computes: Format = Format::Bf16,
         /// Quantisation of the linears of the layers; none: plain casts, whose copies are in `weights`.
         recipe: Option<&'static Recipe> = None,
+        /// Gradients travel as they are and add up behind: FP8-LM, section 2.1; else what they added up to travels.
+        reduces_first: bool = false,
     }, PrecisionParts in "precision." {
         /// bytes of the weights that compute
         weights: f64 => training("Weights").unit("B").number(0.0, 16.0, 1.0).advanced(),
@@ -150,6 +152,13 @@ impl Precision {
         self.grads + self.grad_accumulation
     }
 
+    /// Bytes of a gradient between ranks: one of the two travels. Source: nanotron `gradient_accumulator.py`, which reduces
+    /// its fp32 sums; DeepSeek-V3, section 3.3.3.
+    #[must_use]
+    pub fn reduced(self) -> f64 {
+        if self.grad_accumulation > 0.0 && !self.reduces_first { self.grad_accumulation } else { self.grads }
+    }
+
     /// Two moments of one byte, each with its part of an fp32 scale for 256 of them.
     pub(crate) const EIGHT_BIT: f64 = 2.0 + 2.0 * 4.0 / 256.0;
 
@@ -211,6 +220,13 @@ const fn quantised(
     policy
 }
 
+/// FP8-LM, whose gradients travel in fp8.
+const FP8_LM_POLICY: Policy = {
+    let mut policy = policy("fp8-lm", "FP8-LM", Format::Fp8, [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM);
+    policy.bytes.reduces_first = true;
+    policy
+};
+
 /// All policies: weights, gradients, accumulation, master, moment 1, moment 2.
 pub static POLICIES: &[Policy] = &[
     policy("bf16-fp32-grads", "bf16, fp32 gradients", Format::Bf16, [2.0, 4.0, 0.0, 4.0, 4.0, 4.0], &MEGATRON),
@@ -221,7 +237,7 @@ pub static POLICIES: &[Policy] = &[
     policy("playbook-20", "bf16 + fp32 accumulation", Format::Bf16, [2.0, 2.0, 4.0, 4.0, 4.0, 4.0], &PLAYBOOK),
     policy("fsdp-mixed", "FSDP mixed (fp32 shards)", Format::Bf16, [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &TORCHTITAN),
     policy("te-fp8", "Transformer Engine fp8", Format::Fp8, [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &PLAYBOOK),
-    policy("fp8-lm", "FP8-LM", Format::Fp8, [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM),
+    FP8_LM_POLICY,
     policy("deepseek-fp8", "DeepSeek-V3 fp8", Format::Fp8, [1.0, 2.0, 4.0, 4.0, 2.0, 2.0], &DEEPSEEK_V3),
     policy("nanotron-fp8", "nanotron fp8", Format::Fp8, [1.0, 1.0, 4.0, 2.0, 1.0, 1.0], &PLAYBOOK),
     quantised("fp8-delayed", "fp8, delayed scaling", Format::Fp8, &DELAYED, &TRANSFORMER_ENGINE),

@@ -220,8 +220,7 @@ impl Scenario {
     /// Bytes of a gradient on its way between ranks.
     #[must_use]
     pub fn reduced_gradient(&self) -> f64 {
-        let kept = self.trained_bytes().gradients();
-        self.software.grad_reduce_bytes.unwrap_or(kept)
+        self.software.grad_reduce_bytes.unwrap_or_else(|| self.trained_bytes().reduced())
     }
 
     /// Model FLOPs a step, by the Run's convention.

@@ -190,6 +190,17 @@ mod tests {
         assert!((sync(&run, 1.0).bytes.0 - 6e9 * (dp - 1.0) / dp).abs() < 1.0);
     }
 
+    /// nanotron reduces its fp32 sums (`gradient_accumulator.py`), DeepSeek-V3 its fp32 gradients (section 3.3.3), FP8-LM fp8
+    /// gradients (section 2.1): ZeRO-0 sends `2 g P (D-1)/D` of one of the two.
+    #[test]
+    fn an_accumulated_gradient_travels_once() {
+        for (precision, g) in [("playbook-20", 4.0), ("deepseek-fp8", 4.0), ("nanotron-fp8", 4.0), ("fp8-lm", 1.0)] {
+            let run = Run { zero: 0, precision: Based::preset(precision), ..Run::default() };
+            let sent = 2.0 * g * 1e9 * 7.0 / 8.0;
+            assert!((sync(&run, 1.0).bytes.0 / sent - 1.0).abs() < 1e-12, "{precision}");
+        }
+    }
+
     /// Llama-3.1-70B (h 8192, 8 key-value heads of 128, 80 layers) at tp 16: a rank holds `2 h d` of keys and values a
     /// layer, and adds up their gradients with the rank beside it, an all-reduce of two.
     #[test]
