@@ -251,3 +251,37 @@ fn the_frozen_base_waits_on_the_host_with_the_parameters() {
     let host = report.memory.host.unwrap();
     assert!(host.states_bytes.gib() > 34.6, "{}", host.states_bytes.gib());
 }
+
+/// Megatron-LM `fine_grained_activation_offload.py`: inputs of the named modules leave, under a pipeline too, but those of
+/// the last layer of a stage. Llama 3.1 8B at tp 2 and pp 4, 8 layers and four micro-batches on the first rank: a norm's input
+/// is 2 s b h/t, queries with keys and values 2 s b (a + 2 k) d/t, attention's output 2 s b a d/t.
+#[test]
+fn inputs_of_modules_leave_under_a_pipeline() {
+    let run = Run { stack: Based::preset("megatron-2025"), host_memory_gib: Some(9000.0), ..Run::default() };
+    let off = figures(&run).memory;
+    let (s, h, t, layers, in_flight) = (8192.0, 4096.0, 2.0, 7.0, 4.0);
+    for (modules, bytes) in [
+        ("attn_norm", 2.0 * s * h / t),
+        ("mlp_norm", 2.0 * s * h / t),
+        ("core_attn", 2.0 * s * (32.0 + 16.0) * 128.0 / t),
+        ("core_attn,attn_proj", 2.0 * s * (64.0 + 16.0) * 128.0 / t),
+        ("expert_fc1", 0.0),
+    ] {
+        let report = figures(&with(&run, &[("offload.activations", modules)]));
+        let on = report.memory;
+        let left = off.per_stage[0].activations.0 - on.per_stage[0].activations.0;
+        let expected = bytes * layers * in_flight;
+        assert!((left - expected).abs() <= 1e-9 * expected, "{modules}: {left} {expected}");
+        let host = on.host.unwrap().activations_bytes.0;
+        assert!((host - 8.0 * expected).abs() <= 1e-9 * host, "{modules}: {host}");
+        let step = report.offload.unwrap();
+        assert_eq!(step.to_host_bytes, step.to_gpu_bytes);
+    }
+    for (pairs, field) in [
+        (vec![("offload.activations", "attn_proj")], "offload.activations"),
+        (vec![("stack", "deepspeed"), ("zero", "1"), ("offload.activations", "core_attn")], "offload.activations"),
+    ] {
+        let errors = report(&with(&run, &pairs)).unwrap_err().errors;
+        assert!(errors.iter().any(|issue| issue.field == field && issue.fix.is_some()), "{errors:?}");
+    }
+}

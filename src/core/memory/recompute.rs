@@ -1,7 +1,7 @@
 //! Tensors of a layer that recomputation keeps and drops. The time of repeating is in `time/compute.rs`.
 
 use crate::model::Role;
-use crate::run::{Module, Recompute, Scenario};
+use crate::run::{Activations, Leaving, Module, Recompute, Scenario};
 
 /// A recomputation setting as it acts on one layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,22 @@ fn drops(module: Module, role: Role) -> bool {
         Module::Moe => matches!(role, Role::Router | Role::Routed | Role::RoutedUp | Role::RoutedDown | Role::Shared),
         Module::SharedExperts => role == Role::Shared,
     }
+}
+
+/// The inputs that a module saves for its backward pass. Source: Megatron-LM `transformer_config.py`, `offload_modules`.
+#[must_use]
+pub fn leaves(leaving: Activations, role: Role) -> bool {
+    let module = match role {
+        Role::LayerInput => Leaving::AttnNorm,
+        Role::AttentionNorm => Leaving::QkvLinear,
+        Role::Query | Role::KeyValue => Leaving::CoreAttn,
+        Role::Context => Leaving::AttnProj,
+        Role::Residual => Leaving::MlpNorm,
+        Role::Routed => Leaving::ExpertFc1,
+        Role::RoutedUp => Leaving::MoeAct,
+        _ => return false,
+    };
+    leaving.hold(module)
 }
 
 /// Of the products q, k, v, out, gate, up, down the first, third, fifth and seventh are saved, with the attention core

@@ -57,7 +57,7 @@ const CHANGES: [Change; 10] = [
     |now, run| now.recompute = run.recompute.clone(),
     |now, run| now.zero = run.zero,
     |now, run| {
-        now.offload.activations = run.offload.activations;
+        now.offload.activations.clone_from(&run.offload.activations);
         now.offload.framework = run.offload.framework;
     },
     |now, run| {

@@ -195,6 +195,31 @@ one_of! {
 }
 
 one_of! {
+    /// Activations that leave the GPU: all of them, to the host or to disks, or the inputs of modules, to the host.
+    /// Source: Megatron-LM `--offload-modules`.
+    Leaving {
+        /// All, to memory of the host.
+        Cpu = "cpu" "all, to host memory",
+        /// All, to disks of the host.
+        Nvme = "nvme" "all, to NVMe",
+        /// Input of the norm before attention.
+        AttnNorm = "attn_norm" "input of the attention norm",
+        /// Input of the projection to queries, keys and values.
+        QkvLinear = "qkv_linear" "input of the QKV projection",
+        /// Queries, keys and values.
+        CoreAttn = "core_attn" "input of core attention",
+        /// Input of the projection behind attention.
+        AttnProj = "attn_proj" "input of the output projection",
+        /// Input of the norm before the FFN.
+        MlpNorm = "mlp_norm" "input of the FFN norm",
+        /// Tokens sorted by expert.
+        ExpertFc1 = "expert_fc1" "input of the experts",
+        /// Input of the experts' activation function.
+        MoeAct = "moe_act" "input of the experts' activation",
+    }
+}
+
+one_of! {
     /// Implementation of offloading.
     OffloadFramework {
         /// ZeRO-Offload and ZeRO-Infinity.

@@ -32,14 +32,14 @@ pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Method, Module, MoeDispatch,
+    AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Leaving, Method, Module, MoeDispatch,
     OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use length::{FailureClass, Failures, Operation, RunLength};
-pub use offload::{Offload, OffloadParts};
+pub use offload::{Activations, Offload, OffloadParts};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision, PrecisionParts};
@@ -177,6 +177,8 @@ fields! {
         measured_step_s: Option<f64> => method("Measured step").unit("s").number(1e-6, 1e7, 1.0).advanced(),
         /// host data loader: ns times seq² a sample and rank
         loader_ns: Option<f64> => method("Loader floor").unit("ns").number(0.0, 1e6, 0.5).advanced(),
+        /// reading and preparing data as time of the first stage: seconds a micro-batch, before its forward pass
+        loader_stage_s: f64 = 0.0 => method("Loading on stage 1").unit("s").number(0.0, 1e5, 0.1).advanced(),
         /// share of each window that may hide communication; unset: the stack's
         overlap: OverlapParts,
         /// corrections of the constants by the person's own runs

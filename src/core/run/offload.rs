@@ -1,6 +1,6 @@
 //! Offload to the host's memory or disks, and the framework that does it.
 
-use super::choices::{OffloadFramework, OffloadTo};
+use super::choices::{Leaving, OffloadFramework, OffloadTo};
 use super::{Run, Software};
 use crate::field::{fields, training};
 
@@ -14,12 +14,41 @@ fields! {
         gradients: Option<OffloadTo> => training("Offload gradients").advanced(),
         /// parameters stay on the host and come layer by layer
         parameters: Option<OffloadTo> => training("Offload parameters").advanced(),
-        /// what layers keep for the backward pass waits on the host
-        activations: Option<OffloadTo> => training("Offload activations").advanced(),
+        /// what layers keep for the backward pass waits on the host: all of it, or the inputs of these modules
+        activations: Option<Vec<Leaving>> => training("Offload activations").advanced(),
         /// whose implementation; unset: the software's
         framework: Option<OffloadFramework> => training("Offload by").advanced(),
         /// of the optimizer's states that leave; unset: all
         fraction: Option<f64> => training("Offloaded states").unit("share").number(0.0, 1.0, 0.25).advanced(),
+    }
+}
+
+/// Activations that leave the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activations {
+    /// Their destination.
+    pub to: OffloadTo,
+    /// Modules whose inputs they are; none: all activations.
+    modules: u16,
+}
+
+impl Activations {
+    /// The same as a list; none where nothing leaves.
+    #[must_use]
+    pub fn of(list: &[Leaving]) -> Option<Self> {
+        let modules = list.iter().filter(|part| !matches!(part, Leaving::Cpu | Leaving::Nvme));
+        let to = if list.contains(&Leaving::Nvme) { OffloadTo::Nvme } else { OffloadTo::Cpu };
+        (!list.is_empty()).then(|| Self { to, modules: modules.fold(0, |bits, part| bits | 1 << *part as u16) })
+    }
+    /// Whole layers leave.
+    #[must_use]
+    pub fn are_all(self) -> bool {
+        self.modules == 0
+    }
+    /// The inputs of `module` leave.
+    #[must_use]
+    pub fn hold(self, module: Leaving) -> bool {
+        self.modules & (1 << module as u16) != 0
     }
 }
 
@@ -33,7 +62,7 @@ pub struct Offload {
     /// Parameters.
     pub parameters: Option<OffloadTo>,
     /// Kept activations.
-    pub activations: Option<OffloadTo>,
+    pub activations: Option<Activations>,
     /// Implementation.
     pub framework: OffloadFramework,
     /// Share of the states that leave.
@@ -43,9 +72,8 @@ pub struct Offload {
 impl OffloadParts {
     /// Something leaves the GPU.
     #[must_use]
-    pub(crate) fn leaves(&self) -> bool {
-        let parts = [self.optimizer, self.gradients, self.parameters, self.activations];
-        parts.iter().any(Option::is_some)
+    pub fn leaves(&self) -> bool {
+        self.activations.is_some() || [self.optimizer, self.gradients, self.parameters].iter().any(Option::is_some)
     }
 
     /// The ZeRO stage from which on it works: what `check` asks for.
@@ -83,7 +111,7 @@ impl OffloadParts {
             optimizer,
             gradients,
             parameters: self.parameters,
-            activations: self.activations,
+            activations: self.activations.as_deref().and_then(Activations::of),
             framework,
             fraction: self.fraction.unwrap_or(1.0),
         })

@@ -32,7 +32,7 @@ const SHARD: &str = "parallelism_config.parallelism_config_dp_shard_size";
 const COPIES: &str = "parallelism_config.parallelism_config_dp_replicate_size";
 
 fn read(reader: &mut SettingsReader) {
-    let (adapter, offload) = (reader.run.adapter.clone(), reader.run.offload.activations);
+    let (adapter, offload) = (reader.run.adapter.clone(), reader.run.offload.activations.clone());
     tuning::begin(reader);
     reader.run.adapter = adapter;
     reader.run.offload.activations = offload;

@@ -15,6 +15,7 @@ pub(crate) static DIALECT: Dialect =
 const MESH: Mesh = Mesh {
     tp: "tensor_parallel_size",
     cp: "context_parallel_size",
+    cp_before: Some("sequence_parallel_degree"),
     shard: "dp_shard_size",
     replicate: "dp_replicate_size",
 };

@@ -8,7 +8,7 @@ use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
 use crate::core::run::{
-    CpComm, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
+    CpComm, Leaving, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
 };
 use crate::core::t;
 use crate::io::json::pretty;
@@ -124,7 +124,7 @@ pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
         optimizer,
         gradients: None,
         parameters,
-        activations: activations.then_some(OffloadTo::Cpu),
+        activations: activations.then(|| vec![Leaving::Cpu]),
         framework: any.then_some(OffloadFramework::DeepSpeed),
         fraction: share.filter(|share| (0.0..1.0).contains(share) && optimizer.is_some()),
     };
@@ -151,6 +151,15 @@ fn batch(reader: &mut SettingsReader) {
                 let gpus = (global / each(micro)).saturating_mul(ranks);
                 reader.set("gpus", &Value::from(gpus));
                 told = true;
+            } else if let Some(steps) = steps {
+                // "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step
+                // * world_size", whatever the world: DeepSpeed `runtime/config.py`.
+                reader.assume(t!(
+                    "the three batch sizes contradict each other, and DeepSpeed refuses them: {global} is no multiple of {micro} sequences times {steps} micro-batches",
+                    global,
+                    micro,
+                    steps
+                ));
             }
         }
         (Some(global), None) => {

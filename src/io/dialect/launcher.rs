@@ -57,9 +57,20 @@ impl Launcher {
                     reader.set("gpus_per_node", &Value::from(each));
                 }
             }
-            // torchrun starts one node by default.
+            // torchrun starts one node by default; where the ranks of a model need more, others start the rest.
             (None, Some(each)) if !reader.has(self.nodes.0) => {
-                reader.set("gpus", &Value::from(each));
+                let run = &reader.run;
+                let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
+                let gpus = if each < ranks { common_multiple(each, ranks) } else { each };
+                if gpus > each {
+                    reader.assume(t!(
+                        "{gpus} GPUs: the {ranks} ranks of tensor, pipeline and context parallelism need several nodes of {each}",
+                        gpus,
+                        ranks,
+                        each
+                    ));
+                }
+                reader.set("gpus", &Value::from(gpus));
             }
             _ => {
                 let gpus = reader.run.gpus;
@@ -81,6 +92,15 @@ impl Launcher {
 fn share(gpus: u64, per_node: u64) -> u64 {
     let counts = (1..=per_node.min(gpus)).rev();
     counts.into_iter().find(|each| gpus.is_multiple_of(*each)).unwrap_or(1)
+}
+
+/// The least multiple of both.
+fn common_multiple(one: u64, other: u64) -> u64 {
+    let (mut a, mut b) = (one.max(1), other.max(1));
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    (one.max(1) / a).saturating_mul(other.max(1))
 }
 
 fn first_number(value: &Value) -> bool {

@@ -27,6 +27,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 const MESH: Mesh = Mesh {
     tp: "tensor_parallel_dim",
     cp: "context_parallel_dim",
+    cp_before: None,
     shard: "data_parallel_shard_dim",
     replicate: "data_parallel_replicate_dim",
 };
@@ -154,7 +155,7 @@ fn model(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    let base = run.model.base.filter(|_| !run.model.is_changed());
+    let base = run.model.as_published();
     let builder = BUILDERS.iter().find(|(id, ..)| Some(*id) == base);
     let prefix = if s.adapter.is_some() { "lora_" } else { "" };
     match builder {

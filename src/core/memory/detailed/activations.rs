@@ -8,7 +8,7 @@ use crate::explain::symbols::{
 };
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
-use crate::memory::recompute::Policy;
+use crate::memory::recompute::{Policy, leaves};
 use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory};
 use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
 
@@ -44,6 +44,8 @@ pub struct Kept<Q = f64> {
     pub pieces: Vec<Piece<Q>>,
     /// Bytes that come back for a while when the largest recomputed layer is computed again.
     pub recomputed: f64,
+    /// Bytes that wait on the host, the inputs of modules.
+    pub away: f64,
 }
 
 impl<Q: Quantity> Kept<Q> {
@@ -185,13 +187,15 @@ impl<Q: Quantity> Chunks<Q> {
 /// Tensors of layers of each kind, listed once.
 struct Layers<'a, Q> {
     scenario: &'a Scenario,
+    /// Share of a module's inputs that stays where modules are offloaded: those of the last layer of a stage.
+    stays: f64,
     cut: Cut<Q>,
     known: Vec<(LayerKind, bool, Vec<Tensor<Q>>)>,
 }
 
 impl<'a, Q: Quantity> Layers<'a, Q> {
     fn of(scenario: &'a Scenario) -> Self {
-        Self { scenario, cut: cut(scenario), known: Vec::new() }
+        Self { scenario, stays: 1.0, cut: cut(scenario), known: Vec::new() }
     }
 
     /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
@@ -214,8 +218,9 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
 
     fn kept(&mut self, stage: usize) -> Kept<Q> {
         let scenario = self.scenario;
-        let mut sum = Kept { pieces: Vec::with_capacity(PIECES), recomputed: 0.0 };
+        let mut sum = Kept { pieces: Vec::with_capacity(PIECES), recomputed: 0.0, away: 0.0 };
         let layers = layers_of(scenario, stage);
+        self.stays = 1.0 / (layers.end - layers.start).max(1) as f64;
         let recomputed = match scenario.run.recompute {
             crate::run::Recompute::Layers(n) => n.min(layers.end - layers.start),
             _ => layers.end - layers.start,
@@ -246,12 +251,15 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
 
     fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept<Q>) {
         let mut dropped = 0.0;
-        let scenario = self.scenario;
+        let (scenario, stays) = (self.scenario, self.stays);
+        let leaving = scenario.offload.and_then(|offload| offload.activations);
         for tensor in self.tensors(of.0, of.1) {
             let left = policy.kept(tensor.role);
             let share = left * frozen::kept(scenario, tensor.role);
+            let stays = if leaving.is_some_and(|leaving| leaves(leaving, tensor.role)) { stays } else { 1.0 };
             dropped += tensor.bytes.value() * (1.0 - left);
-            sum.add(tensor.name, tensor.bytes, share, count);
+            sum.away += tensor.bytes.value() * share * (1.0 - stays) * count;
+            sum.add(tensor.name, tensor.bytes, share * stays, count);
         }
         // The last products of attention and FFN write no input of anything that is kept otherwise.
         let cut = &self.cut;

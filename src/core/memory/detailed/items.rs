@@ -41,20 +41,21 @@ pub(super) fn activation_items<Q: Quantity>(
     })
 }
 
-/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
+/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage, or the inputs of
+/// modules of every layer but the last.
 #[must_use]
 pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let each = load.stages.iter().zip(&load.in_flight);
     each.map(|(stage, in_flight)| {
-        let kept = activations::kept(scenario, *stage).bytes();
-        kept * (1.0 - resident(scenario, *stage)) * in_flight
+        let kept = activations::kept(scenario, *stage);
+        (kept.bytes() * (1.0 - resident(scenario, *stage)) + kept.away) * in_flight
     })
     .sum()
 }
 
 /// Share of the layers of `stage` whose activations are on the GPU: all, or the last two where they are offloaded.
 pub(super) fn resident(scenario: &Scenario, stage: usize) -> f64 {
-    let leaves = |offload: crate::run::Offload| offload.activations.is_some();
+    let leaves = |offload: crate::run::Offload| offload.activations.is_some_and(crate::run::Activations::are_all);
     if !scenario.offload.is_some_and(leaves) {
         return 1.0;
     }

@@ -5,7 +5,7 @@ use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::run::registry::first_set;
-use crate::run::{Layout, Offload, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute};
+use crate::run::{Layout, Leaving, Offload, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute};
 use crate::t;
 use crate::units::Bytes;
 
@@ -31,6 +31,12 @@ impl Check<'_> {
             OffloadFramework::Torchao => self.torchao(offload),
         }
         self.eight_bit(offload);
+        if offload.activations.is_some_and(|leaving| !leaving.are_all())
+            && offload.framework != OffloadFramework::Megatron
+        {
+            let message = "Megatron-LM alone offloads the inputs of some modules";
+            self.refuse("offload.activations", message, "offload.activations", "cpu");
+        }
         let on_disk = |to: Option<OffloadTo>| to == Some(OffloadTo::Nvme);
         let disk = [
             ("offload.optimizer", parts.optimizer),
@@ -46,7 +52,7 @@ impl Check<'_> {
                 self.refuse(field, message, field, "cpu");
             }
         }
-        if on_disk(offload.activations) {
+        if on_disk(offload.activations.map(|activations| activations.to)) {
             let message = "activations go to host memory: no framework here writes them to disks";
             self.refuse("offload.activations", message, "offload.activations", "cpu");
         }
@@ -142,7 +148,12 @@ impl Check<'_> {
                 self.refuse("optimizer", message, "optimizer", "adam");
             }
         }
-        if offload.activations.is_some() {
+        if let Some(leaving) = offload.activations.filter(|leaving| !leaving.are_all()) {
+            if leaving.hold(Leaving::AttnProj) && !leaving.hold(Leaving::CoreAttn) {
+                let message = "Megatron-LM offloads attn_proj with core_attn only: it is what that returned";
+                self.refuse("offload.activations", message, "offload.activations", "core_attn,attn_proj");
+            }
+        } else if offload.activations.is_some() {
             if self.run.pp > 1 {
                 let message = "Megatron-LM offloads activations without a pipeline only";
                 self.refuse("offload.activations", message, "offload.activations", "");

@@ -54,10 +54,9 @@ fn compiled(entries: &Entries) -> &'static str {
         let latest = entries.iter().rev();
         latest.filter(|(name, _)| wanted.contains(&&*plain(name))).map(|(_, value)| value).next()
     };
-    let model = Value::Text("model".to_owned());
     let of_the_model = match value(&["compile.components"]) {
-        Some(Value::List(parts)) => parts.contains(&model),
-        Some(part) => *part == model,
+        Some(Value::List(parts)) => parts.iter().any(names_the_model),
+        Some(part) => names_the_model(part),
         None => true,
     };
     if of_the_model && value(&["compile.enable", "training.compile"]) == Some(&Value::Bool(true)) {
@@ -65,6 +64,11 @@ fn compiled(entries: &Entries) -> &'static str {
     } else {
         "torchtitan-eager"
     }
+}
+
+/// True if a value of `compile.components` has the model among its parts: one, or several with commas.
+fn names_the_model(value: &Value) -> bool {
+    value.text().is_some_and(|parts| parts.split([',', ' ']).any(|part| part == "model"))
 }
 
 /// The settings that a text says.
@@ -151,6 +155,8 @@ mod tests {
             ("[compile]\nenable = true\n", "torchtitan"),
             ("[compile]\nenable = true\ncomponents = [\"loss\"]\n", "torchtitan-eager"),
             ("[compile]\nenable = true\ncomponents = [\"loss\", \"model\"]\n", "torchtitan"),
+            ("x --training.seq_len 8 --compile.enable --compile.components model,loss", "torchtitan"),
+            ("x --training.seq_len 8 --compile.enable --compile.components loss", "torchtitan-eager"),
             ("[compile]\nenable = false\ncomponents = [\"model\"]\n", "torchtitan-eager"),
         ] {
             assert_eq!(compiled(&entries(text).unwrap()), stack, "{text}");

@@ -1,7 +1,9 @@
 //! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::presets::Trainer;
-use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
+use crate::core::run::{
+    CpComm, OffloadFramework, OffloadParts, OffloadTo, Reduction, Scenario, Schedule, Value, even_split,
+};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
@@ -116,9 +118,19 @@ fn pipeline(reader: &mut SettingsReader) {
     run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() { 1 } else { chunks };
     let stages = run.pp.saturating_mul(chunks).clamp(1, MAX_STAGES);
     run.stage_layers = split(layers, stages, ends).filter(|given| run.pp > 1 && *given != even_split(layers, stages));
+    let apart = run.stage_layers.clone().filter(|layers| layers.windows(2).any(|pair| pair[0] != pair[1]));
     if run.tp > 1 {
         // Tensor parallelism always cuts the sequence between its layers.
         run.sequence_parallel = true;
+    }
+    if let Some(layers) = apart {
+        let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
+        reader.assume(t!(
+            "layers by stage {layers}: torchtitan deals them out with embedding and head as {first} and {last} of them",
+            layers = layers.join("/"),
+            first = ends[0],
+            last = ends[1]
+        ));
     }
     let rotate = reader.word("parallelism.context_parallel_rotate_method", "CP exchange");
     if reader.run.cp > 1 {
@@ -128,6 +140,13 @@ fn pipeline(reader: &mut SettingsReader) {
 }
 
 fn shards(reader: &mut SettingsReader) {
+    // FSDP2's `CPUOffloadPolicy` keeps parameters, gradients and states on the host.
+    let leaves = reader.flag("training.enable_cpu_offload", "parameters, gradients and states on the host");
+    reader.run.offload = OffloadParts {
+        parameters: leaves.then_some(OffloadTo::Cpu),
+        framework: leaves.then_some(OffloadFramework::Fsdp2),
+        ..OffloadParts::default()
+    };
     let replicas = reader.count("parallelism.data_parallel_replicate_degree", "replicas").unwrap_or(1);
     let sharded = reader.number("parallelism.data_parallel_shard_degree", "ranks that share shards").unwrap_or(-1.0);
     let policy = reader.word("parallelism.fsdp_reshard_after_forward", "weights sharded again after the forward pass:");
@@ -172,6 +191,9 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     if run.cp > 1 {
         let shuffled = run.cp_comm == CpComm::Ring;
         writer.text("parallelism.context_parallel_rotate_method", if shuffled { "alltoall" } else { "allgather" });
+    }
+    if s.offload.is_some_and(|offload| offload.parameters.is_some()) {
+        writer.yes("training.enable_cpu_offload");
     }
     let group = s.layout.dp * s.layout.cp;
     let shard = s.zero.shard.clamp(1, group);

@@ -41,6 +41,8 @@ pub(super) fn begin(reader: &mut SettingsReader) {
 pub(super) struct Mesh {
     pub tp: &'static str,
     pub cp: &'static str,
+    /// An earlier name of the same.
+    pub cp_before: Option<&'static str>,
     pub shard: &'static str,
     pub replicate: &'static str,
 }
@@ -52,7 +54,10 @@ impl Mesh {
 
     /// Takes the degrees, and the GPUs where they follow.
     pub fn read(&self, reader: &mut SettingsReader, program: &'static str) {
-        reader.same(&self.degrees(), program);
+        match self.cp_before.filter(|name| reader.has(name) && !reader.has(self.cp)) {
+            Some(name) => reader.same(&[same(self.tp, "tp", Some(1)), same(name, "cp", Some(1))], program),
+            None => reader.same(&self.degrees(), program),
+        }
         if reader.run.tp > 1 {
             reader.set("sequence_parallel", &Value::Bool(false));
         }

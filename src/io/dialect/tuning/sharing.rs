@@ -2,7 +2,7 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
-use crate::core::run::{OffloadFramework, OffloadTo, Scenario, Value};
+use crate::core::run::{Leaving, OffloadFramework, OffloadTo, Scenario, Value};
 use crate::core::t;
 use crate::io::dialect::computes;
 use crate::io::dialect::settings_reader::SettingsReader;
@@ -102,7 +102,7 @@ pub(in crate::io::dialect) fn offload(
 /// Kept activations go to the host.
 pub(in crate::io::dialect) fn offload_activations(reader: &mut SettingsReader, yes: bool) {
     if yes {
-        reader.run.offload.activations = Some(OffloadTo::Cpu);
+        reader.run.offload.activations = Some(vec![Leaving::Cpu]);
     }
 }
 
