@@ -27,6 +27,8 @@ export interface Report {
     splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number; against_even: number;
       peak_bytes: number; verdict: "fits" | "tight" | "oom" }[];
     measured?: { even: number[]; uneven: number[]; gain: number; steps_s: [number, number] };
+    /** How far the measured steps are from the computed ones, where it is much. */
+    note?: string;
   };
   memory: {
     method: string; per_stage: StageMemory[]; peak_stage: number; peak_bytes: number;

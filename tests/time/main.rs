@@ -7,6 +7,7 @@ mod common;
 
 mod classes;
 mod left_out;
+mod loading;
 mod outside;
 mod properties;
 mod throughput;

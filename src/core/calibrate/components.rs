@@ -7,9 +7,9 @@
 use super::linear::dot;
 use crate::issue::Issue;
 use crate::memory::StageMemory;
-use crate::report::{evaluate, nudged};
+use crate::report::{Evaluation, evaluate, nudged};
 use crate::run::{MULTIPLIERS, Multiplier, Profile, Run, Vector};
-use crate::time::{COUPLING, loader_floor};
+use crate::time::{COUPLING, loader_floor, stage_loading};
 use crate::units::Bytes;
 
 /// Factor by which a multiplier is nudged to take a derivative.
@@ -30,9 +30,14 @@ pub struct Components {
 /// The busy time and the loader's floor of `run` at the logarithms `at`, and the step that they come to.
 fn exact(run: &Run, at: &Vector) -> Result<(f64, f64, f64), Vec<Issue>> {
     let evaluation = evaluate(&with_logarithms(run, at))?;
+    let floor = loader_floor(&evaluation.scenario).0;
+    Ok((busy(&evaluation), floor, evaluation.report.step.time_s.0))
+}
+
+/// The step without what waits for the loader's floor; loading on the first stage is the rest's.
+fn busy(evaluation: &Evaluation) -> f64 {
     let step = &evaluation.report.step;
-    let busy = step.time_s - step.host_s;
-    Ok((busy.0, loader_floor(&evaluation.scenario).0, step.time_s.0))
+    (step.time_s - step.host_s).0 + stage_loading::<f64>(&evaluation.scenario)
 }
 
 /// `run` under these multipliers, without a measured step and without ranges.
@@ -55,8 +60,7 @@ impl Components {
         let scale = at[Multiplier::All as usize].exp();
         let mut parts = [0.0; BUSY.len()];
         for (part, kind) in parts.iter_mut().zip(BUSY) {
-            let step = evaluate(&nudged(&base, kind, NUDGE))?.report.step;
-            let longer = (step.time_s - step.host_s).0;
+            let longer = self::busy(&evaluate(&nudged(&base, kind, NUDGE))?);
             *part = (longer - busy) / (NUDGE - 1.0) / scale;
         }
         Ok(Self { at: *at, rest: busy / scale - parts.iter().sum::<f64>(), busy: parts, floor: floor / scale })

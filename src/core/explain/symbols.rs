@@ -68,6 +68,8 @@ table! {
         HOST_ADDED = "H", "the host's optimizer and copies that nothing hides";
         LOADING = "l", "for a sample, over the square of its tokens";
         LOADER = "f", "what the loader needs";
+        STAGE_LOADING = "l_1", "loading on the first stage, a micro-batch";
+        LOADED = "l_s", "loading on the first stage, of the average rank";
         BUSY = "b", "what the GPUs need";
     }
     flops {
@@ -105,6 +107,7 @@ table! {
         TENSOR = "t", "tensor parallel";
         EXPERT_TENSOR = "t_e", "expert tensor parallel";
         CONTEXT = "c", "context parallel";
+        PIPELINE = "p", "pipeline parallel";
         RESIDUAL = "r", "ranks that cut norms and residuals";
         LINEAR_INPUT = "r_l", "ranks that cut the inputs of the linears";
         OUTPUTS = "o", "copies of the attention output";
@@ -165,7 +168,7 @@ table! {
         IMBALANCE = "u", "rows of the busiest rank over the average";
         SCALE = "y", "bytes of an element with its scale over those of bf16";
         REPEATS = "x", "key-value heads as attention reads them over those that are projected";
-        KEPT_SHARE = "z", "share that recomputation keeps";
+        KEPT_SHARE = "z", "share that recomputation and offloading leave";
         RESIDENT = "j", "share of the layers whose activations stay on the GPU";
         IN_FLIGHT = "i", "micro-batches in flight";
         HEADS_IN_FLIGHT = "i", "micro-batches of the last stage in flight";

@@ -88,6 +88,8 @@ pub(super) struct Pass {
     pub sent: Bytes,
     /// Change by passes of two micro-batches side by side.
     pub saved: Saved,
+    /// Data that the stage loads before its forward pass.
+    pub loading: Seconds,
 }
 
 impl Pass {
@@ -95,10 +97,11 @@ impl Pass {
         let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
         let (zero3, gradients) = shards(scenario, stage, &windows);
         let sent = microbatch_traffic(scenario, stage).pp;
-        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, saved }
+        let loading = Seconds(if stage == 0 { scenario.run.loader_stage_s } else { 0.0 });
+        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, saved, loading }
     }
     pub fn forward(&self) -> Seconds {
-        self.compute.forward + self.waits.forward()
+        self.loading + self.compute.forward + self.waits.forward()
     }
     pub fn backward(&self) -> Seconds {
         self.compute.backward_input + self.compute.backward_weight + self.waits.backward()

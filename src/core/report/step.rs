@@ -7,7 +7,7 @@ use super::passes::{Pass, Saved};
 use crate::memory::{RankLoad, detailed};
 use crate::pipeline::Stats;
 use crate::run::Scenario;
-use crate::time::{Step, StepParts, step_end};
+use crate::time::{Step, StepParts, stage_loading, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
 
@@ -174,7 +174,7 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     exposed[2] = Seconds((exposed[2].0 - saved).max(0.0));
     exposed[3] += last.exposed();
     let parts = StepParts {
-        compute: Seconds(stats.ideal_s - inside),
+        compute: Seconds(stats.ideal_s - inside - stage_loading::<f64>(scenario)),
         recompute: Seconds(mean(|pass| pass.compute.recompute.0)),
         launches: Seconds(mean(|pass| pass.compute.host.0) + share * mean(|pass| pass.saved.host.0)),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),

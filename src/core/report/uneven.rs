@@ -6,12 +6,17 @@ use super::evaluation::Evaluation;
 use super::passes::layer_seconds;
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
+use crate::message::Message;
 use crate::pipeline::balance::{Work, optimum};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED};
 use crate::sort::{sort, sort_by};
-use crate::units::{Bytes, Seconds};
+use crate::t;
+use crate::units::{Bytes, Seconds, show_seconds, significant};
 use serde::Serialize;
+
+/// Share by which measured steps may be longer than computed ones before that is said.
+const FAR_OFF: f64 = 0.5;
 
 /// The rule or method that a split is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -68,6 +73,22 @@ impl Balance {
         self.splits.iter().find(said)
     }
 
+    /// Says how far the measured steps are from the computed ones, and why only their ratio is compared.
+    #[must_use]
+    pub fn far_off(&self) -> Option<Message> {
+        let [even, uneven] = self.measured.as_ref()?.steps_s;
+        let computed = self.of(Origin::Even)?.step_s();
+        let short = 1.0 - computed.0 / even;
+        (short > FAR_OFF).then(|| {
+            t!(
+                "Its steps of {even} and {uneven} are several times what this run computes, which is {percent} % short of them: the note describes neither its software nor its data loading, which it counts to the first stage (loader_stage_s); only their ratio is compared.",
+                even = show_seconds(Seconds(even)),
+                uneven = show_seconds(Seconds(uneven)),
+                percent = significant(short * 100.0, 2)
+            )
+        })
+    }
+
     fn enter(&mut self, origin: Origin, evaluation: Option<Evaluation>) {
         let Some(evaluation) = evaluation else { return };
         let layers = &evaluation.scenario.stage_layers;
@@ -86,6 +107,9 @@ pub struct Uneven {
     /// Measured steps, where the Run is a published one but for its layers a stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Pair>,
+    /// Distance of the measured steps from the computed ones, where it is large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<Message>,
 }
 
 /// Figures of a split.
@@ -116,7 +140,8 @@ impl From<&Balance> for Uneven {
             peak_bytes: split.evaluation.report.memory.peak_bytes,
             verdict: split.verdict(),
         };
-        Self { splits: balance.splits.iter().map(figures).collect(), measured: balance.measured.clone() }
+        let splits = balance.splits.iter().map(figures).collect();
+        Self { splits, measured: balance.measured.clone(), note: balance.far_off() }
     }
 }
 
@@ -199,9 +224,9 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     Some(balance)
 }
 
-/// Measurement of the splits of a published run that differs from `run` in its layers a stage alone.
+/// Measurement of the splits of a published run that differs from `run` in its layers a stage and its loading alone.
 fn measured(run: &Run) -> Option<Pair> {
-    let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, ..run.resolved() };
+    let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() };
     let own = alike(run);
     let steps: Vec<(Vec<u64>, f64)> = PUBLISHED
         .iter()

@@ -30,5 +30,5 @@ pub(crate) use rates::{
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
-pub(crate) use step::{COUPLING, loader_floor, loading, together};
+pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together};
 pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

@@ -4,7 +4,7 @@ use super::range::{RangeOf, range};
 use super::rates::Peak;
 use super::vision::tower_flops;
 use crate::explain::Quantity;
-use crate::explain::symbols::{LOADING, PACE, SAMPLES, SEQUENCE};
+use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
 use crate::message::Message;
 use crate::model::{AttentionCount, CONVENTIONS, Convention};
 use crate::run::Scenario;
@@ -50,6 +50,13 @@ pub(crate) fn loading<Q: Quantity>(scenario: &Scenario) -> Q {
     };
     let square = SEQUENCE.of::<Q>(run.seq_len).power(Q::number(2.0));
     LOADING.of::<Q>(scenario.software.loader_ns * 1e-9) * square * SAMPLES.of::<Q>(samples)
+}
+
+/// Time that loading takes of the first stage, of the average of p ranks: `l m/p`. Source: the note on uneven pipelines,
+/// which counts it to that stage.
+pub(crate) fn stage_loading<Q: Quantity>(scenario: &Scenario) -> Q {
+    let each = STAGE_LOADING.of::<Q>(scenario.run.loader_stage_s);
+    each * MICROBATCHES.of::<Q>(scenario.usual_microbatches()) / PIPELINE.of::<Q>(scenario.layout.pp)
 }
 
 /// The parts that others computed.
@@ -248,7 +255,8 @@ impl Step {
         let gpus = scenario.layout.gpus as f64;
         let exposed = parts.not_hidden + parts.slows;
         let busy = parts.compute + parts.bubble + exposed + parts.optimizer;
-        let host = with_loader(busy, loader_floor(scenario)) - busy;
+        let loading = Seconds(stage_loading(scenario));
+        let host = with_loader(busy + loading, loader_floor(scenario)) - busy;
         let predicted = busy + host;
         let scale = run.measured_step_s.map(|measured| measured / predicted.0);
         let at = |seconds: Seconds| seconds * scale.unwrap_or(1.0);

@@ -6,7 +6,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
 use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds, significant};
+use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::figure::figure;
 use crate::view::charts::strips::strips;
 use crate::view::node::markup::{Node, apply, ask, cited, muted, table, text};
@@ -29,18 +29,8 @@ pub fn short(split: &[u64]) -> String {
     format!("{}/…/{}", ends(&split[..4]), ends(&split[split.len() - 4..]))
 }
 
-/// Says why the measured steps themselves are not compared.
-fn far_off(measured: &Pair) -> Message {
-    let [even, uneven] = measured.steps_s.map(|seconds| show_seconds(Seconds(seconds)));
-    t!(
-        "Its steps of {even} and {uneven} are several times what this run computes: the note describes neither its software nor its data loading, which it counts to the first stage; only their ratio is compared.",
-        even,
-        uneven
-    )
-}
-
 /// Measurement on GPUs of that name, and the reason why no model of equal layers reaches it where none does.
-fn held_against(measured: &Pair, gpu: &Message) -> Message {
+fn held_against(balance: &Balance, measured: &Pair, gpu: &Message) -> Message {
     let notes = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
         gpu,
@@ -48,7 +38,7 @@ fn held_against(measured: &Pair, gpu: &Message) -> Message {
         even = short(&measured.even),
         gain = significant(measured.gain, 4)
     );
-    let notes = Message::joined(" ", [notes, far_off(measured)]);
+    let notes = Message::joined(" ", [Some(notes), balance.far_off()].into_iter().flatten());
     let bound = measured.bound().map(|(all, longest)| {
         let most = all as f64 / longest as f64;
         (most, format!("{all}/{longest} = {}×", significant(most, 4)))
@@ -153,7 +143,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 fn outcome(balance: &Balance, gpu: &Message) -> Message {
     let has = |origin, other| balance.of(origin).is_some_and(|split| split.origins.contains(&other));
     if let Some(measured) = &balance.measured {
-        held_against(measured, gpu)
+        held_against(balance, measured, gpu)
     } else if !has(Origin::Best, Origin::Even) {
         t!("Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.")
     } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
@@ -182,7 +172,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
             speed = speed(own, even)
         );
         if let Some(measured) = &balance.measured {
-            line = Message::joined(" ", [line, held_against(measured, gpu)]);
+            line = Message::joined(" ", [line, held_against(balance, measured, gpu)]);
         }
         notes.push(text(&line));
     }

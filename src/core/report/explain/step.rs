@@ -6,13 +6,13 @@ use super::super::passes::LayerPass;
 use super::super::step::offloading;
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
-use crate::explain::symbols::{BUSY, HOST_ADDED, LOADER, MEASURED, OFFLOADED};
+use crate::explain::symbols::{BUSY, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, range, step_end,
-    together,
+    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, range,
+    stage_loading, step_end, together,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -96,7 +96,12 @@ fn loader(evaluation: &Evaluation) -> Term {
     let term = written(|| {
         let floor = measured(evaluation, loading(&evaluation.scenario)).called(LOADER);
         let busy = BUSY.of::<Written>(busy.0);
-        (together(busy, floor) - busy).term("H", "what the data loader adds", Unit::Seconds)
+        let loads = if evaluation.scenario.run.loader_stage_s > 0.0 {
+            measured(evaluation, stage_loading(&evaluation.scenario)).called(LOADED)
+        } else {
+            Written::number(0.0)
+        };
+        (together(busy + loads, floor) - busy).term("H", "what the data loader adds", Unit::Seconds)
     });
     Term { value: step.host_s.0, ..term }.note("computed and loaded in turn through a short queue")
 }
@@ -214,7 +219,8 @@ mod tests {
         let full =
             Run { recompute: Recompute::Full, measured_step_s: Some(30.0), loader_ns: Some(2.0), ..Run::default() };
         let experts = Run { model: Based::preset("mixtral-8x7b"), tp: 1, ep: 8, ..Run::default() };
-        for run in [Run::default(), full, experts] {
+        let loading = Run { loader_stage_s: 0.2, ..full.clone() };
+        for run in [Run::default(), full, experts, loading] {
             let evaluation = evaluate(&run).unwrap();
             let step = step(&evaluation);
             assert!((parts_of(&step, "CIXOH") / step.value - 1.0).abs() < 1e-9);
