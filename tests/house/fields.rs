@@ -11,6 +11,7 @@ use shardscope::io::link::decode;
 /// Fields that change no figure, and why.
 const NO_FIGURE: &[(&str, &str)] = &[
     ("model.name", "a name"),
+    ("model.arguments", "passed through to Megatron-LM"),
     ("currency", "the symbol of the price"),
     ("profile.name", "a name"),
     ("profile.runs", "a remark on where the profile is from"),

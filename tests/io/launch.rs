@@ -262,6 +262,22 @@ fn talkative() -> Vec<Run> {
             runs.push(tuned.run().with_texts(&set).unwrap_or_else(|| panic!("{settings}")));
         }
     }
+    for link in [
+        "stack=megatron-2025&pp=1&offload.optimizer=cpu&offload.fraction=0.5&offload.activations=cpu&host_memory_gib=9000",
+        "stack=megatron-2025&offload.activations=core_attn,attn_proj&host_memory_gib=9000&cross_entropy=fused-linear",
+        "stack=torchtitan&pp=1&zero=3&offload.parameters=cpu&host_memory_gib=9000",
+        "stack=megatron-2021&rank_order=tp-cp-ep-pp-dp",
+        "stack=megatron-2025&graph_scope=layer&stack.grad_reduce_bytes=4",
+        "stack=megatron-2025&graph_scope=attn,mlp&model=nemotron-3-nano&pp=1&tp=1",
+        "stack=megatron-2025&graph_scope=iteration&model=mixtral-8x7b&moe_dispatch=per-node&moe_balance=forced",
+        "stack=megatron-2026&model=mixtral-8x7b&dummy_wgrad=false&moe_dispatch=hybridep&fp8_dispatch=true&delay_wgrad=true",
+        "stack=megatron-2026&model=nemotron-3-nano&pp=1&tp=1&graph_scope=none&stack.attention=flash-3",
+        "model.base=llama-3.1-8b&model.arguments=--rotary-base 500000 --rotary-percent 0.5 --norm-epsilon 1e-5 --init-method-std 0.02 \
+         --moe-router-score-function sigmoid --moe-router-topk-scaling-factor 2.5 --moe-aux-loss-coeff 0.001 \
+         --use-rope-scaling --rope-scaling-factor 8 --moe-router-enable-expert-bias --save $(rm x)",
+    ] {
+        runs.push(shardscope::io::link::decode(&format!("v=1&{link}")).run);
+    }
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
         runs.push(Run { recompute, stack: Based::preset("megatron-2025"), ..Run::default() });
     }
@@ -329,4 +345,107 @@ fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
     assert_eq!(overlap(&bare, &present).as_deref(), Some("none"));
     present.stack = Based::preset("megatron-2024");
     assert_eq!(overlap(&script, &present).as_deref(), Some("userbuffers"));
+}
+
+/// The text of a field that a script or a file means, read over the default Run; and what was assumed.
+fn meant(text: &str, keys: &[&str]) -> (Vec<String>, String) {
+    let read = read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"));
+    let run = read.run.resolved();
+    let texts = keys.iter().map(|key| field(key).unwrap().text(&run).unwrap_or_default()).collect();
+    (texts, read.assumed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+/// Megatron-LM `arguments.py` and `transformer_config.py`: `--optimizer-offload-fraction` is the share that leaves; the
+/// choices of `--offload-modules`; `linear` of `--cross-entropy-fusion-impl` joins head and loss. torchtitan
+/// `job_config.py`: `training.enable_cpu_offload` is FSDP2's `CPUOffloadPolicy`.
+#[test]
+fn what_goes_to_the_host_is_read() {
+    let megatron = "pretrain_gpt.py --tensor-model-parallel-size 2 --use-distributed-optimizer --bf16";
+    let keys = ["offload.optimizer", "offload.fraction", "offload.framework", "offload.activations"];
+    for (arguments, fields) in [
+        ("--optimizer-cpu-offload --optimizer-offload-fraction 0.25", ["cpu", "0.25", "megatron", ""]),
+        ("--optimizer-cpu-offload", ["cpu", "", "megatron", ""]),
+        ("--optimizer-offload-fraction 0.25", ["", "", "", ""]),
+        ("--cpu-offloading-num-layers 30", ["", "", "megatron", "cpu"]),
+        (
+            "--pipeline-model-parallel-size 2 --fine-grained-activation-offloading --offload-modules core_attn attn_proj",
+            ["", "", "megatron", "core_attn,attn_proj"],
+        ),
+        ("--offload-modules core_attn", ["", "", "", ""]),
+    ] {
+        let (read, assumed) = meant(&format!("{megatron} {arguments}"), &keys);
+        assert_eq!(read, fields, "{arguments}");
+        assert!(!assumed.contains("not modelled"), "{assumed}");
+    }
+    let (loss, _) = meant(
+        &format!("{megatron} --cross-entropy-loss-fusion --cross-entropy-fusion-impl linear"),
+        &["cross_entropy"],
+    );
+    assert_eq!(loss, ["fused-linear"]);
+    let (titan, _) = meant(
+        "[training]\nenable_cpu_offload = true\nseq_len = 8192\n",
+        &["offload.parameters", "offload.framework", "host_memory_gib"],
+    );
+    assert_eq!(titan[..2], ["cpu", "fsdp2"]);
+    assert!(titan[2].parse::<f64>().unwrap() > 0.0);
+}
+
+/// torchrun starts one node where no number is said (`torch.distributed.run`, `--nnodes` 1:1): but ranks that share a model
+/// are at least TP PP CP.
+#[test]
+fn one_nodes_gpus_are_no_fewer_than_the_ranks_of_a_model() {
+    for (sizes, gpus) in [("4 4 1", "16"), ("2 4 3", "24"), ("2 2 1", "8"), ("3 4 1", "24")] {
+        let sizes: Vec<&str> = sizes.split(' ').collect();
+        let text = format!(
+            "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size {} --pipeline-model-parallel-size {} \
+             --context-parallel-size {}",
+            sizes[0], sizes[1], sizes[2]
+        );
+        assert_eq!(meant(&text, &["gpus"]).0, [gpus], "{text}");
+    }
+}
+
+/// torchtitan `pipeline_parallel.py`: 32 layers and two ends at 9 a stage are 34 = 9 + 9 + 8 + 8; DeepSpeed `runtime/config.py`
+/// asserts that the global batch is micro-batch times accumulation times world; axolotl's `sequence_parallel_degree` was
+/// renamed `context_parallel_size` (schemas, `deprecated.py`).
+#[test]
+fn what_a_program_makes_of_settings_is_said() {
+    let titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n[parallelism]\n\
+        pipeline_parallel_degree = 4\npipeline_parallel_layers_per_stage = 9\n";
+    let (layers, assumed) = meant(titan, &["stage_layers"]);
+    assert_eq!(layers, ["8,9,8,7"]);
+    assert!(assumed.contains("8/9/8/7"), "{assumed}");
+    let batches = |global: u64| {
+        let text = format!(
+            r#"{{"train_batch_size":{global},"train_micro_batch_size_per_gpu":4,"gradient_accumulation_steps":3,
+            "zero_optimization":{{"stage":1}}}}"#
+        );
+        meant(&text, &["gpus"])
+    };
+    assert!(batches(100).1.contains("contradict"));
+    assert_eq!(batches(96).0, ["8"]);
+    assert!(!batches(96).1.contains("contradict"));
+    let (cp, _) = meant("base_model: meta-llama/Llama-3.1-8B\nsequence_parallel_degree: 4\n", &["cp"]);
+    assert_eq!(cp, ["4"]);
+}
+
+/// Llama 3.1 8B's config.json (meta-llama/Llama-3.1-8B): rope_theta 500000, rms_norm_eps 1e-5, rope_scaling llama3 by 8. A
+/// script for Megatron-LM says all three, and is read back with them.
+#[test]
+fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {
+    let config = r#"{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
+        "num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
+        "attention_bias":false,"rms_norm_eps":1e-05,"rope_theta":500000.0,
+        "rope_scaling":{"factor":8.0,"rope_type":"llama3"}}"#;
+    let run = read(config, &Run::default()).unwrap().run;
+    assert_eq!(run.model.base, Some("llama-3.1-8b"));
+    assert_eq!(run.model.title().to_string(), "Llama 3.1 8B");
+    let megatron = dialect("megatron").unwrap();
+    let script = (megatron.print)(&(megatron.write)(&Scenario::new(&run).unwrap()), &[]);
+    for argument in ["--rotary-base 500000", "--norm-epsilon 0.00001", "--use-rope-scaling", "--rope-scaling-factor 8"]
+    {
+        assert!(script.contains(argument), "{argument}: {script}");
+    }
+    let back = read(&script, &Run::default()).unwrap().run;
+    assert_eq!(back.model.parts.arguments, run.model.parts.arguments);
 }

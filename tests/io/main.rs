@@ -13,4 +13,5 @@ mod launch;
 mod links;
 mod logs;
 mod refused;
+mod round_trip;
 mod tuning;

@@ -163,6 +163,8 @@ shape! {
         pattern: Pattern = Pattern::UNIFORM => model("Layer pattern").advanced(),
         /// what this model is called on the page and in reports
         name: PhantomData<String> = PhantomData => model("Model name").advanced(),
+        /// of Megatron-LM, that change no figure, as the model's config.json has them: --rotary-base 500000
+        arguments: PhantomData<String> = PhantomData => model("Launch arguments").advanced(),
         /// keys that a query of a sliding-window layer meets, its own included
         window: u64 = 0 => model("Window").unit("tokens").count(0, 1 << 30, Double).advanced(),
         /// tokens that attention of a chunked layer stays in

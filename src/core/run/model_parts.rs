@@ -89,7 +89,14 @@ impl Based<ModelParts> {
         if let Some(given) = &self.parts.name {
             return verbatim(given.clone());
         }
-        title(name, "own model", self.is_changed())
+        title(name, "own model", self.as_published().is_none())
+    }
+
+    /// The preset whose shapes these are, where one is named.
+    #[must_use]
+    pub fn as_published(&self) -> Option<&'static str> {
+        let shapes = |model: &Self| model.resolve().ok();
+        self.base.filter(|_| !self.is_changed() || shapes(self).is_some_and(|own| shapes(&self.bare()) == Some(own)))
     }
 
     /// The pattern that was said, else the preset's, and the layers: as said, else those that the pattern writes, else the

@@ -5,6 +5,7 @@
 
 mod families;
 mod layers;
+pub(crate) mod passed;
 
 use crate::core::issue::Issue;
 use crate::core::message::{Argument, Message, verbatim};
@@ -13,6 +14,7 @@ use crate::core::run::registry::out_of_range;
 use crate::core::run::{Based, ModelParts, Run, Value};
 use crate::core::t;
 use families::{Family, family, unknown};
+use passed::of_config;
 
 /// A model's configuration as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +78,11 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     };
     let mut reader =
         Reader { config: text, defaults: family.defaults, used: Vec::new(), assumed: Vec::new(), errors: Vec::new() };
-    let parts = reader.parts(family);
+    let mut parts = reader.parts(family);
+    let (arguments, passed) = of_config(text);
+    parts.arguments = arguments;
+    let arguments = passed.into_iter().map(|key| (key.to_owned(), t!("passed through to Megatron-LM's arguments")));
+    reader.used.extend(arguments);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }

@@ -163,7 +163,14 @@ fn every_entry_is_used_or_listed_as_ignored() {
         }
     }
     let llama = read(&parse(LLAMA_31_8B)).unwrap();
-    assert!(llama.ignored.iter().any(|key| key == "rope_theta"));
+    assert!(llama.ignored.iter().any(|key| key == "use_cache"));
+    // The file's own values, by the names of Megatron-LM's `arguments.py`.
+    let arguments = llama.parts.arguments.as_deref();
+    let scaling = "--rope-scaling-factor 8 --use-rope-scaling";
+    assert_eq!(
+        arguments,
+        Some(&*format!("--rotary-base 500000 --norm-epsilon 0.00001 --init-method-std 0.02 {scaling}"))
+    );
     assert!(llama.assumed.iter().any(|line| line.to_string().starts_with("head width 128")));
     let gemma = read(&parse(GEMMA_2_9B)).unwrap();
     assert!(gemma.assumed.iter().any(|line| line.to_string().starts_with("tied embeddings yes")));

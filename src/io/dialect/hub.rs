@@ -42,6 +42,14 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("gemma-3-27b", "google/gemma-3-27b-pt"),
     ("gemma-4-31b", "google/gemma-4-31B"),
     ("gemma-4-26b-a4b", "google/gemma-4-26B-A4B"),
+    ("deepseek-v4-flash", "deepseek-ai/DeepSeek-V4-Flash"),
+    ("glm-5", "zai-org/GLM-5"),
+    ("kimi-k3", "moonshotai/Kimi-K3"),
+    ("mimo-v2-flash", "XiaomiMiMo/MiMo-V2-Flash"),
+    ("mistral-large-3", "mistralai/Mistral-Large-3-675B-Instruct-2512"),
+    ("nemotron-3-nano", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
+    ("nemotron-3-super", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16"),
+    ("olmo-3-32b", "allenai/Olmo-3-1125-32B"),
     ("gpt-2-xl", "openai-community/gpt2-xl"),
 ];
 
@@ -81,7 +89,7 @@ const OTHERS: &[(&str, Option<&str>)] = &[
 /// The repository of a model that is a preset as it is.
 #[must_use]
 pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
-    let base = model.base.filter(|_| !model.is_changed())?;
+    let base = model.as_published()?;
     let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
     Some(found.1)
 }

@@ -194,6 +194,7 @@ impl SettingsReader {
 
     /// Takes a model: the Run's own where it is that, else the preset that it is, else its shapes.
     pub fn model(&mut self, parts: ModelParts) {
+        let arguments = parts.arguments.clone();
         let model = Based { base: None, parts };
         match model.resolve() {
             Ok(shapes) if self.run.model.resolve().as_ref() == Ok(&shapes) => {}
@@ -201,6 +202,9 @@ impl SettingsReader {
             // One that can be mended is taken as it is, and mended where the Run is shown.
             Err(issues) if issues.iter().all(|issue| issue.fix.is_some()) => self.run.model = model,
             Err(issues) => self.errors.extend(issues),
+        }
+        if arguments.is_some() {
+            self.run.model.parts.arguments = arguments;
         }
     }
 

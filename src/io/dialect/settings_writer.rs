@@ -34,6 +34,13 @@ impl SettingsWriter {
         self.value(name, Value::Bool(yes));
     }
 
+    /// Names with blanks between.
+    pub fn names<'a>(&mut self, name: &str, names: impl Iterator<Item = &'a str>) {
+        let mut names: Vec<Value> = names.map(|name| Value::Text(name.to_owned())).collect();
+        let one = if names.len() == 1 { names.pop() } else { None };
+        self.value(name, one.unwrap_or(Value::List(names)));
+    }
+
     /// Any value.
     pub fn value(&mut self, name: &str, value: Value) {
         self.0.push((name.to_owned(), value));

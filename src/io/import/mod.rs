@@ -204,14 +204,15 @@ fn finish(
     format: Message,
     stack: Option<&'static str>,
 ) -> Result<Meaning, Vec<Issue>> {
-    (dialect.read)(&mut reader);
-    if !reader.errors.is_empty() {
-        return Err(reader.errors);
-    }
+    // First, because settings that mean what the software does anyway stay unset.
     if let Some(stack) = stack {
         reader.run.stack.base = Some(stack);
         let label = reader.run.stack.preset_row().choice.label;
         reader.assumed.push(t!("software: {label}; attention, overlap and fusion follow it", label));
+    }
+    (dialect.read)(&mut reader);
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
     }
     host(&mut reader);
     let ignored = reader.left();

@@ -4,7 +4,7 @@ use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
 use crate::core::run::presets::Trainer;
-use crate::core::run::{Run, Scenario, Schedule, even_split};
+use crate::core::run::{EpOverlap, Run, Scenario, Schedule, even_split};
 
 /// Stages whose layers are written out.
 const MAX_STAGES: u64 = 1 << 16;
@@ -150,7 +150,8 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             writer.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
         }
     }
-    if matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
+    let alone = run.pp == 1 && s.model.moe.is_some() && s.software.ep_overlap == EpOverlap::OneFOneB;
+    if alone || matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
         writer.yes("--overlap-moe-expert-parallel-comm");
     }
 }

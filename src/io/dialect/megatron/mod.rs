@@ -5,8 +5,10 @@
 mod layout;
 mod model;
 mod parallel;
+mod passed;
 mod pattern;
 mod precision;
+mod release;
 mod training;
 
 use super::launcher::Launcher;
@@ -14,8 +16,9 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
-use crate::core::run::{Scenario, Value};
+use crate::core::run::Scenario;
 use parallel::SAME;
+use release::generation;
 
 /// Megatron-LM.
 pub(crate) static DIALECT: Dialect =
@@ -32,18 +35,6 @@ pub fn knows(name: &str) -> bool {
     let name = name.replace('_', "-");
     let well_known = ["--num-layers", "--hidden-size", "--num-attention-heads", "--use-distributed-optimizer"];
     SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
-}
-
-/// Arguments that Megatron-LM has since 2026.
-const OF_2026: [&str; 4] = ["hybrid-layer-pattern", "cuda-graph-impl", "moe-flex-dispatcher-backend", "fp4-format"];
-
-/// The release, by arguments that only the last one has.
-fn generation(entries: &Entries) -> &'static str {
-    let new = |(name, _): &(String, Value)| {
-        let name = name.trim_start_matches('-').replace('_', "-");
-        OF_2026.contains(&name.as_str())
-    };
-    if entries.iter().any(new) { "megatron-2026" } else { "megatron-2025" }
 }
 
 /// The settings that a text says.

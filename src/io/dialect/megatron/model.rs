@@ -1,19 +1,56 @@
 //! The model in Megatron-LM's arguments.
 
+use super::super::hub;
 use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
-use super::pattern;
-use crate::core::model::{Biases, Norm, QkNorm};
-use crate::core::run::{ModelParts, Scenario};
+use super::release::Release;
+use super::{passed, pattern};
+use crate::core::model::{Architecture, Biases, Norm, QkNorm};
+use crate::core::run::presets;
+use crate::core::run::registry::FIELDS;
+use crate::core::run::{Based, ModelParts, Run, Scenario};
 use crate::core::t;
 
-/// Takes the model, if the text says one: `--num-layers` is required of one.
+/// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
+/// that the tokenizer is of.
 pub fn read(reader: &mut SettingsReader) {
+    reader.word("--tokenizer-type", "tokenizer");
+    let tokenizer = reader.word("--tokenizer-model", "tokenizer of");
+    let Some(parts) = shapes(reader) else { return };
+    let named = tokenizer.and_then(|name| hub::preset(&name)).and_then(|id| Some((id, completed(&parts, id)?)));
+    let Some((id, whole)) = named.filter(|(_, whole)| *whole != parts) else {
+        return reader.model(parts);
+    };
+    reader.model(whole);
+    let label = presets::model(id).map_or(id, |preset| preset.choice.label);
+    reader.assume(t!("what Megatron-LM has no argument for is as in {label}, whose tokenizer is named", label));
+}
+
+/// `parts` with what no argument says of the preset `id`: settings that its arguments would say as these do.
+fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
+    let preset: Based<ModelParts> = Based::preset(id);
+    let model = preset.resolve().ok()?;
+    let mut writer = SettingsWriter::default();
+    write_shapes(&model, 0, Release::Y2026, &mut writer);
+    let written = shapes(&mut SettingsReader::new(writer.done(), Run::default()))?;
+    let run = |parts: ModelParts| Run { model: Based { base: None, parts }, ..Run::default() };
+    let (mut meant, said, whole) = (run(parts.clone()), run(written), run(model.into()));
+    for field in FIELDS.iter().filter(|field| field.key.starts_with("model.")) {
+        let value = field.get(&whole);
+        if field.get(&meant) == field.get(&said) && field.get(&said) != value {
+            field.set(&mut meant, &value).ok()?;
+        }
+    }
+    Some(meant.model.parts)
+}
+
+/// The shapes that the arguments say.
+fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     let letters = pattern::hybrid(reader);
     let (letters, written) = letters.unzip();
     let Some(layers) = reader.count("--num-layers", "layers").or(written) else {
         reader.assume("the model, as on this page: --num-layers is not there");
-        return;
+        return None;
     };
     let now = reader.run.model.resolve().ok();
     let hidden = reader.count("--hidden-size", "hidden size");
@@ -84,7 +121,8 @@ pub fn read(reader: &mut SettingsReader) {
     experts(reader, &mut parts);
     latent(reader, &mut parts);
     pattern::read(reader, &mut parts, letters);
-    reader.model(parts);
+    parts.arguments = passed::read(reader);
+    Some(parts)
 }
 
 fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
@@ -123,9 +161,20 @@ fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
     parts.head_dim = parts.mla.v_head_dim;
 }
 
-/// Says the model.
+/// Says the model, and its tokenizer where it is a preset's.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
-    let m = &s.model;
+    write_shapes(&s.model, s.run.seq_len, Release::of(&s.software), writer);
+    if let Some(text) = &s.run.model.parts.arguments {
+        passed::write(text, writer);
+    }
+    let same = s.run.model.parts.vocab.is_none();
+    if let Some(name) = hub::repository(&s.run.model.bare()).filter(|_| same) {
+        writer.text("--tokenizer-type", "HuggingFaceTokenizer");
+        writer.text("--tokenizer-model", name);
+    }
+}
+
+fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut SettingsWriter) {
     if !pattern::is_hybrid(m) {
         writer.count("--num-layers", m.layers);
     }
@@ -141,7 +190,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     writer.count("--vocab-size", m.vocab);
     // `validate_args` refuses sequences that are longer.
-    let positions = m.learned_positions.max(s.run.seq_len);
+    let positions = m.learned_positions.max(seq_len);
     writer.count("--max-position-embeddings", positions);
     writer.text("--position-embedding-type", if m.learned_positions > 0 { "learned_absolute" } else { "rope" });
     writer.text("--normalization", if m.norm == Norm::Rms { "RMSNorm" } else { "LayerNorm" });
@@ -200,5 +249,5 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             }
         }
     }
-    pattern::write(m, writer);
+    pattern::write(m, release, writer);
 }

@@ -54,6 +54,9 @@ pub fn read(reader: &mut SettingsReader) {
         reader.set("sequence_parallel", &Value::Bool(sequence));
     }
     tensor_overlap(reader);
+    if reader.flag("--no-async-tensor-model-parallel-allreduce", "no TP overlap") && reader.run.tp > 1 {
+        reader.run.overlap.tp = Some(0.0);
+    }
     if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
         reader.run.rank_order = RankOrder::DpLast;
     }
@@ -127,6 +130,10 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         if s.software.tp_overlap == TpOverlap::Userbuffers {
             writer.yes("--tp-comm-overlap");
         }
+    }
+    // "disable async execution of tensor-model-parallel all-reduce with weight gradient computation", 2021 to 2025.
+    if run.tp > 1 && s.software.overlap.tp == 0.0 && s.software.tp_overlap == TpOverlap::None {
+        writer.yes("--no-async-tensor-model-parallel-allreduce");
     }
     if run.rank_order == RankOrder::DpLast {
         writer.yes("--use-tp-pp-dp-mapping");

@@ -6,6 +6,7 @@
 
 use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
+use super::release::Release;
 use crate::core::issue::Issue;
 use crate::core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
 use crate::core::run::ModelParts;
@@ -257,10 +258,11 @@ fn letters(model: &Architecture) -> Option<String> {
 }
 
 /// Says the pattern and its shapes.
-pub fn write(model: &Architecture, writer: &mut SettingsWriter) {
+pub fn write(model: &Architecture, release: Release, writer: &mut SettingsWriter) {
     if is_hybrid(model) {
         if let Some(letters) = letters(model) {
-            writer.text("--hybrid-layer-pattern", &letters);
+            let old = release < Release::Y2026;
+            writer.text(if old { "--hybrid-override-pattern" } else { "--hybrid-layer-pattern" }, &letters);
         }
         if let Some(own) = model.mamba {
             writer.count("--mamba-num-heads", own.heads);

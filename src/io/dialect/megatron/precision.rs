@@ -121,7 +121,12 @@ fn optimizer(reader: &mut SettingsReader) {
         None | Some("adam") => Optimizer::Adam,
         Some("sgd") if momentum == Some(0.0) => Optimizer::Sgd,
         Some("sgd") => Optimizer::SgdMomentum,
-        Some("muon" | "dist_muon") => Optimizer::Muon,
+        Some("muon") => Optimizer::Muon,
+        // "Use --optimizer muon --use-distributed-optimizer instead."
+        Some("dist_muon") => {
+            reader.run.zero = reader.run.zero.max(1);
+            Optimizer::Muon
+        }
         Some("lion") => Optimizer::Lion,
         Some(other) => {
             let said = t!("optimizer as on this page: {other} is not known", other = other.to_owned());
@@ -146,6 +151,11 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             bytes.master == REMAINDERS && bytes.recipe.is_some() || run.precision.parts.master == Some(REMAINDERS);
         if short && (bytes.recipe.is_some() || is_precision(run, "bf16")) {
             writer.yes("--grad-reduce-in-bf16");
+        }
+        // Reductions in bf16 are what the recipes of 2025 do.
+        let recipes = run.stack.preset_row().software.grad_reduce_bytes;
+        if !short && recipes.is_some_and(|bytes| bytes < 4.0) && run.software().grad_reduce_bytes == Some(4.0) {
+            writer.yes("--accumulate-allreduce-grads-in-fp32");
         }
         if bytes.recipe.is_none() && computes(&run.precision) == "fp8" {
             writer.text("--fp8-format", "hybrid");

@@ -1,8 +1,10 @@
 //! Training in Megatron-LM's arguments: recomputation, kernels, steps.
 
 use super::precision;
+use super::release::Release;
 use crate::core::run::{
-    AttentionKernel, Balance, CrossEntropy, GraphPart, Graphs, Module, MoeDispatch, OneOf, Recompute, Run, Value,
+    AttentionKernel, Balance, CrossEntropy, GraphPart, Graphs, Leaving, Module, MoeDispatch, OffloadFramework,
+    OffloadParts, OffloadTo, OneOf, Recompute, Run, Value,
 };
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
@@ -85,6 +87,9 @@ fn kernels(reader: &mut SettingsReader) {
         Some("flash") if cudnn => reader.run.stack.parts.attention = Some(AttentionKernel::Flash2),
         _ => {}
     }
+    if reader.count("--flash-attention-version", "FlashAttention") == Some(3) && fused {
+        reader.run.stack.parts.attention = Some(AttentionKernel::Flash3);
+    }
     reader.set("flash_attention", &Value::Bool(fused));
     if reader.flag("--no-gradient-accumulation-fusion", "weight gradients of their own") {
         reader.set("dummy_wgrad", &Value::Bool(false));
@@ -93,6 +98,7 @@ fn kernels(reader: &mut SettingsReader) {
     let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
     let loss = match implementation.as_deref() {
         Some("te") if fused => CrossEntropy::TeFused,
+        Some("linear") if fused => CrossEntropy::FusedLinear,
         _ if fused => CrossEntropy::MegatronFused,
         _ => CrossEntropy::Megatron,
     };
@@ -100,8 +106,12 @@ fn kernels(reader: &mut SettingsReader) {
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
     reader.set("fused_swiglu", &Value::Bool(!apart));
     graphs(reader);
-    if reader.flag("--fine-grained-activation-offloading", "activations go to the host") {
-        reader.assume("activations stay on the GPU: their offloading is not modelled");
+    offload(reader);
+    if reader.flag("--use-transformer-engine-op-fuser", "experts and permutation as one kernel") {
+        reader.set("stack.moe_fused", &Value::Bool(true));
+    }
+    if let Some(format) = reader.word("--moe-dispatch-fwd-dtype", "tokens to experts in") {
+        reader.set("fp8_dispatch", &Value::Bool(format == "mxfp8"));
     }
     if reader.flag("--delay-wgrad-compute", "weight gradients of experts wait") {
         reader.set("delay_wgrad", &Value::Bool(true));
@@ -123,6 +133,60 @@ fn kernels(reader: &mut SettingsReader) {
         _ => MoeDispatch::PerNode,
     };
     reader.set("moe_dispatch", &Value::Text(dispatch.id().to_owned()));
+}
+
+/// Takes what waits on the host: states of the optimizer, whole layers (`--cpu-offloading-num-layers`) or the inputs of
+/// modules.
+fn offload(reader: &mut SettingsReader) {
+    let states = reader.flag("--optimizer-cpu-offload", "states of the optimizer on the host");
+    let share = reader.number("--optimizer-offload-fraction", "share of the states that leave");
+    let layers = reader.count("--cpu-offloading-num-layers", "layers whose activations go to the host");
+    let fine = reader.flag("--fine-grained-activation-offloading", "inputs of modules on the host");
+    let names = reader.word("--offload-modules", "modules whose inputs go to the host");
+    let mut leaving: Vec<Leaving> = Vec::new();
+    for name in names.iter().filter(|_| fine).flat_map(|names| names.split([' ', ',']).filter(|name| !name.is_empty()))
+    {
+        match Leaving::from_id(name) {
+            Some(module) => leaving.push(module),
+            // Both of its products and what is between them.
+            None if name == "fused_group_mlp" => leaving.extend([Leaving::ExpertFc1, Leaving::MoeAct]),
+            None => reader
+                .assume(t!("module {name} stays on the GPU: its offloading is not modelled", name = name.to_owned())),
+        }
+    }
+    if leaving.is_empty() && layers.is_some_and(|layers| layers > 0) {
+        reader.assume("the activations of all layers but the last two go to the host, whatever number is said");
+        leaving.push(Leaving::Cpu);
+    }
+    let share = share.filter(|share| states && (0.0..1.0).contains(share));
+    reader.run.offload = OffloadParts {
+        optimizer: states.then_some(OffloadTo::Cpu),
+        activations: Some(leaving).filter(|leaving| !leaving.is_empty()),
+        fraction: share,
+        ..OffloadParts::default()
+    };
+    if reader.run.offload.leaves() {
+        reader.run.offload.framework = Some(OffloadFramework::Megatron);
+    }
+}
+
+/// Says what waits on the host.
+fn write_offload(run: &Run, writer: &mut SettingsWriter) {
+    let Some(offload) = run.offload.resolve(run, &run.software()) else { return };
+    if offload.optimizer.is_some() {
+        writer.yes("--optimizer-cpu-offload");
+        if offload.fraction < 1.0 {
+            writer.number("--optimizer-offload-fraction", offload.fraction);
+        }
+    }
+    let Some(leaving) = offload.activations else { return };
+    if leaving.are_all() {
+        let layers = run.model.resolve().map_or(0, |model| model.layers);
+        return writer.count("--cpu-offloading-num-layers", layers.saturating_sub(2).max(1));
+    }
+    writer.yes("--fine-grained-activation-offloading");
+    let modules = Leaving::ALL.iter().filter(|(module, _)| leaving.hold(*module));
+    writer.names("--offload-modules", modules.map(|(_, choice)| choice.id));
 }
 
 /// Takes what CUDA graphs launch: `--cuda-graph-impl` with its modules, and the flags before it.
@@ -150,17 +214,30 @@ fn graphs(reader: &mut SettingsReader) {
 }
 
 /// Says what they launch.
-fn write_graphs(graphs: Graphs, writer: &mut SettingsWriter) {
+fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
     let parts = graphs.parts();
+    if release < Release::Y2026 {
+        match parts.as_slice() {
+            [GraphPart::None] => {}
+            [GraphPart::Layer] => writer.yes("--enable-cuda-graph"),
+            [GraphPart::Iteration] => {
+                writer.yes("--enable-cuda-graph");
+                writer.text("--cuda-graph-scope", "full_iteration");
+            }
+            parts => {
+                writer.yes("--external-cuda-graph");
+                writer.names("--cuda-graph-scope", parts.iter().map(|part| part.id()));
+            }
+        }
+        return;
+    }
     match parts.as_slice() {
-        [GraphPart::None] => {}
+        [GraphPart::None] => writer.text("--cuda-graph-impl", "none"),
         [GraphPart::Iteration] => writer.text("--cuda-graph-impl", "full_iteration"),
         [GraphPart::Layer] => writer.text("--cuda-graph-impl", "local"),
         parts => {
             writer.text("--cuda-graph-impl", "transformer_engine");
-            let mut names: Vec<Value> = parts.iter().map(|part| Value::Text(part.id().to_owned())).collect();
-            let one = if names.len() == 1 { names.pop() } else { None };
-            writer.value("--cuda-graph-modules", one.unwrap_or(Value::List(names)));
+            writer.names("--cuda-graph-modules", parts.iter().map(|part| part.id()));
         }
     }
 }
@@ -168,6 +245,7 @@ fn write_graphs(graphs: Graphs, writer: &mut SettingsWriter) {
 /// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     let software = run.software();
+    let release = Release::of(&software);
     precision::write(run, writer);
     match &run.recompute {
         Recompute::None | Recompute::OpSelective => {}
@@ -184,28 +262,46 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         Recompute::Modules(modules) => {
             writer.text("--recompute-granularity", "selective");
             let names = MODULES.iter().filter(|(module, _)| modules.contains(module));
-            let mut names: Vec<Value> = names.map(|(_, name)| Value::Text((*name).to_owned())).collect();
-            let one = if names.len() == 1 { names.pop() } else { None };
-            writer.value("--recompute-modules", one.unwrap_or(Value::List(names)));
+            writer.names("--recompute-modules", names.map(|(_, name)| *name));
         }
     }
-    writer.text(
-        "--attention-backend",
-        match software.attention {
-            AttentionKernel::Eager => "unfused",
-            AttentionKernel::Cudnn | AttentionKernel::Fp8 => "fused",
-            _ => "flash",
-        },
-    );
-    if matches!(software.cross_entropy, CrossEntropy::MegatronFused | CrossEntropy::TeFused) {
+    match (release, software.attention) {
+        (Release::Y2024, AttentionKernel::Eager) => writer.text("--transformer-impl", "local"),
+        (Release::Y2024, AttentionKernel::Flash1 | AttentionKernel::Flash2) => writer.yes("--use-flash-attn"),
+        (_, AttentionKernel::Eager) => writer.text("--attention-backend", "unfused"),
+        (_, AttentionKernel::Cudnn | AttentionKernel::Fp8) => writer.text("--attention-backend", "fused"),
+        (_, kernel) => {
+            writer.text("--attention-backend", "flash");
+            if kernel == AttentionKernel::Flash3 {
+                writer.count("--flash-attention-version", 3);
+            }
+        }
+    }
+    let fused = match software.cross_entropy {
+        CrossEntropy::MegatronFused => Some("native"),
+        CrossEntropy::TeFused => Some("te"),
+        CrossEntropy::FusedLinear => Some("linear"),
+        _ => None,
+    };
+    if let Some(implementation) = fused {
         writer.yes("--cross-entropy-loss-fusion");
-        let te = software.cross_entropy == CrossEntropy::TeFused;
-        writer.text("--cross-entropy-fusion-impl", if te { "te" } else { "native" });
+        writer.text("--cross-entropy-fusion-impl", implementation);
     }
     if !software.fused_swiglu {
         writer.yes("--no-bias-swiglu-fusion");
     }
-    write_graphs(software.graphs, writer);
+    write_graphs(software.graphs, release, writer);
+    if !software.dummy_wgrad && run.stack.preset_row().software.dummy_wgrad {
+        writer.yes("--no-gradient-accumulation-fusion");
+    }
+    let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    if software.moe_fused && experts {
+        writer.yes("--use-transformer-engine-op-fuser");
+    }
+    if software.fp8_dispatch && experts {
+        writer.text("--moe-dispatch-fwd-dtype", "mxfp8");
+    }
+    write_offload(run, writer);
     if software.delay_wgrad {
         writer.yes("--delay-wgrad-compute");
     }
@@ -219,7 +315,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     };
     if let Some(backend) = backend {
         writer.text("--moe-token-dispatcher-type", "flex");
-        writer.text("--moe-flex-dispatcher-backend", backend);
+        match (release, software.moe_dispatch) {
+            (Release::Y2024 | Release::Y2025, MoeDispatch::PerNode) => writer.yes("--moe-enable-deepep"),
+            _ => writer.text("--moe-flex-dispatcher-backend", backend),
+        }
     }
     if let Some(factor) = run.capacity_factor {
         writer.number("--moe-expert-capacity-factor", factor);
