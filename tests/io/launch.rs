@@ -429,7 +429,7 @@ fn what_a_program_makes_of_settings_is_said() {
     assert_eq!(cp, ["4"]);
 }
 
-/// Llama 3.1 8B's config.json (meta-llama/Llama-3.1-8B): rope_theta 500000, rms_norm_eps 1e-5, rope_scaling llama3 by 8. A
+/// Llama 3.1 8B's config.json (meta-llama/Llama-3.1-8B): base 500000 of the rotary embedding, 1e-5 in norms, scaling of Llama 3 by 8. A
 /// script for Megatron-LM says all three, and is read back with them.
 #[test]
 fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {

@@ -107,7 +107,6 @@ table! {
         TENSOR = "t", "tensor parallel";
         EXPERT_TENSOR = "t_e", "expert tensor parallel";
         CONTEXT = "c", "context parallel";
-        PIPELINE = "p", "pipeline parallel";
         RESIDUAL = "r", "ranks that cut norms and residuals";
         LINEAR_INPUT = "r_l", "ranks that cut the inputs of the linears";
         OUTPUTS = "o", "copies of the attention output";
