@@ -6,6 +6,7 @@ use crate::core::report::over_time::{OverTime, over_time};
 use crate::core::report::{Evaluation, Figure, balance, explain, methods};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::MemoryUnit;
+use crate::core::whole_run;
 use crate::view::charts::figure::{save, save_drawn};
 use crate::view::charts::palette::Theme;
 use crate::view::node::markup::{Node, el, fold, leaf, muted, raw};
@@ -21,6 +22,7 @@ use crate::view::panels::step::step;
 use crate::view::panels::sync::sync;
 use crate::view::panels::unequal::unequal;
 use crate::view::panels::uneven::{picture as splits, uneven};
+use crate::view::panels::whole;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
@@ -43,6 +45,8 @@ macro_rules! panels {
 panels! {
     /// Derivation of a figure; of the fullest GPU's memory where none is chosen.
     About(Option<Figure>) = Self::About(None),
+    /// Derivation of a figure of the whole run.
+    AboutWhole(whole_run::Figure) = Self::AboutWhole(whole_run::Figure::Days),
     /// A bar a pipeline rank, the selected one marked.
     MemoryBars(Option<usize>) = Self::MemoryBars(None),
     /// The verdict against measured runs.
@@ -101,6 +105,7 @@ impl Panel {
         let (scenario, report) = (&evaluation.scenario, &evaluation.report);
         match self {
             Self::About(figure) => about_figure(evaluation, figure, unit),
+            Self::AboutWhole(figure) => whole::derivation(evaluation, figure, unit),
             Self::MemoryBars(selected) => {
                 let bars = memory::picture(evaluation, selected, unit);
                 saved(bars, "memory", evaluation, unit)

@@ -27,6 +27,8 @@ pub struct ViewState {
     pub sliders: String,
     /// Choices in the gallery of schedules.
     pub gallery: Look,
+    /// Seed of the simulated future of the whole run, where it is not the Run's own.
+    pub future: Option<u64>,
     /// Light or dark, whatever the browser prefers.
     pub theme: Option<Theme>,
     /// The language, `en` or `zh`, whatever the browser prefers.
@@ -44,7 +46,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 14] = [
+const KEYS: [Key; 15] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -114,6 +116,11 @@ const KEYS: [Key; 14] = [
         read: |view, text| view.gallery.limit = text.parse().ok(),
     },
     Key {
+        name: "future",
+        text: |view| view.future.map(|seed| seed.to_string()),
+        read: |view, text| view.future = text.parse().ok(),
+    },
+    Key {
         name: "theme",
         text: |view| view.theme.map(|theme| theme.id().to_owned()),
         read: |view, text| view.theme = Theme::named(&text),
@@ -181,7 +188,7 @@ mod tests {
             "embed=memory&compare=zb-v&page=export json&open=cluster&gpu=7",
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
-            "theme=dark&lang=zh&made=0.1.0",
+            "open=whole&future=7&theme=dark&lang=zh&made=0.1.0",
         ] {
             assert_eq!(written(&read(link)), link);
         }

@@ -9,6 +9,8 @@ pub enum View {
     /// The Run: inputs, figures and panels.
     #[default]
     Run,
+    /// From the first step to the last token.
+    Whole,
     /// Every schedule for the Run.
     Schedules,
     /// Nodes, GPUs, groups and links.
@@ -18,8 +20,9 @@ pub enum View {
 }
 
 /// Views that the header offers, in its order: id in links, and name.
-const VIEWS: [(View, &str, &str); 4] = [
+const VIEWS: [(View, &str, &str); 5] = [
     (View::Run, "run", "Run"),
+    (View::Whole, "whole", "Whole run"),
     (View::Schedules, "schedules", "Schedules"),
     (View::Cluster, "cluster", "Cluster"),
     (View::Learn(StepId::first()), "learn", "Learn"),
@@ -87,6 +90,8 @@ pub enum Embed {
     Overlap,
     /// The key figures.
     Strip,
+    /// The whole run.
+    Whole,
     /// The gallery of schedules.
     Schedules,
     /// The map of the cluster.
@@ -99,11 +104,12 @@ pub enum Embed {
 
 impl Embed {
     /// All panels: id in links, and name.
-    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Memory, "memory", "memory"),
         (Self::Timeline, "timeline", "pipeline timeline"),
         (Self::Overlap, "overlap", "overlap"),
         (Self::Strip, "strip", "key figures"),
+        (Self::Whole, "whole", "whole run"),
         (Self::Schedules, "schedules", "schedules"),
         (Self::Cluster, "cluster", "cluster"),
         (Self::Lesson, "lesson", "lesson"),

@@ -16,7 +16,8 @@ pub(crate) fn About() -> impl IntoView {
         panels.drawer.set(false);
         drawer_closes();
     };
-    let content = shown(state, move || Some(Panel::About(panels.figure.get())));
+    let asked = move || panels.whole.get().map_or_else(|| Panel::About(panels.figure.get()), Panel::AboutWhole);
+    let content = shown(state, move || Some(asked()));
     view! {
         <button class="close-sheet" aria-label=say("Close") on:click=close>"✕"</button>
         <small class="muted">{say("About this number")}</small>

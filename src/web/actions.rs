@@ -24,6 +24,11 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.ask(figure);
             shortcuts::drawer_opens(event);
         }
+        Action::ExplainWhole(figure) => {
+            state.panels.explain_whole(figure);
+            shortcuts::drawer_opens(event);
+        }
+        Action::Future(seed) => state.view.change(|view| view.future = seed),
         Action::Focus(key) => {
             // The form shows the field that is edited, wherever it is folded away.
             state.panels.tab.set("inputs");

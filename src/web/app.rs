@@ -127,6 +127,7 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
+            {opened::whole(state)}
             {opened::schedules(state)}
             {opened::lesson(state)}
             {opened::cluster(state)}

@@ -8,7 +8,7 @@ use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::settings::Functions;
 use crate::web::state::State;
-use crate::web::{cluster, compare, dialog_body, gallery, learn, published, settings};
+use crate::web::{cluster, compare, dialog_body, gallery, learn, published, settings, whole};
 use leptos::prelude::*;
 
 /// A part that did not arrive; the next call asks for it again.
@@ -44,6 +44,8 @@ parts! {
     views: schedules_frame(state: State) -> AnyView = gallery::framed(state);
     views: cluster_view(state: State) -> AnyView = cluster::whole(state);
     views: cluster_frame(state: State) -> AnyView = cluster::map(state);
+    views: whole_view(state: State) -> AnyView = whole::whole(state);
+    views: whole_frame(state: State) -> AnyView = whole::framed(state);
     views: second_run(state: State) -> AnyView = compare::panel(state);
     second: lesson_view(state: State) -> AnyView = learn::lesson(state);
     second: lesson_frame(state: State, title: RwSignal<Message>) -> AnyView = learn::framed(state, title);

@@ -91,6 +91,8 @@ mod strip;
 mod tabs;
 #[cfg(feature = "ui")]
 mod timeline;
+#[cfg(feature = "ui")]
+mod whole;
 
 #[cfg(feature = "ui")]
 pub use app::mount;

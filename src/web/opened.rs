@@ -1,9 +1,15 @@
 //! Views that stand beside the Run, from when they are first opened on.
 
 use crate::view::views::View;
-use crate::web::late::{arriving, cluster_view, lesson_view, schedules_view, second_run};
+use crate::web::late::{arriving, cluster_view, lesson_view, schedules_view, second_run, whole_view};
 use crate::web::state::State;
 use leptos::prelude::*;
+
+/// The whole run; kept once it was open.
+pub(crate) fn whole(state: State) -> AnyView {
+    let opened = since(state, View::Whole);
+    (move || opened.get().then(|| arriving(move || whole_view(state)))).into_any()
+}
 
 /// All schedules; kept once it was open.
 pub(crate) fn schedules(state: State) -> AnyView {

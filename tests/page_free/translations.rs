@@ -11,6 +11,7 @@ use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate, expla
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
+use shardscope::core::whole_run::range;
 use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, summary::summary};
 use shardscope::io::link;
@@ -37,6 +38,7 @@ use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
+use shardscope::view::panels::whole::{Answer, Caption, answer, calendar, caption, choices, empty, future};
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
@@ -207,6 +209,26 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     ]
 }
 
+/// Templates of the whole run of a run, of one that trains on a trillion tokens, and of one in which nothing fails.
+fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
+    let run = &evaluation.scenario.run;
+    let fields = [Caption::Tokens, Caption::Price, Caption::Failures, Caption::Storage, Caption::Restart];
+    let budget = [("tokens_total", "1e12"), ("failures", ""), ("failures", "0"), ("operation", "manual")];
+    let mut all = vec![empty(evaluation)];
+    for (at, _) in budget.iter().enumerate() {
+        let set: Vec<_> = budget[..=at].iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+        let Some(Ok(evaluation)) = run.with_texts(&set).map(|run| evaluate(&run)) else { continue };
+        let found = Answer::new(&evaluation).ok();
+        all.extend(fields.map(|field| caption(field, &evaluation, found.as_ref())));
+        let Some(found) = found else { continue };
+        let range = range(&evaluation, &found.setting);
+        let run = &evaluation.scenario.run;
+        all.extend([answer(run, &found, Some(&range)), calendar(&found, Some(&range)), choices(&found)]);
+        all.extend([None, Some(7)].map(|seed| future(run, &found, seed)));
+    }
+    all
+}
+
 /// Templates of the panels of those runs, the pages beside the calculator, and the registries of static texts.
 fn shown() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
@@ -230,6 +252,7 @@ fn shown() -> BTreeSet<&'static str> {
                     words_of(&term, &mut |message| take(&leaf("p", "", message)));
                 }
                 cluster_view(&evaluation).iter().for_each(&mut take);
+                whole_view(&evaluation).iter().for_each(&mut take);
                 for issue in evaluation.warnings() {
                     take(&line(issue));
                 }

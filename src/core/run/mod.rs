@@ -13,7 +13,7 @@ mod gpu_parts;
 mod json;
 mod kinds;
 mod layout;
-mod length;
+pub mod length;
 mod model_parts;
 mod offload;
 mod phases;

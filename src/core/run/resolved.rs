@@ -31,6 +31,7 @@ impl Run {
             }
         }
         run.spell_stack();
+        run.length.spell();
         if let (None, Ok(scenario)) = (&self.stage_layers, Scenario::new(self)) {
             run.stage_layers = Some(scenario.stage_layers);
         }

@@ -58,7 +58,7 @@ impl Calendar {
     #[must_use]
     pub fn new(setting: &Setting) -> Self {
         let rhythm = setting.rhythm;
-        let work = setting.training() + setting.evaluating();
+        let work = setting.work();
         let saving = rhythm.saving(work);
         let segment = rhythm.every + rhythm.save;
         let fails = rhythm.mtti.0.is_finite() && segment.0.is_finite();

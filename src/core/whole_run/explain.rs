@@ -36,6 +36,30 @@ pub enum Figure {
     Co2e,
 }
 
+impl Figure {
+    /// As an attribute of the page writes it: `whole:days`.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Days => "whole:days",
+            Self::Productive => "whole:productive",
+            Self::Loss(LossKind::Startup) => "whole:startup",
+            Self::Loss(LossKind::Evaluation) => "whole:evaluation",
+            Self::Loss(LossKind::Checkpoints) => "whole:checkpoints",
+            Self::Loss(LossKind::RepeatedWork) => "whole:repeated",
+            Self::Loss(LossKind::Restarts) => "whole:restarts",
+            Self::Loss(LossKind::Stragglers) => "whole:stragglers",
+            Self::Interruptions => "whole:interruptions",
+            Self::Checkpoint => "whole:checkpoint",
+            Self::Spares => "whole:spares",
+            Self::GpuHours => "whole:gpu-hours",
+            Self::Cost => "whole:cost",
+            Self::Energy => "whole:energy",
+            Self::Co2e => "whole:co2e",
+        }
+    }
+}
+
 /// The formulas of the figures: cost and emissions where price and grid are given, the interval where something is saved.
 #[must_use]
 pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(Figure, Term)> {

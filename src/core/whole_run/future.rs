@@ -3,6 +3,7 @@
 use super::effective::Rhythm;
 use super::random::Random;
 use super::setting::Setting;
+use crate::run::Run;
 use crate::units::Seconds;
 
 /// Events of a future at most; what follows is not listed.
@@ -21,11 +22,19 @@ pub struct Event {
     pub down: Seconds,
 }
 
+/// The seed of a Run's own future: FNV-1a over the settings that differ from the default, so that a link shows the same future everywhere.
+#[must_use]
+pub fn seed(run: &Run) -> u64 {
+    let texts = run.changed_texts();
+    let bytes = texts.iter().flat_map(|(key, text)| key.bytes().chain([b'=']).chain(text.bytes()).chain([b'&']));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// The interruptions of a future, and the calendar at the last token.
 #[must_use]
 pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
     let Rhythm { mtti, restart, save, lag, every } = setting.rhythm;
-    let work = (setting.training() + setting.evaluating()).0;
+    let work = setting.work().0;
     let mut random = Random::new(seed);
     let (mut clock, mut done) = (setting.startup.0, 0.0);
     let mut events = Vec::new();

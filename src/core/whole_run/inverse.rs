@@ -1,7 +1,7 @@
 //! The inverse questions: what trains in so many days, and how many GPUs a date needs.
 
 use super::setting::Setting;
-use super::spread::spread;
+use super::spread::{Draw, draws, spread};
 use super::whole::{DAY, refusals};
 use crate::issue::Issue;
 use crate::report::{Evaluation, evaluate};
@@ -30,7 +30,7 @@ pub fn tokens_in(evaluation: &Evaluation, days: f64) -> Result<f64, Vec<Issue>> 
     if left <= 0.0 {
         return Err(vec![Issue::error("days", t!("the start-up alone takes longer"))]);
     }
-    let work = setting.training() + setting.evaluating();
+    let work = setting.work();
     let calendar = setting.rhythm.calendar(work);
     Ok(setting.tokens * (Seconds(left) / calendar))
 }
@@ -58,9 +58,10 @@ pub struct Deadline {
 pub fn deadline(run: &Run, tokens: f64, days: f64) -> Result<Deadline, Vec<Issue>> {
     let mut counts = Vec::new();
     let mut refused = Vec::new();
+    let draws = draws();
     for gpus in candidates(run) {
         let tried = Run { gpus, tokens_total: Some(tokens), ..run.clone() };
-        match evaluate(&tried).and_then(|evaluation| days_of(&evaluation, tokens)) {
+        match evaluate(&tried).and_then(|evaluation| days_of(&evaluation, tokens, &draws)) {
             Ok((mean, high)) => counts.push((gpus, mean, high)),
             Err(issues) => refused = issues,
         }
@@ -74,15 +75,15 @@ pub fn deadline(run: &Run, tokens: f64, days: f64) -> Result<Deadline, Vec<Issue
     Ok(Deadline { gpus: least.map(|found| found.0), days: mean, high_days: high, fastest_gpus: earliest.0, counts })
 }
 
-fn days_of(evaluation: &Evaluation, tokens: f64) -> Result<(f64, f64), Vec<Issue>> {
+fn days_of(evaluation: &Evaluation, tokens: f64, draws: &[Draw]) -> Result<(f64, f64), Vec<Issue>> {
     let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
     let refused = refusals(evaluation, &setting);
     if !refused.is_empty() {
         return Err(refused);
     }
-    let work = setting.training() + setting.evaluating();
+    let work = setting.work();
     let day = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
-    Ok((day(setting.rhythm.calendar(work)), day(spread(setting.rhythm, work, setting.doubt).high)))
+    Ok((day(setting.rhythm.calendar(work)), day(spread(setting.rhythm, work, setting.doubt, draws).high)))
 }
 
 /// GPU counts of the layout, smallest first: as many data-parallel ranks as divide the batch.

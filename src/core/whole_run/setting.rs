@@ -6,20 +6,14 @@ use super::ramp::{Ramp, Steps};
 use super::spread::Doubt;
 use crate::issue::Issue;
 use crate::report::Evaluation;
+use crate::run::length::{PUE, REPAIR_DAYS, SPARE_QUANTILE, STORAGE_GB_PER_S};
 use crate::run::{FailureClass, Failures, Operation, Recompute, Run, Scenario};
 use crate::units::{Bytes, Seconds};
 
-/// Rate of a storage system where none is said: production clusters see 50 to 200 GB/s (85,000 saves of 40 runs, VAST Data 2026).
-const STORAGE: f64 = 50e9;
 /// Rate of a GPU's copy to host memory over PCIe 5 x16.
 const TO_HOST: f64 = 50e9;
 /// Least time that an asynchronous save blocks (`PyTorch` DCP: below 0.5 s of 50).
 const LEAST_BLOCK: f64 = 0.5;
-/// Power of a site over that of its nodes (OLMo 2).
-const PUE: f64 = 1.2;
-/// Days until a failed node is back, and the probability with which the spares suffice.
-const REPAIR_DAYS: f64 = 3.0;
-const SPARE_QUANTILE: f64 = 0.99;
 /// 80 % of a normal distribution lie within this many standard deviations.
 const FOUR_OF_FIVE: f64 = 1.281_551_565_545;
 
@@ -58,6 +52,8 @@ pub struct Setting {
     pub doubt: Doubt,
     /// Mean number of nodes under repair.
     pub under_repair: f64,
+    /// Days until a failed node is back.
+    pub repair_days: f64,
     /// Probability with which the spares suffice.
     pub spare_quantile: f64,
     /// Power of the site over that of its nodes.
@@ -85,7 +81,7 @@ impl Setting {
         let one_evaluation = evaluation_time(eval_share(run), samples, step, run.global_batch as f64);
         let bytes = length.checkpoint_bytes.unwrap_or_else(|| stored_bytes(scenario));
         let checkpoint = Bytes(bytes * trained_parameters(evaluation));
-        let storage = length.storage_gb_per_s.map_or(STORAGE, |rate| rate * 1e9);
+        let storage = length.storage_gb_per_s.unwrap_or(STORAGE_GB_PER_S) * 1e9;
         let (rate, mtti, rate_sigma) = interruptions(run, gpus);
         let restart = failures::downtime(length.operation.unwrap_or(Operation::Automatic));
         let mut rhythm = Rhythm {
@@ -103,6 +99,7 @@ impl Setting {
         let rhythm = in_steps(rhythm, step * straggler);
         let nodes = failures::nodes(gpus);
         let per_day = 86_400.0 / (mtti.0 * nodes);
+        let repair_days = length.repair_days.unwrap_or(REPAIR_DAYS);
         let at = |log: f64| (log / (2.0 * FOUR_OF_FIVE)).max(0.0);
         Ok(Self {
             gpus,
@@ -127,7 +124,8 @@ impl Setting {
                 restart: if length.restart_s.is_some() { 0.0 } else { restart.sigma },
                 step: at((report.step.high_s / report.step.low_s).ln()),
             },
-            under_repair: nodes * per_day * length.repair_days.unwrap_or(REPAIR_DAYS),
+            under_repair: nodes * per_day * repair_days,
+            repair_days,
             spare_quantile: length.spare_quantile.unwrap_or(SPARE_QUANTILE),
             pue: length.pue.unwrap_or(PUE),
             grid: length.grid_kg_per_kwh,
@@ -138,6 +136,12 @@ impl Setting {
     #[must_use]
     pub fn training(&self) -> Seconds {
         self.steps.time * self.straggler
+    }
+
+    /// Time that saves and interruptions follow: steps with stragglers, and evaluations.
+    #[must_use]
+    pub fn work(&self) -> Seconds {
+        self.training() + self.evaluating()
     }
 
     /// Time of all evaluations.

@@ -26,6 +26,29 @@ pub fn spares(mean: f64, share: f64) -> u64 {
     count
 }
 
+/// Means above which no distribution is listed.
+const MOST: f64 = 1e4;
+
+/// Counts of nodes under repair with their probabilities, as far as they are at least a 500th of the largest; none where nothing is
+/// under repair or the mean is above 10,000. Terms go from the mode outwards, so that none is too small.
+#[must_use]
+pub fn under_repair(mean: f64) -> Vec<(u64, f64)> {
+    const LEAST: f64 = 2e-3;
+    if !(mean > 0.0 && mean <= MOST) {
+        return Vec::new();
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
+    let mode = mean.floor() as u64;
+    let is_likely = |(_, term): &(u64, f64)| *term >= LEAST;
+    let next = |(count, term): &(u64, f64)| (*count > 0).then(|| (count - 1, term * *count as f64 / mean));
+    let mut counts: Vec<_> = std::iter::successors(Some((mode, 1.0)), next).take_while(is_likely).collect();
+    counts.reverse();
+    let next = |(count, term): &(u64, f64)| Some((count + 1, term * mean / (count + 1) as f64));
+    counts.extend(std::iter::successors(Some((mode, 1.0)), next).skip(1).take_while(is_likely));
+    let sum: f64 = counts.iter().map(|(_, term)| term).sum();
+    counts.into_iter().map(|(count, term)| (count, term / sum)).collect()
+}
+
 /// The quantile of the standard normal distribution, by bisection of its integral.
 fn normal_quantile(share: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);
@@ -68,6 +91,21 @@ mod tests {
         ] {
             assert_eq!(spares(mean, share), expected, "{mean} {share}");
         }
+    }
+
+    #[test]
+    fn the_distribution_has_its_mean_and_the_quantile_of_the_spares() {
+        for mean in [0.3, 6.0, 21.934_08, 900.0] {
+            let counts = under_repair(mean);
+            let sum: f64 = counts.iter().map(|(_, share)| share).sum();
+            let first: f64 = counts.iter().map(|(count, share)| *count as f64 * share).sum();
+            assert!(sum > 0.99 && sum <= 1.0 + 1e-9 && (first / mean - 1.0).abs() < 0.01, "{mean}: {sum} {first}");
+            let below =
+                |last: u64| counts.iter().filter(|(count, _)| *count <= last).map(|(_, share)| share).sum::<f64>();
+            let least = spares(mean, 0.9);
+            assert!(below(least + 1) >= 0.9 && below(least.saturating_sub(2)) < 0.9, "{mean}");
+        }
+        assert!(under_repair(0.0).is_empty());
     }
 
     #[test]

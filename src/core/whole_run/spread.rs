@@ -35,19 +35,30 @@ pub struct Spread {
     pub high: Seconds,
 }
 
-/// The 10, 50 and 90 % quantiles of the calendar of `productive` time.
+/// Standard normal deviates of a draw: of the rate, the downtime, the scatter of interruptions, and the step.
+pub type Draw = [f64; 4];
+
+/// The draws, the same for every run.
 #[must_use]
-pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt) -> Spread {
+pub fn draws() -> Vec<Draw> {
     let mut random = Random::new(SEED);
-    let mut calendars: Vec<f64> = (0..DRAWS).map(|_| draw(rhythm, productive.0, doubt, &mut random)).collect();
+    let draw = |_| {
+        let ([rate, restart], [scatter, step]) = (random.normals(), random.normals());
+        [rate, restart, scatter, step]
+    };
+    (0..DRAWS).map(draw).collect()
+}
+
+/// The 10, 50 and 90 % quantiles of the calendar of `productive` time over `draws`.
+#[must_use]
+pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt, draws: &[Draw]) -> Spread {
+    let mut calendars: Vec<f64> = draws.iter().map(|draw| calendar(rhythm, productive.0, doubt, *draw)).collect();
     sort_by(&mut calendars, f64::total_cmp);
     let at = |share| Seconds(quantile(&calendars, share));
     Spread { low: at(0.1), median: at(0.5), high: at(0.9) }
 }
 
-fn draw(rhythm: Rhythm, productive: f64, doubt: Doubt, random: &mut Random) -> f64 {
-    let [rate, restart] = random.normals();
-    let [scatter, step] = random.normals();
+fn calendar(rhythm: Rhythm, productive: f64, doubt: Doubt, [rate, restart, scatter, step]: Draw) -> f64 {
     let work = Seconds(productive * (doubt.step * step).exp());
     let drawn = Rhythm {
         mtti: rhythm.mtti * (-doubt.rate * rate).exp(),
@@ -90,7 +101,7 @@ mod tests {
                 every: hours(every),
             };
             let work = hours(work);
-            let found = spread(rhythm, work, Doubt { rate, restart: restarts, step: 0.0 });
+            let found = spread(rhythm, work, Doubt { rate, restart: restarts, step: 0.0 }, &draws());
             let shares = [found.high, found.median, found.low].map(|calendar| work / calendar);
             for (share, expected) in shares.into_iter().zip(expected) {
                 assert!((share - expected).abs() < tolerance, "{shares:?} for {expected}");
@@ -107,7 +118,7 @@ mod tests {
             lag: Seconds::ZERO,
             every: Seconds(99.0),
         };
-        let found = spread(calm, Seconds(9900.0), Doubt { rate: 0.75, restart: 0.4, step: 0.0 });
+        let found = spread(calm, Seconds(9900.0), Doubt { rate: 0.75, restart: 0.4, step: 0.0 }, &draws());
         assert_eq!((found.low, found.high), (Seconds(10_000.0), Seconds(10_000.0)));
     }
 }

@@ -6,19 +6,19 @@ use super::energy::energy;
 use super::failures::NODE;
 use super::setting::Setting;
 use super::spares::spares;
-use super::spread::{Doubt, Spread, spread};
+use super::spread::{Doubt, Draw, Spread, draws, spread};
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::report::Evaluation;
 use crate::t;
 use crate::units::{Seconds, show_seconds};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Seconds of a day.
 pub(super) const DAY: f64 = 86_400.0;
 
 /// Inputs that are known up to a factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeFrom {
     /// Rate of interruptions.
@@ -29,17 +29,29 @@ pub enum RangeFrom {
     Step,
 }
 
-/// What a run takes from its first step to its last token; means where nothing else is said.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WholeRun {
-    /// Calendar days.
-    pub days: f64,
+/// Range of a run's calendar and energy: it holds four of five outcomes. Thousands of draws, so apart from the means.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
     /// One run in ten is shorter.
     pub low_days: f64,
     /// One run in ten is longer.
     pub high_days: f64,
     /// Input that widens this range most; none without a range.
     pub range_from: Option<RangeFrom>,
+    /// Energy of the site at its ends, kilowatt hours.
+    pub low_energy_kwh: f64,
+    /// The higher end.
+    pub high_energy_kwh: f64,
+}
+
+/// What a run takes from its first step to its last token; means where nothing else is said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WholeRun {
+    /// Calendar days.
+    pub days: f64,
+    /// Its range, once it was drawn.
+    #[serde(flatten)]
+    pub range: Option<Range>,
     /// GPU-hours, spares included.
     pub gpu_hours: f64,
     /// Cost of them in the currency of the price, where there is a price.
@@ -48,10 +60,6 @@ pub struct WholeRun {
     pub currency: String,
     /// Energy of the site, kilowatt hours.
     pub energy_kwh: f64,
-    /// Its range.
-    pub low_energy_kwh: f64,
-    /// Its range.
-    pub high_energy_kwh: f64,
     /// Tonnes of CO₂ equivalent, where the grid's factor is given.
     pub co2e_t: Option<f64>,
     /// Power of the job's nodes during a step, watts.
@@ -93,7 +101,9 @@ pub struct WholeRun {
 pub fn whole_run(evaluation: &Evaluation) -> Result<(WholeRun, Vec<Issue>), Vec<Issue>> {
     let setting = setting(evaluation)?;
     let warnings = warnings(evaluation, &setting);
-    Ok((of_setting(evaluation, &setting), warnings))
+    let whole = figures(evaluation, &setting);
+    let range = Some(range(evaluation, &setting));
+    Ok((WholeRun { range, ..whole }, warnings))
 }
 
 /// The setting of an evaluated Run with a token budget.
@@ -110,33 +120,44 @@ pub fn setting(evaluation: &Evaluation) -> Result<Setting, Vec<Issue>> {
     if refusals.is_empty() { Ok(setting) } else { Err(refusals) }
 }
 
-/// The figures of a setting.
+/// The range of a setting.
 #[must_use]
-pub fn of_setting(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
+pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let calendar = Calendar::new(setting);
     let total = calendar.total();
-    let work = setting.training() + setting.evaluating();
     let days = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
-    let range = spread(setting.rhythm, work, setting.doubt);
-    let (low_days, high_days) = (days(range.low), days(range.high));
+    let draws = draws();
+    let spread = spread(setting.rhythm, setting.work(), setting.doubt, &draws);
+    let (low_days, high_days) = (days(spread.low), days(spread.high));
+    let energy = energy(evaluation, setting, &calendar);
+    let of_days = |days: f64| (days * DAY / total.0).max(f64::MIN_POSITIVE).ln();
+    let width = |days: f64| (of_days(days).powi(2) + (1.0 + energy.range).ln().powi(2)).sqrt().exp();
+    Range {
+        low_days,
+        high_days,
+        range_from: widest(setting, spread, &draws),
+        low_energy_kwh: energy.kwh / width(low_days),
+        high_energy_kwh: energy.kwh * width(high_days),
+    }
+}
+
+/// The figures of a setting, without their range.
+#[must_use]
+pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
+    let calendar = Calendar::new(setting);
+    let total = calendar.total();
     let energy = energy(evaluation, setting, &calendar);
     let spares = spares(setting.under_repair, setting.spare_quantile);
     let run = &evaluation.scenario.run;
     let gpu_hours = (setting.gpus as f64 + spares as f64 * NODE) * total.0 / 3600.0;
     let saved = Some(setting.rhythm.every).filter(|every| every.0.is_finite());
-    let of_days = |days: f64| (days * DAY / total.0).max(f64::MIN_POSITIVE).ln();
-    let width = |days: f64, power: f64| (of_days(days).powi(2) + power.ln().powi(2)).sqrt().exp();
     WholeRun {
         days: total.0 / DAY,
-        low_days,
-        high_days,
-        range_from: widest(setting, work, range),
+        range: None,
         gpu_hours,
         cost: run.price_per_gpu_hour.map(|price| price * gpu_hours),
         currency: run.length.currency.clone().unwrap_or_else(|| "$".to_owned()),
         energy_kwh: energy.kwh,
-        low_energy_kwh: energy.kwh / width(low_days, 1.0 + energy.range),
-        high_energy_kwh: energy.kwh * width(high_days, 1.0 + energy.range),
         co2e_t: energy.co2e_t,
         power_w: energy.training_w,
         interruptions: calendar.interruptions,
@@ -157,7 +178,7 @@ pub fn of_setting(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
 }
 
 /// The input without whose uncertainty the range is narrowest.
-fn widest(setting: &Setting, work: Seconds, range: Spread) -> Option<RangeFrom> {
+fn widest(setting: &Setting, range: Spread, draws: &[Draw]) -> Option<RangeFrom> {
     let doubt = setting.doubt;
     let without = [
         (RangeFrom::Failures, Doubt { rate: 0.0, ..doubt }),
@@ -168,7 +189,7 @@ fn widest(setting: &Setting, work: Seconds, range: Spread) -> Option<RangeFrom> 
         return None;
     }
     let width = |doubt: Doubt| {
-        let range = spread(setting.rhythm, work, doubt);
+        let range = spread(setting.rhythm, setting.work(), doubt, draws);
         (range.high - range.low).0
     };
     let narrowest = without.into_iter().map(|(name, doubt)| (name, width(doubt))).min_by(|a, b| a.1.total_cmp(&b.1));

@@ -7,6 +7,7 @@ use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
 use crate::core::search::session::{Extra, PlanCommand};
 use crate::core::units::MemoryUnit;
+use crate::core::whole_run;
 use crate::view::views::View;
 use std::sync::Arc;
 
@@ -135,6 +136,10 @@ pub enum Action {
     Save(Save),
     /// Explains a figure in the drawer.
     Explain(Figure),
+    /// Explains a figure of the whole run in the drawer.
+    ExplainWhole(whole_run::Figure),
+    /// Shows the simulated future of this seed, the Run's own where there is none.
+    Future(Option<u64>),
     /// Goes to the input of the field with this key.
     Focus(&'static str),
     /// Changes the second Run.
@@ -269,6 +274,8 @@ impl Action {
     pub fn name(&self) -> String {
         match self {
             Self::Explain(figure) => format!("explain {}", figure.id()),
+            Self::ExplainWhole(figure) => format!("explain {}", figure.id()),
+            Self::Future(seed) => format!("future {}", seed.map_or_else(String::new, |seed| seed.to_string())),
             Self::Focus(key) => format!("focus {key}"),
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),

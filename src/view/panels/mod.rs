@@ -26,4 +26,5 @@ pub mod sync;
 pub mod unequal;
 pub mod uneven;
 pub mod waterfall;
+pub mod whole;
 pub mod words;

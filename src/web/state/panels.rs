@@ -1,6 +1,7 @@
 //! The context of what is open besides the view: drawer, dialog, search, the tab of a phone.
 
 use crate::core::report::Figure;
+use crate::core::whole_run;
 use crate::view::node::action::Dialog;
 use leptos::prelude::*;
 
@@ -21,6 +22,8 @@ pub(crate) enum Part {
 pub(crate) struct Panels {
     /// The figure that the drawer explains.
     pub figure: RwSignal<Option<Figure>>,
+    /// The figure of the whole run that it explains instead.
+    pub whole: RwSignal<Option<whole_run::Figure>>,
     /// True while the drawer is open, where it is one.
     pub drawer: RwSignal<bool>,
     /// The page that the dialog shows; none while it is closed.
@@ -42,6 +45,7 @@ impl Panels {
     pub fn new() -> Self {
         Self {
             figure: RwSignal::new(None),
+            whole: RwSignal::new(None),
             drawer: RwSignal::new(false),
             dialog: RwSignal::new(None),
             search: RwSignal::new(String::new()),
@@ -55,6 +59,13 @@ impl Panels {
     /// Opens the drawer on a figure.
     pub fn explain(self, figure: Figure) {
         self.figure.set(Some(figure));
+        self.whole.set(None);
+        self.drawer.set(true);
+    }
+
+    /// Opens the drawer on a figure of the whole run.
+    pub fn explain_whole(self, figure: whole_run::Figure) {
+        self.whole.set(Some(figure));
         self.drawer.set(true);
     }
 }

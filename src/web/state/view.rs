@@ -41,6 +41,8 @@ pub(crate) struct Viewed {
     pub gpu: Memo<Option<u64>>,
     /// Id of the schedule under the Run's own.
     pub compare: Memo<Option<String>>,
+    /// Seed of the simulated future that was chosen.
+    pub future: Memo<Option<u64>>,
     /// The Run that is compared with the first.
     pub second: Memo<Option<Run>>,
     /// The language that the link asks for.
@@ -77,6 +79,7 @@ impl Viewed {
             gallery: part(state, |state| &state.gallery),
             gpu: part(state, |state| &state.gpu),
             compare: part(state, |state| &state.compare),
+            future: part(state, |state| &state.future),
             second: part(state, |state| &state.second),
             lang: part(state, |state| &state.lang),
             page: part(state, |state| &state.page),

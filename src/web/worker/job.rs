@@ -7,6 +7,7 @@ use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
+use crate::core::whole_run::{Range, range, setting};
 use crate::view::gallery::sketch::{Axis, Sketch};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub enum Job {
     Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
     Fit(fit::Base),
+    /// Draws the range of a Run's whole run: one reply.
+    WholeRange(Run),
     /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
@@ -63,6 +66,8 @@ pub enum Reply {
     Calibrated(Option<Box<Calibrated>>),
     /// Changes that make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
+    /// Range of the whole run; none where it does not finish.
+    WholeRange(Option<Range>),
     /// The best split so far, and whether that is all; none where there is nothing to split.
     Split(Option<BestSplit>, bool),
     /// Certificate so far, and whether it is final; none where such an order has no certificate.
@@ -134,7 +139,7 @@ impl Job {
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
-            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) | Self::Split(_) => Lane::Search,
+            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) | Self::Split(_) | Self::WholeRange(_) => Lane::Search,
         }
     }
 
@@ -170,6 +175,13 @@ impl Job {
             Self::Calibrate(request) => {
                 Box::new(std::iter::once_with(move || Some(Reply::Calibrated(request.answer().ok().map(Box::new)))))
             }
+            Self::WholeRange(run) => Box::new(std::iter::once_with(move || {
+                let evaluation = evaluate(&run).ok();
+                let setting = evaluation.as_ref().and_then(|evaluation| setting(evaluation).ok());
+                Some(Reply::WholeRange(
+                    evaluation.zip(setting).map(|(evaluation, setting)| range(&evaluation, &setting)),
+                ))
+            })),
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
             Self::Certify(run) => Box::new(streamed(

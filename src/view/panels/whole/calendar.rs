@@ -1,0 +1,167 @@
+//! The calendar as a bar from the first step to the last token, and its losses as a waterfall.
+
+use super::answer::tokens;
+use super::kinds::{KINDS, Row, TRAINING, in_order};
+use super::{Answer, duration};
+use crate::core::message::{Message, verbatim};
+use crate::core::sort::sort_by;
+use crate::core::t;
+use crate::core::units::{Seconds, group, show_percent, significant};
+use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
+use crate::view::charts::ticks::ticks;
+use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
+
+const DAY: f64 = 86_400.0;
+
+/// Days as they stand at the axis.
+fn day(days: f64) -> Message {
+    if days < 2.0 { t!("hour {n}", n = significant(days * 24.0, 3)) } else { t!("day {n}", n = significant(days, 3)) }
+}
+
+/// The bar: a share of its width for each share of time; the bracket below holds four of five outcomes.
+pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
+    let figures = &answer.figures;
+    let most = range.map_or(figures.days * 1.25, |range| range.high_days.max(figures.days) * 1.03);
+    let at = |days: f64| days / most;
+    let mut start = 0.0;
+    let mut segments = Vec::new();
+    let part = |((_, name, class), loss): (&'static Row, Loss)| (*name, *class, loss.seconds);
+    let is_first = |(row, _): &(&Row, Loss)| row.0 == LossKind::Startup;
+    let startup = in_order(figures).filter(is_first);
+    let others = in_order(figures).filter(|one| !is_first(one));
+    let training = ("Training", TRAINING, figures.training_s);
+    for (name, class, time) in startup.map(part).chain([training]).chain(others.map(part)) {
+        let share = at(time.0 / DAY);
+        let place = format!("{};{}", percent("left", start), percent("width", share));
+        let title = t!("{part}: {time}", part = name, time = duration(time));
+        segments.extend((share > 0.0).then(|| el("i", &[("class", class), ("style", &place)], &[]).title(title)));
+        start += share;
+    }
+    let bracket = range.filter(|range| range.high_days > range.low_days).map(|range| {
+        let (low, high) = (at(range.low_days), at(range.high_days));
+        let place = format!("{};{}", percent("left", low), percent("width", high - low));
+        el("u", &[("style", &place)], &[])
+    });
+    segments.extend(bracket);
+    let end = at(figures.days);
+    let scale = if most < 2.0 { 24.0 } else { 1.0 };
+    let round = ticks(0.0, most * scale, 5).into_iter().map(|tick| tick / scale);
+    let marks = round.filter(|days| (at(*days) - end).abs() > 0.12).map(|days| {
+        leaf("span", "", if days == 0.0 { t!("start") } else { day(days) })
+            .say("style", verbatim(percent("left", at(days))))
+    });
+    let ends = leaf("b", "", t!("ends {day}", day = day(figures.days))).say("style", verbatim(percent("left", end)));
+    let marks: Vec<Node> = marks.chain([ends]).collect();
+    let said = t!(
+        "{days} days from the first step to the last token of {tokens}, of which {share} train",
+        days = significant(figures.days, 3),
+        tokens = tokens(figures.tokens),
+        share = show_percent(figures.productive)
+    );
+    let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(said);
+    let swatch =
+        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
+    let legend: Vec<Node> = std::iter::once(swatch(TRAINING, "Training"))
+        .chain(KINDS.iter().map(|(_, name, class)| swatch(class, name)))
+        .collect();
+    let head = [
+        leaf("h2", "", "From first step to last token"),
+        leaf("span", "spring", ""),
+        el("div", &[("class", "legend")], &legend),
+    ];
+    Node::from_iter([
+        el("div", &[("class", "panel-head")], &head),
+        bar,
+        el("div", &[("class", "marks"), ("aria-hidden", "true")], &marks),
+    ])
+}
+
+/// The waterfall of losses, the largest first, each beginning where the one above ends, and which input widens the range most.
+pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
+    let figures = &answer.figures;
+    let calendar = Seconds(figures.days * DAY);
+    let mut rows: Vec<_> = in_order(figures).map(|(row, loss)| (row, loss.seconds)).collect();
+    sort_by(&mut rows, |a, b| b.1.0.total_cmp(&a.1.0));
+    let lost: Seconds = rows.iter().map(|(_, time)| *time).sum();
+    let mut start = 0.0;
+    let mut lines = Vec::new();
+    for ((kind, name, class), time) in rows {
+        let share = if lost.0 > 0.0 { time / lost } else { 0.0 };
+        let place = format!("{};{}", percent("left", start), percent("width", share));
+        let bar = (share > 0.0).then(|| el("i", &[("class", class), ("style", &place)], &[]));
+        let end = start + share;
+        let (side, place) =
+            if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
+        let words = el("em", &[("class", side), ("style", &place)], &[text(note(answer, *kind))]);
+        let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
+        let ask = el("button", &[("class", "plain")], &[text(*name)]).on(Action::ExplainWhole(Figure::Loss(*kind)));
+        let cells = [
+            el("span", &[("class", "who")], &[ask]),
+            el("span", &[("class", "track")], &inside),
+            leaf("span", "amount", verbatim(duration(time))),
+            leaf("span", "share", verbatim(show_percent(time / calendar))),
+        ];
+        let class = if time.0 > 0.0 { "row" } else { "row zero" };
+        lines.push(el("div", &[("class", class)], &cells).keyed(name));
+        start = end;
+    }
+    let whole = el("i", &[("class", "whole")], &[]);
+    let total = [
+        leaf("span", "who", "Lost"),
+        el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),
+        leaf("span", "amount", verbatim(duration(lost))),
+        leaf("span", "share", verbatim(show_percent(lost / calendar))),
+    ];
+    lines.push(el("div", &[("class", "row total")], &total).keyed("total"));
+    Node::from_iter([
+        leaf("h3", "", t!("Where {time} go", time = duration(lost))),
+        el("div", &[("class", "waterfall")], &lines),
+        range.map_or_else(Node::none, |range| leaf("p", "muted note", widest(range))),
+    ])
+}
+
+/// The sentence on the input that moves the range most.
+fn widest(range: &Range) -> Message {
+    match range.range_from {
+        Some(RangeFrom::Failures) => {
+            t!(
+                "The rate of failures widens the range most: give hours between interruptions, or the class of your nodes."
+            )
+        }
+        Some(RangeFrom::Operation) => t!("The time of a restart widens the range most: give your own."),
+        Some(RangeFrom::Step) => t!("The step's own range widens this one most: a measured step narrows it."),
+        None => t!("Nothing is uncertain here."),
+    }
+}
+
+/// The origin of a loss in numbers.
+fn note(answer: &Answer, kind: LossKind) -> Message {
+    let (figures, setting) = (&answer.figures, &answer.setting);
+    let count = || {
+        let count = figures.interruptions;
+        if count < 9.95 { format!("{count:.1}") } else { group(&format!("{count:.0}")) }
+    };
+    match kind {
+        LossKind::Startup => t!("first process to first step, once"),
+        LossKind::Evaluation if setting.evaluations == 0.0 => t!("none in this run"),
+        LossKind::Evaluation => t!(
+            "{count} × {time}",
+            count = group(&format!("{:.0}", setting.evaluations)),
+            time = duration(setting.evaluation)
+        ),
+        LossKind::Checkpoints => match figures.checkpoint_s {
+            Some(every) => t!("{save} every {every}", save = duration(figures.save_s), every = duration(every)),
+            None => t!("none in this run"),
+        },
+        LossKind::RepeatedWork | LossKind::Restarts if figures.interruptions == 0.0 => t!("none in this run"),
+        LossKind::RepeatedWork => {
+            let lost = figures.losses.iter().find(|loss| loss.kind == kind).map_or(Seconds::ZERO, |loss| loss.seconds);
+            t!("{count} × {time} since the last save", count = count(), time = duration(lost / figures.interruptions))
+        }
+        LossKind::Restarts => {
+            t!("{count} × {time} to detect, replace and load", count = count(), time = duration(setting.rhythm.restart))
+        }
+        LossKind::Stragglers if setting.straggler <= 1.0 => t!("in the step, or none"),
+        LossKind::Stragglers => t!("steps take {factor} times as long", factor = significant(setting.straggler, 4)),
+    }
+}

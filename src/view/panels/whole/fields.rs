@@ -1,0 +1,150 @@
+//! Words below the five inputs: what each means here, and where its default comes from; and the offer of a budget.
+
+use super::interval::bytes;
+use super::{Answer, duration};
+use crate::core::message::Message;
+use crate::core::report::Evaluation;
+use crate::core::run::{FailureClass, Failures, Operation, Run};
+use crate::core::t;
+use crate::core::units::{Seconds, show_count, significant};
+use crate::core::whole_run::{Figure, LossKind};
+use crate::view::node::markup::{Action, Node, apply, el, leaf, muted, text};
+
+/// The five inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caption {
+    /// Tokens to train on.
+    Tokens,
+    /// Price of a GPU-hour.
+    Price,
+    /// Rate of interruptions.
+    Failures,
+    /// Rate of the storage.
+    Storage,
+    /// The sequel of an interruption.
+    Restart,
+}
+
+/// The words below an input.
+#[must_use]
+pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) -> Node {
+    let run = &evaluation.scenario.run;
+    let words = match of {
+        Caption::Tokens => tokens(evaluation),
+        Caption::Price if run.price_per_gpu_hour.is_none() => t!("per GPU-hour: yours, no list of prices lasts"),
+        Caption::Price => t!("per GPU-hour"),
+        Caption::Failures => failures(run, answer),
+        Caption::Storage => storage(run, answer),
+        Caption::Restart => restart(run, answer),
+    };
+    let figure = match of {
+        Caption::Failures => Some(Figure::Interruptions),
+        Caption::Storage => Some(Figure::Loss(LossKind::Checkpoints)),
+        Caption::Restart => Some(Figure::Loss(LossKind::Restarts)),
+        Caption::Tokens | Caption::Price => None,
+    };
+    match figure.filter(|_| answer.is_some()) {
+        Some(figure) => el("button", &[("class", "plain")], &[text(words)]).on(Action::ExplainWhole(figure)),
+        None => text(words),
+    }
+}
+
+fn tokens(evaluation: &Evaluation) -> Message {
+    let active = evaluation.report.parameters.active as f64;
+    match evaluation.scenario.run.tokens_total {
+        Some(tokens) => t!("{count} per active parameter", count = significant(tokens / active, 3)),
+        None => t!("none yet: type 15e12 for 15 T"),
+    }
+}
+
+fn failures(run: &Run, answer: Option<&Answer>) -> Message {
+    let often = answer.and_then(|answer| answer.figures.mtti_s);
+    let often = often.map_or_else(String::new, duration);
+    if run.length.mtti_h.is_some() {
+        return t!("one every {time}, as you measured it", time = often);
+    }
+    let Some(rate) = answer.and_then(|answer| answer.setting.rate).filter(|_| !often.is_empty()) else {
+        return t!("nothing fails");
+    };
+    let rate = significant(rate.value, 3);
+    match run.length.failures.unwrap_or(Failures::Class(FailureClass::Unknown)) {
+        Failures::Class(FailureClass::Vetted) => {
+            t!("one every {time}: {rate} per 1,000 node-days (Llama 3, RSC-1, RSC-2, SKT)", time = often, rate)
+        }
+        Failures::Class(FailureClass::Shared) => {
+            t!("one every {time}: {rate} per 1,000 node-days (RSC-1 at 1,024 GPUs, OPT)", time = often, rate)
+        }
+        Failures::Class(FailureClass::Unknown) => {
+            t!("one every {time}: {rate} per 1,000 node-days, between vetted and shared nodes", time = often, rate)
+        }
+        Failures::Rate(_) => t!("one every {time}: {rate} per 1,000 node-days, yours", time = often, rate),
+    }
+}
+
+fn storage(run: &Run, answer: Option<&Answer>) -> Message {
+    let Some(answer) = answer else {
+        return t!("50 GB/s unless you say so: the least of 40 production runs");
+    };
+    let stored = bytes(answer.figures.checkpoint_bytes);
+    let time = duration(Seconds(answer.figures.checkpoint_bytes / answer.setting.storage));
+    if run.length.checkpoint_async == Some(false) {
+        return t!("{bytes} each in {time}, training waits", bytes = stored, time);
+    }
+    if run.length.storage_gb_per_s.is_none() {
+        return t!(
+            "{bytes} each in {time}, behind training; 50 GB/s is the least of 40 production runs",
+            bytes = stored,
+            time
+        );
+    }
+    t!("{bytes} each in {time}, behind training", bytes = stored, time)
+}
+
+fn restart(run: &Run, answer: Option<&Answer>) -> Message {
+    let time = answer.map_or_else(String::new, |answer| duration(answer.setting.rhythm.restart));
+    if run.length.restart_s.is_some() {
+        return t!("{time} from an interruption to the first repeated step, yours", time);
+    }
+    match run.length.operation.unwrap_or(Operation::Automatic) {
+        Operation::Warm => t!("{time}: standby nodes, saves in memory (ByteRobust)", time),
+        Operation::Automatic => t!("{time} to detect, replace and load (MegaScale)", time),
+        Operation::Manual => {
+            t!("{time}: the weakest number here; published ratios also hold rollbacks, debugging and nights", time)
+        }
+    }
+}
+
+/// The offer of budgets in place of the answer.
+#[must_use]
+pub fn empty(evaluation: &Evaluation) -> Node {
+    let active = evaluation.report.parameters.active as f64;
+    let round = |tokens: f64| {
+        let size = 10f64.powf(tokens.log10().floor() - 1.0);
+        (tokens / size).round() * size
+    };
+    let button = |tokens: f64, label: Message| {
+        apply(
+            "",
+            vec![("tokens_total", format!("{tokens:e}"))],
+            t!("Train on {tokens} tokens", tokens = show_count(tokens)),
+            label,
+        )
+    };
+    let twenty = round(20.0 * active);
+    let buttons = [
+        button(1e12, t!("1 T")),
+        button(15e12, t!("15 T")),
+        button(twenty, t!("{tokens}, 20 per active parameter", tokens = show_count(twenty))),
+    ];
+    el(
+        "div",
+        &[("class", "whole-empty")],
+        &[
+            leaf("h2", "", "How many tokens does this run train on?"),
+            muted(
+                "From them follow days, GPU-hours, cost, energy, interruptions and spare nodes. Type them above, or begin with:",
+            ),
+            el("p", &[("class", "choices")], &buttons),
+        ],
+    )
+}

@@ -1,0 +1,147 @@
+//! Time lost by the interval between two saves: saving, repeating, and both; the interval that loses least.
+
+use super::{Answer, duration};
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use crate::core::units::{Seconds, group, show_bandwidth, show_percent};
+use crate::core::whole_run::{Calendar, Figure, Rhythm, Setting};
+use crate::view::charts::drawing::Form;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::view::node::markup::{Action, Node, el, leaf, muted, text};
+
+/// The curve goes to so many times the best interval, both ways.
+const FAR: f64 = 12.0;
+const POINTS: u32 = 60;
+const MINUTE: f64 = 60.0;
+const HOUR: f64 = 3600.0;
+/// Intervals that are named at the axis.
+const ROUND: [f64; 16] = [
+    0.01,
+    0.1,
+    1.0,
+    5.0,
+    20.0,
+    MINUTE,
+    5.0 * MINUTE,
+    20.0 * MINUTE,
+    HOUR,
+    4.0 * HOUR,
+    16.0 * HOUR,
+    48.0 * HOUR,
+    168.0 * HOUR,
+    720.0 * HOUR,
+    2400.0 * HOUR,
+    8760.0 * HOUR,
+];
+
+/// Shares of the calendar that saving and repeated work take at an interval.
+pub(super) fn losses_at(setting: &Setting, every: Seconds) -> [f64; 2] {
+    let calendar = Calendar::new(&Setting { rhythm: Rhythm { every, ..setting.rhythm }, ..setting.clone() });
+    let total = calendar.total();
+    [calendar.saving / total, calendar.lost / total]
+}
+
+/// The curve and its formula.
+pub(super) fn interval(answer: &Answer) -> Node {
+    let title = leaf("h2", "", "Best checkpoint interval");
+    let (figures, setting) = (&answer.figures, &answer.setting);
+    let (Some(every), Some(best), Some(mtti)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s)
+    else {
+        return el("section", &[], &[title, muted("Nothing fails in this run, so nothing has to be saved.")]);
+    };
+    let rhythm = setting.rhythm;
+    let first = (best.0 / FAR).max(rhythm.lag.0);
+    let last = (best.0 * FAR).max(first * FAR).max(every.0 * 1.2);
+    let first = first.min(every.0);
+    let points: Vec<(f64, [f64; 2])> = (0..=POINTS)
+        .map(|at| {
+            let every = first * (last / first).powf(f64::from(at) / f64::from(POINTS));
+            (every, losses_at(setting, Seconds(every)))
+        })
+        .collect();
+    let sum = |[saving, repeated]: [f64; 2]| saving + repeated;
+    let here = sum(losses_at(setting, every));
+    let most = (here * 1.3).max(sum(losses_at(setting, best)) * 4.5).min(1.0);
+    let line = |of: &dyn Fn([f64; 2]) -> f64, ink| {
+        let visible = points.iter().map(|(x, parts)| (*x, of(*parts))).filter(|(_, y)| *y <= most);
+        Mark::Line(visible.collect(), ink)
+    };
+    let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
+    let dot = |at: Seconds, form, ink, name: Message| Mark::Dot((at.0, sum(losses_at(setting, at))), form, ink, name);
+    let marks = vec![
+        line(&|[saving, _]| saving, Ink::Memory(1)),
+        line(&|[_, repeated]| repeated, Ink::Backward),
+        line(&sum, Ink::Text),
+        dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young))),
+        dot(every, Form::Large, Ink::Accent, t!("this run: every {time}", time = duration(every))),
+    ];
+    let scale = Scale::even(0.0, most);
+    let up = Axis::new(scale, scale.round(), |share| verbatim(show_percent(share)));
+    let across = Scale::log([first, last].into_iter(), 1.0);
+    let named = ROUND.into_iter().filter(|time| (first..=last).contains(time)).collect();
+    let across = Axis::new(across, named, |time| verbatim(duration(Seconds(time))));
+    let label = t!(
+        "Lost time by the interval between two saves: least {share} at {time}",
+        share = show_percent(sum(losses_at(setting, best))),
+        time = duration(best)
+    );
+    let picture = draw(&across, 130.0, &[Plot { up, marks }]).inline(label);
+    let swatch =
+        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
+    let legend =
+        [swatch("c-gradients", "writing checkpoints"), swatch("c-backward", "repeated work"), swatch("c-sum", "both")];
+    let steps = group(&format!("{:.0}", every / (setting.step * setting.straggler)));
+    let here = t!(
+        "Here every {time}, {steps} steps: {share} of the time is lost to saves and to what they did not save.",
+        time = duration(every),
+        steps,
+        share = show_percent(here)
+    );
+    let exact = t!(
+        "{formula} = {time}, the exact optimum",
+        formula = verbatim("τ* = M (1 + W₀(−e^(−1 − δ/M)))"),
+        time = duration(best)
+    );
+    let first_order = t!("{formula} = {time}, Young 1974", formula = verbatim("√(2 δ M)"), time = duration(young));
+    let mut lines = vec![
+        leaf("p", "", here),
+        el(
+            "p",
+            &[],
+            &[el("button", &[("class", "link")], &[text(exact)]).on(Action::ExplainWhole(Figure::Checkpoint))],
+        ),
+        muted(first_order),
+    ];
+    lines.extend(figures.checkpoint_range_s.map(|[low, high]| {
+        muted(t!(
+            "Anything from {low} to {high} costs less than 0.5 % more.",
+            low = duration(low),
+            high = duration(high)
+        ))
+    }));
+    let storage = show_bandwidth(setting.storage);
+    lines.push(muted(if rhythm.lag.0 > 0.0 {
+        t!(
+            "A save blocks for {save}; {bytes} are durable {lag} later at {storage}.",
+            save = duration(rhythm.save),
+            bytes = bytes(figures.checkpoint_bytes),
+            lag = duration(rhythm.lag),
+            storage
+        )
+    } else {
+        t!(
+            "A save of {bytes} blocks for {save} at {storage}.",
+            bytes = bytes(figures.checkpoint_bytes),
+            save = duration(rhythm.save),
+            storage
+        )
+    }));
+    let parts = [title, el("div", &[("class", "legend")], &legend), el("div", &[("class", "chart")], &[picture])];
+    el("section", &[], &[Node::from_iter(parts), Node::from_iter(lines)])
+}
+
+/// Bytes of a checkpoint in decimal units, as storage is sold.
+pub(super) fn bytes(bytes: f64) -> String {
+    crate::core::units::MemoryUnit::Gb.fitting(crate::core::units::Bytes(bytes))
+}

@@ -1,0 +1,70 @@
+//! Spare nodes: how many are under repair at once, and how many spares that needs.
+
+use super::Answer;
+use crate::core::message::verbatim;
+use crate::core::t;
+use crate::core::units::{show_percent, significant};
+use crate::core::whole_run::{Figure, under_repair};
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::ink::Ink;
+use crate::view::node::markup::{Action, Node, el, leaf, muted, text};
+
+/// Height of the picture above its axis, pixels.
+const HEIGHT: f64 = 130.0;
+/// Bars at most; of more counts several share one.
+const BARS: usize = 60;
+
+/// The distribution and the quantile.
+pub(super) fn spares(answer: &Answer) -> Node {
+    let title = leaf("h2", "", "Spare nodes");
+    let (setting, count) = (&answer.setting, answer.figures.spares);
+    let mean = setting.under_repair;
+    if mean <= 0.0 {
+        return el("section", &[], &[title, muted("No node fails in this run, so none has to stand by.")]);
+    }
+    let counts = under_repair(mean);
+    let stride = counts.len().div_ceil(BARS).max(1);
+    let bars: Vec<_> = counts.chunks(stride).collect();
+    let heights: Vec<f64> = bars.iter().map(|bar| bar.iter().map(|(_, share)| share).sum()).collect();
+    let most = heights.iter().copied().fold(0.0, f64::max);
+    let quantile = show_percent(setting.spare_quantile);
+    let enough = t!("{count} spare nodes suffice {quantile} of the time", count, quantile = quantile.clone());
+    let mut drawing = Drawing::new(HEIGHT + 20.0);
+    let pitch = 1.0 / bars.len().max(1) as f64;
+    let named = bars.len().div_ceil(12);
+    for (at, (bar, height)) in bars.iter().zip(&heights).enumerate() {
+        let (first, last) = (bar[0].0, bar[bar.len() - 1].0);
+        let down = HEIGHT * height / most;
+        let place = Box { x: at as f64 * pitch, width: pitch * 0.86, y: HEIGHT - down, height: down };
+        let title = t!(
+            "{count} nodes: {share} of the time",
+            count = if first == last { first.to_string() } else { format!("{first}–{last}") },
+            share = show_percent(*height)
+        );
+        let ink = if first > count { Ink::Exposed } else { Ink::Forward };
+        drawing.fill(place, ink, if first > count { 1.0 } else { 0.6 }, title);
+        if at % named == 0 {
+            let middle = (place.x + place.width / 2.0, HEIGHT + 10.0);
+            drawing.words(middle, Anchor::Middle, Ink::Muted, verbatim(first.to_string()));
+        }
+    }
+    drawing.line((0.0, HEIGHT), (1.0, HEIGHT), Ink::Line, 1.0);
+    let picture = if counts.is_empty() {
+        Node::none()
+    } else {
+        el(
+            "div",
+            &[("class", "chart")],
+            &[drawing.inline(t!("Nodes under repair at once: {enough}", enough = enough.clone()))],
+        )
+    };
+    let words = t!(
+        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair. The spares are {share} of the nodes, and paid.",
+        mean = significant(mean, 3),
+        nodes = significant(setting.nodes, 5),
+        days = significant(setting.repair_days, 3),
+        share = show_percent(count as f64 / setting.nodes)
+    );
+    let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(Figure::Spares));
+    el("section", &[], &[title, el("p", &[("class", "lead")], &[lead]), picture, muted(words)])
+}

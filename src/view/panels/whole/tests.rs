@@ -1,0 +1,146 @@
+//! The view of the whole run, held to facts from outside.
+
+use super::days::{Cell, cells};
+use super::interval::losses_at;
+use super::*;
+use crate::core::report::evaluate;
+use crate::core::run::{FailureClass, Failures, RunLength};
+use crate::core::whole_run::{Event, range};
+use crate::view::node::markup::Action;
+
+fn run(length: RunLength) -> Run {
+    Run { tokens_total: Some(15e12), length, ..Run::default() }
+}
+
+fn priced() -> Run {
+    let length = RunLength { grid_kg_per_kwh: Some(0.4), ..RunLength::default() };
+    Run { price_per_gpu_hour: Some(2.0), ..run(length) }
+}
+
+/// Widths of the segments of a picture made of `<i class style="left:..;width:..">`, as shares.
+fn widths(html: &str) -> Vec<f64> {
+    html.split("<i class=\"")
+        .skip(1)
+        .filter_map(|bar| bar.split("width:").nth(1)?.split('%').next()?.parse().ok())
+        .collect()
+}
+
+#[test]
+fn every_figure_opens_a_formula_that_is_there() {
+    let run = priced();
+    let evaluation = evaluate(&run).unwrap();
+    let found = Answer::new(&evaluation).unwrap();
+    let range = range(&evaluation, &found.setting);
+    let view = Node::from_iter([
+        answer(&run, &found, Some(&range)),
+        calendar(&found, Some(&range)),
+        choices(&found),
+        caption(Caption::Failures, &evaluation, Some(&found)),
+    ]);
+    let actions = view.actions().into_iter();
+    let figures: Vec<_> = actions
+        .filter_map(|action| if let Action::ExplainWhole(figure) = action { Some(*figure) } else { None })
+        .collect();
+    assert!(figures.len() >= 15, "{figures:?}");
+    for figure in figures {
+        let html = derivation(&evaluation, figure, MemoryUnit::Gib).to_html();
+        assert!(html.contains("class=\"term\""), "{figure:?}: {html}");
+    }
+}
+
+#[test]
+fn the_bar_is_as_long_as_the_calendar_and_the_losses_as_what_is_lost() {
+    let evaluation = evaluate(&run(RunLength::default())).unwrap();
+    let found = Answer::new(&evaluation).unwrap();
+    let range = range(&evaluation, &found.setting);
+    // The bar ends at the days, on an axis that ends 3 % behind the bracket.
+    let bar: f64 = widths(&calendar::bar(&found, Some(&range)).to_html()).iter().sum();
+    assert!((bar / 100.0 - found.figures.days / (range.high_days * 1.03)).abs() < 1e-3, "{bar}");
+    let losses: f64 = widths(&calendar::losses(&found, Some(&range)).to_html()).iter().sum();
+    assert!((losses - 100.0).abs() < 0.1, "{losses}");
+}
+
+#[test]
+fn units_are_small_and_numbers_have_four_digits_at_most() {
+    for (tokens, price) in [(1e9, 0.5), (15e12, 2.0), (1e15, 40.0)] {
+        let run = Run { tokens_total: Some(tokens), price_per_gpu_hour: Some(price), ..priced() };
+        let evaluation = evaluate(&run).unwrap();
+        let html = answer(&run, &Answer::new(&evaluation).unwrap(), None).to_html();
+        for value in html.split("class=\"value\">").skip(1) {
+            let (number, unit) = value.split_once(" <small>").unwrap();
+            let digits = number.chars().filter(char::is_ascii_digit).count();
+            assert!((1..=5).contains(&digits), "{number} of {tokens}");
+            assert!(unit.contains("</small>"));
+        }
+    }
+}
+
+#[test]
+fn a_run_without_a_budget_or_an_end_says_so_and_offers_a_budget() {
+    let evaluation = evaluate(&Run::default()).unwrap();
+    assert_eq!(Answer::new(&evaluation).unwrap_err()[0].field, "tokens_total");
+    let offers = empty(&evaluation);
+    assert!(offers.actions().iter().all(|action| matches!(action, Action::Apply(set) if set[0].0 == "tokens_total")));
+    for action in offers.actions() {
+        let Action::Apply(set) = action else { continue };
+        let next = Run::default().with_texts(set).unwrap();
+        assert!(Answer::new(&evaluate(&next).unwrap()).is_ok());
+    }
+}
+
+#[test]
+fn nothing_fails_nothing_is_drawn() {
+    let calm = run(RunLength { failures: Some(Failures::Rate(0.0)), ..RunLength::default() });
+    let evaluation = evaluate(&calm).unwrap();
+    let found = Answer::new(&evaluation).unwrap();
+    let html = Node::from_iter([choices(&found), future(&calm, &found, None), calendar(&found, None)]).to_html();
+    assert!(html.contains("Nothing fails") && html.contains("No node fails"), "{html}");
+    assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
+}
+
+#[test]
+fn cells_hold_all_of_what_is_lost() {
+    let event = |at: f64, lost: f64, down: f64| Event { at: Seconds(at), lost: Seconds(lost), down: Seconds(down) };
+    // Two hours down over the end of the first day, then six hours again; the third interruption cuts a repetition short.
+    let day = 86_400.0;
+    let events = [
+        event(23.0 * 3600.0, 6.0 * 3600.0, 7200.0),
+        event(2.0 * day, 3600.0, 0.0),
+        event(2.0 * day + 1800.0, 60.0, 0.0),
+    ];
+    let found = cells(&events, Seconds(3.0 * day), day);
+    let near = |cell: Cell, count: u64, down: f64, repeated: f64| {
+        cell.count == count && (cell.down * 24.0 - down).abs() < 1e-9 && (cell.repeated * 24.0 - repeated).abs() < 1e-9
+    };
+    assert_eq!(found.len(), 3);
+    assert!(near(found[0], 1, 1.0, 0.0), "{found:?}");
+    assert!(near(found[1], 0, 1.0, 6.0), "{found:?}");
+    assert!(near(found[2], 2, 0.0, 0.5 + 1.0 / 60.0), "{found:?}");
+}
+
+#[test]
+fn the_least_of_the_curve_is_the_best_interval() {
+    let evaluation =
+        evaluate(&run(RunLength { failures: Some(Failures::Class(FailureClass::Shared)), ..RunLength::default() }));
+    let found = Answer::new(&evaluation.unwrap()).unwrap();
+    let best = found.figures.best_checkpoint_s.unwrap();
+    // Downtime is the same at any interval, to first order: what is left is least at the optimum of the whole.
+    let at = |factor: f64| losses_at(&found.setting, best * factor).iter().sum::<f64>();
+    assert!(at(1.0) < at(0.7) && at(1.0) < at(1.4));
+}
+
+#[test]
+fn the_same_link_shows_the_same_future_and_another_seed_another() {
+    let run = run(RunLength::default());
+    let found = Answer::new(&evaluate(&run).unwrap()).unwrap();
+    let html = |run: &Run, chosen| future(run, &found, chosen).to_html();
+    assert_eq!(html(&run, None), html(&run, None));
+    assert_ne!(html(&run, None), html(&run, Some(1)));
+    assert_ne!(html(&run, None), html(&Run { tokens_total: Some(14e12), ..run.clone() }, None));
+}
+
+#[test]
+fn durations_are_in_the_unit_that_people_use() {
+    let shown = [0.5, 90.0, 600.0, 654.0, 7100.0, 11_160.0, 6_920_640.0].map(|time| duration(Seconds(time)));
+    assert_eq!(shown, ["500 ms", "90.0 s", "10 min", "10.9 min", "118 min", "3.10 h", "80.1 d"]);
+}
