@@ -171,7 +171,7 @@ export interface WholeRun {
   /** share of the calendar that trains */
   productive: number; calendar_mfu: number;
   steps: number; training_s: number;
-  losses: { name: "startup" | "evaluation" | "checkpoints" | "repeated_work" | "restarts" | "stragglers"; seconds: number }[];
+  losses: { name: "startup" | "evaluation" | "rollbacks" | "checkpoints" | "repeated_work" | "restarts" | "stragglers"; seconds: number }[];
   checkpoint_s: number | null; best_checkpoint_s: number | null; checkpoint_range_s: [number, number] | null;
   checkpoint_bytes: number; save_s: number; spares: number; tokens: number;
 }

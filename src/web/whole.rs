@@ -223,7 +223,7 @@ static INPUTS: [Input; 5] = [
 ];
 
 /// Settings that are rarely given, in a fold.
-const MORE: [&str; 14] = [
+const MORE: [&str; 17] = [
     "failures",
     "mtti_h",
     "restart_s",
@@ -233,6 +233,9 @@ const MORE: [&str; 14] = [
     "eval_every",
     "eval_samples",
     "batch_ramp",
+    "context_phases",
+    "rollbacks",
+    "rollback_steps",
     "straggler",
     "spare_quantile",
     "repair_days",

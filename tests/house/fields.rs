@@ -57,6 +57,7 @@ const SPECIAL: &[&str] = &[
     "schedule=custom&pp=2&gpus=4&tp=1&global_batch=4&schedule_options.order=0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1BW1",
     "loader_ns=2&cuda_graphs=true&measured_step_s=20&tokens_total=1e12&price_per_gpu_hour=2",
     "gpus=4096&global_batch=2048&tokens_total=1e12&eval_every=100&eval_samples=512&grid_kg_per_kwh=0.3&failures=shared&price_per_gpu_hour=2",
+    "gpus=4096&global_batch=2048&tokens_total=1e12&rollbacks=20&rollback_steps=400&context_phases=16384:1e11",
     "gpus=4096&global_batch=2048&tokens_total=1e12&checkpoint_every_s=600&checkpoint_async=false",
     "profile.means=1,1,1,1,1,1,1&profile.widths=0.1,0.1,0.1,0.1,0.1,0.1,0.1&profile.spread=0.1",
 ];
@@ -90,11 +91,17 @@ fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
             let number = Value::Number(range.0 + (range.1 - range.0) * random.one(&[0.02, 0.05]));
             vec![Value::List(vec![number; *length])]
         }
-        (Slot::Text, _) => {
-            ["Wd,Ad", "vetted", "MEM*E", "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1", "zzzzzzzzzzzzzzzzzzzzz", "a name"]
-                .map(|text| Value::Text(text.to_owned()))
-                .into()
-        }
+        (Slot::Text, _) => [
+            "Wd,Ad",
+            "vetted",
+            "32768:2e11",
+            "MEM*E",
+            "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1",
+            "zzzzzzzzzzzzzzzzzzzzz",
+            "a name",
+        ]
+        .map(|text| Value::Text(text.to_owned()))
+        .into(),
     }
 }
 

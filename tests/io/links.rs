@@ -24,6 +24,11 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
             .prop_map(|ids| Value::List(ids.into_iter().map(|c| Value::Text(c.id.to_owned())).collect()))
             .boxed(),
         Slot::Text if field.key == "failures" => "vetted|shared|unknown|[1-9][0-9]{0,3}".prop_map(Value::Text).boxed(),
+        Slot::Text if field.key == "context_phases" => {
+            "[1-9][0-9]{3,5}:[1-9][0-9]{9,11}(:[1-9])?(,[1-9][0-9]{3,5}:[1-9][0-9]{9,11})?"
+                .prop_map(Value::Text)
+                .boxed()
+        }
         Slot::Text => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
     }
 }

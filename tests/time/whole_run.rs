@@ -2,7 +2,7 @@
 
 use crate::common::{Row, table};
 use shardscope::core::report::evaluate;
-use shardscope::core::run::{FailureClass, Failures, Operation, Run, RunLength, Value};
+use shardscope::core::run::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, Run, RunLength, Value};
 use shardscope::core::units::Seconds;
 use shardscope::core::whole_run::{
     Activity, Calendar, LossKind, Setting, WholeRun, activity, evaluation_time, explain, future, node_power, setting,
@@ -233,4 +233,35 @@ fn a_run_that_cannot_finish_is_refused_at_its_field() {
 fn kernels_and_waiting_fill_the_step() {
     let Activity { busy, waiting } = activity(&evaluate(&Run::default()).unwrap().report.step);
     assert!(busy > 0.3 && waiting > 0.0 && (busy + waiting - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_phase_takes_the_steps_of_a_run_at_its_length() {
+    // Llama 3: 16 M tokens a batch at every length; here a quarter of the tokens with sequences four times as long.
+    let plain = run(calm());
+    let phases = ContextPhases(vec![ContextPhase { seq_len: 4 * plain.seq_len, tokens: 0.25e12, cp: None }]);
+    let phased = run(RunLength { context_phases: Some(phases), ..calm() });
+    let long = Run { seq_len: 4 * plain.seq_len, global_batch: plain.global_batch / 4, ..plain.clone() };
+    let (phased, plain, long) = (whole(&phased), whole(&plain), whole(&long));
+    assert!((phased.days / (0.75 * plain.days + 0.25 * long.days) - 1.0).abs() < 1e-9, "{}", phased.days);
+    assert!((phased.steps / plain.steps - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn rollbacks_take_their_steps_and_a_phase_that_cannot_run_is_refused() {
+    // PaLM: 20 spikes, each back 100 steps.
+    let (plain, back) = (whole(&run(calm())), whole(&run(RunLength { rollbacks: Some(20), ..calm() })));
+    let step = plain.training_s / plain.steps;
+    assert!((back.days - plain.days - 2000.0 * step.0 / 86_400.0).abs() < 1e-9 * plain.days);
+    for (phase, cp) in [(7, None), (1 << 24, Some(1 << 19)), (8192, Some(3))] {
+        let phase = ContextPhase { seq_len: phase, tokens: 1e11, cp };
+        let run = run(RunLength { context_phases: Some(ContextPhases(vec![phase])), ..calm() });
+        match setting(&evaluate(&run).unwrap()) {
+            Err(issues) => assert_eq!(issues[0].field, "context_phases"),
+            Ok(setting) => assert!(setting.steps.time.0.is_finite() && phase.seq_len == 7),
+        }
+    }
+    let much = ContextPhase { seq_len: 8192, tokens: 2e12, cp: None };
+    let run = run(RunLength { context_phases: Some(ContextPhases(vec![much])), ..calm() });
+    assert_eq!(setting(&evaluate(&run).unwrap()).unwrap_err()[0].field, "context_phases");
 }

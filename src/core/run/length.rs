@@ -43,6 +43,8 @@ pub const STORAGE_GB_PER_S: f64 = 50.0;
 pub const PUE: f64 = 1.2;
 /// Days until a failed node is back.
 pub const REPAIR_DAYS: f64 = 3.0;
+/// Steps that a rollback repeats (PaLM, section 5.1: about 100).
+pub const ROLLBACK_STEPS: u64 = 100;
 /// Probability with which the spares suffice.
 pub const SPARE_QUANTILE: f64 = 0.99;
 
@@ -66,6 +68,49 @@ impl Held for Failures {
         }
         let rate = text.parse().ok()?;
         (0.0..=MOST_FAILURES).contains(&rate).then_some(Self::Rate(rate))
+    }
+}
+
+/// A phase of longer or shorter sequences at the end of a run, with as many tokens a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContextPhase {
+    /// Tokens of a sequence.
+    pub seq_len: u64,
+    /// Tokens of the phase.
+    pub tokens: f64,
+    /// Context-parallel ranks, where they are others than before.
+    pub cp: Option<u64>,
+}
+
+/// The phases of a run, as text `131072:800e9:16`, with commas between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextPhases(pub Vec<ContextPhase>);
+
+/// Phases at most.
+const MOST_PHASES: usize = 16;
+
+impl Held for ContextPhases {
+    fn slot(_: &Row) -> Slot {
+        Slot::Text
+    }
+    fn get(&self) -> Value {
+        let phase = |phase: &ContextPhase| {
+            let cp = phase.cp.map_or_else(String::new, |cp| format!(":{cp}"));
+            format!("{}:{}{cp}", phase.seq_len, phase.tokens)
+        };
+        Value::Text(self.0.iter().map(phase).collect::<Vec<_>>().join(","))
+    }
+    fn of(value: &Value) -> Option<Self> {
+        let phase = |text: &str| {
+            let mut parts = text.split(':').map(str::trim);
+            let seq_len = parts.next()?.parse().ok().filter(|length| (1..=1 << 30).contains(length))?;
+            let tokens = parts.next()?.parse().ok().filter(|tokens| (1.0..=1e18).contains(tokens))?;
+            let cp = parts.next().map(|cp| cp.parse().ok().filter(|cp| (1..=1 << 20).contains(cp)));
+            let cp = if let Some(cp) = cp { Some(cp?) } else { None };
+            parts.next().is_none().then_some(ContextPhase { seq_len, tokens, cp })
+        };
+        let phases: Option<Vec<_>> = value.text()?.split(',').map(phase).collect();
+        phases.filter(|phases| phases.len() <= MOST_PHASES).map(Self)
     }
 }
 
@@ -108,6 +153,12 @@ fields! {
         grid_kg_per_kwh: Option<f64> => training("Grid factor").unit("kg/kWh").number(0.0, 1e3, 0.1).advanced(),
         /// the batch at the start, its increment, the samples over which it grows, with commas
         batch_ramp: Option<Vec<u64>> => training("Batch ramp").advanced(),
+        /// last phases with other sequences, as sequence:tokens or sequence:tokens:CP with commas, 131072:800e9:16; as many tokens a step as before
+        context_phases: Option<ContextPhases> => training("Context phases").advanced(),
+        /// loss spikes after which the run goes back; unset: none
+        rollbacks: Option<u64> => training("Rollbacks").count(0, 1 << 20, By(1.0)).advanced(),
+        /// steps that a rollback repeats or skips; unset: 100, as PaLM's
+        rollback_steps: Option<u64> => training("Steps a rollback").count(0, 1 << 40, By(100.0)).advanced(),
         /// steps between two evaluations; unset: none
         eval_every: Option<u64> => training("Evaluate every").unit("steps").count(1, 1 << 40, Double).advanced(),
         /// sequences of an evaluation
@@ -130,5 +181,6 @@ impl RunLength {
         self.repair_days.get_or_insert(REPAIR_DAYS);
         self.pue.get_or_insert(PUE);
         self.straggler.get_or_insert(1.0);
+        self.rollback_steps.get_or_insert(ROLLBACK_STEPS);
     }
 }

@@ -38,7 +38,7 @@ pub use choices::{
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
-pub use length::{FailureClass, Failures, Operation, RunLength};
+pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
 pub use offload::{Activations, Offload, OffloadParts};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};

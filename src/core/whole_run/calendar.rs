@@ -15,6 +15,8 @@ pub struct Calendar {
     pub startup: Seconds,
     /// Evaluations.
     pub evaluating: Seconds,
+    /// Steps that rollbacks repeat or skip.
+    pub rolled_back: Seconds,
     /// Saves, as far as they block.
     pub saving: Seconds,
     /// Work that is repeated after interruptions.
@@ -33,6 +35,8 @@ pub enum LossKind {
     Startup,
     /// Evaluations.
     Evaluation,
+    /// Steps that rollbacks after loss spikes repeat or skip.
+    Rollbacks,
     /// Saves, as far as they block.
     Checkpoints,
     /// Work that is repeated after interruptions.
@@ -70,6 +74,7 @@ impl Calendar {
             stragglers: setting.training() - setting.steps.time,
             startup: setting.startup,
             evaluating: setting.evaluating(),
+            rolled_back: setting.rolled_back(),
             saving,
             // Rounding may leave a little less than nothing.
             lost: (total - work - saving - downtime).max(Seconds::ZERO),
@@ -90,6 +95,7 @@ impl Calendar {
         let parts = [
             (LossKind::Startup, self.startup),
             (LossKind::Evaluation, self.evaluating),
+            (LossKind::Rollbacks, self.rolled_back),
             (LossKind::Checkpoints, self.saving),
             (LossKind::RepeatedWork, self.lost),
             (LossKind::Restarts, self.downtime),

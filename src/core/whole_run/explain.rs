@@ -7,7 +7,7 @@ use super::setting::Setting;
 use super::whole::WholeRun;
 use crate::explain::{Provenance, Term, Unit};
 use crate::report::Evaluation;
-use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF};
+use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF, PALM};
 use crate::t;
 use crate::units::Seconds;
 
@@ -45,6 +45,7 @@ impl Figure {
             Self::Productive => "whole:productive",
             Self::Loss(LossKind::Startup) => "whole:startup",
             Self::Loss(LossKind::Evaluation) => "whole:evaluation",
+            Self::Loss(LossKind::Rollbacks) => "whole:rollbacks",
             Self::Loss(LossKind::Checkpoints) => "whole:checkpoints",
             Self::Loss(LossKind::RepeatedWork) => "whole:repeated",
             Self::Loss(LossKind::Restarts) => "whole:restarts",
@@ -113,7 +114,7 @@ fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
     vec![
         seconds("S", t!("steps"), calendar.training),
         Term::given("q", t!("stragglers: time of a step over that without"), setting.straggler, Unit::Ratio),
-        seconds("W", t!("steps with stragglers, and evaluations"), setting.training() + setting.evaluating()),
+        seconds("W", t!("steps with stragglers, evaluations and rollbacks"), setting.work()),
         time_to_interrupt(setting),
         seconds("R", t!("downtime of an interruption"), rhythm.restart),
         seconds("L", t!("time until a save is durable"), rhythm.lag),
@@ -123,6 +124,9 @@ fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
         seconds("E", t!("one evaluation"), setting.evaluation),
         Term::given("N", t!("evaluations"), setting.evaluations, Unit::Count),
         Term::given("k", t!("interruptions"), calendar.interruptions, Unit::Ratio),
+        seconds("t", t!("a step"), setting.step),
+        Term::given("b", t!("rollbacks"), setting.rollbacks, Unit::Count),
+        Term::given("a", t!("steps of a rollback"), setting.rollback_steps, Unit::Count),
     ]
 }
 
@@ -150,6 +154,12 @@ fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure,
             startup.marked(Provenance::LookedUp, "").from(&MLPERF, "init_start to init_stop, median by size"),
         ),
         (Figure::Loss(LossKind::Evaluation), seconds("V", t!("evaluations"), calendar.evaluating).over("N E", book)),
+        (
+            Figure::Loss(LossKind::Rollbacks),
+            seconds("F", t!("rollbacks"), calendar.rolled_back)
+                .over("b a t q", book)
+                .from(&PALM, "section 5.1: about 20 loss spikes, each back about 100 steps"),
+        ),
         (Figure::Loss(LossKind::Checkpoints), formula(seconds("D", t!("saves"), calendar.saving), saves, "δ W/τ")),
         (
             Figure::Loss(LossKind::RepeatedWork),

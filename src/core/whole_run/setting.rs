@@ -5,10 +5,12 @@ use super::failures::{self, Uncertain};
 use super::ramp::{Ramp, Steps};
 use super::spread::Doubt;
 use crate::issue::Issue;
-use crate::report::Evaluation;
-use crate::run::length::{PUE, REPAIR_DAYS, SPARE_QUANTILE, STORAGE_GB_PER_S};
+use crate::message::Message;
+use crate::report::{Evaluation, evaluate};
+use crate::run::length::{ContextPhase, PUE, REPAIR_DAYS, ROLLBACK_STEPS, RunLength, SPARE_QUANTILE, STORAGE_GB_PER_S};
 use crate::run::{FailureClass, Failures, Operation, Recompute, Run, Scenario};
-use crate::units::{Bytes, Seconds};
+use crate::t;
+use crate::units::{Bytes, Seconds, show_count};
 
 /// Rate of a GPU's copy to host memory over PCIe 5 x16.
 const TO_HOST: f64 = 50e9;
@@ -32,6 +34,10 @@ pub struct Setting {
     pub steps: Steps,
     /// Time of a step with stragglers over that without.
     pub straggler: f64,
+    /// Rollbacks after loss spikes, and the steps of each.
+    pub rollbacks: f64,
+    /// Steps that a rollback repeats or skips.
+    pub rollback_steps: f64,
     /// From the first process to the first step.
     pub startup: Seconds,
     /// Evaluations, and the time of one.
@@ -108,6 +114,8 @@ impl Setting {
             step,
             steps,
             straggler,
+            rollbacks: length.rollbacks.unwrap_or(0) as f64,
+            rollback_steps: length.rollback_steps.unwrap_or(ROLLBACK_STEPS) as f64,
             startup: length.startup_s.map_or_else(|| failures::startup(gpus), Seconds),
             evaluations: length
                 .eval_every
@@ -138,10 +146,16 @@ impl Setting {
         self.steps.time * self.straggler
     }
 
-    /// Time that saves and interruptions follow: steps with stragglers, and evaluations.
+    /// Time that saves and interruptions follow: steps with stragglers, evaluations, and what rollbacks repeat.
     #[must_use]
     pub fn work(&self) -> Seconds {
-        self.training() + self.evaluating()
+        self.training() + self.evaluating() + self.rolled_back()
+    }
+
+    /// Time of all steps that rollbacks repeat or skip.
+    #[must_use]
+    pub fn rolled_back(&self) -> Seconds {
+        self.step * (self.rollbacks * self.rollback_steps * self.straggler)
     }
 
     /// Time of all evaluations.
@@ -160,16 +174,50 @@ fn interruptions(run: &Run, gpus: u64) -> (Option<Uncertain>, Seconds, f64) {
     (Some(rate), failures::time_to_interrupt(rate.value, gpus), rate.sigma)
 }
 
-/// Steps of the tokens: full ones, or those of the batch ramp and what follows it; at least one.
+/// Steps of the tokens: full ones, or those of the batch ramp and what follows it, then the context phases; at least one.
 fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue> {
     let run = &scenario.run;
-    let count = (tokens / scenario.tokens_per_step()).max(1.0);
-    let Some(ramp) = Ramp::of(run)? else {
-        return Ok(Steps { count, time: step * count });
+    let phases = run.length.context_phases.as_ref().map_or(&[][..], |phases| &phases.0);
+    let later: f64 = phases.iter().map(|phase| phase.tokens).sum();
+    if later > tokens {
+        let (later, total) = (show_count(later), show_count(tokens));
+        let message = t!("the phases hold {later} tokens, the run trains on {total}", later, total);
+        return Err(Issue::error("context_phases", message));
+    }
+    let count = ((tokens - later) / scenario.tokens_per_step()).max(1.0);
+    let first = match Ramp::of(run)? {
+        None => Steps { count, time: step * count },
+        Some(ramp) => {
+            let full = run.global_batch as f64;
+            let fill = (scenario.layout.pp - 1) as f64 / scenario.chunks as f64;
+            ramp.steps(count * full, full, step, scenario.layout.microbatches as f64, fill)
+        }
     };
-    let full = run.global_batch as f64;
-    let fill = (scenario.layout.pp - 1) as f64 / scenario.chunks as f64;
-    Ok(ramp.steps(count * full, full, step, scenario.layout.microbatches as f64, fill))
+    phases.iter().try_fold(first, |steps, phase| {
+        let (count, step) = phase_steps(run, *phase)?;
+        Ok(Steps { count: steps.count + count, time: steps.time + step * count })
+    })
+}
+
+/// Number and time of the steps of a context phase: those of the Run at that length, with as many tokens a step.
+fn phase_steps(run: &Run, phase: ContextPhase) -> Result<(f64, Seconds), Issue> {
+    let tokens = run.global_batch.saturating_mul(run.seq_len);
+    let at_length = Run {
+        seq_len: phase.seq_len,
+        cp: phase.cp.unwrap_or(run.cp),
+        global_batch: (tokens / phase.seq_len).max(1),
+        measured_step_s: None,
+        length: RunLength::default(),
+        ..run.clone()
+    };
+    let refused = |issues: Vec<Issue>| {
+        let length = phase.seq_len;
+        let message = issues.into_iter().next().map_or_else(Message::default, |issue| issue.message);
+        Issue::error("context_phases", t!("sequences of {length} tokens: {message}", length, message))
+    };
+    let evaluation = evaluate(&at_length).map_err(refused)?;
+    let count = phase.tokens / evaluation.scenario.tokens_per_step();
+    Ok((count, evaluation.report.step.time_s))
 }
 
 /// Time of an evaluation of `samples` sequences whose forward passes take `share` of a step with `batch` of them.

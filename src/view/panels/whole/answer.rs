@@ -1,6 +1,6 @@
 //! The key figures of the whole run, each with its range.
 
-use super::{Answer, duration};
+use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Run;
 use crate::core::t;
@@ -34,8 +34,9 @@ const HOURS: &[(f64, &str)] = &[(1e9, "billion"), (1e6, "million"), (1e4, "thous
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
 const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e4, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
 
-/// The figures; each opens its formula.
-pub(super) fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
+/// The key figures; each opens its formula.
+#[must_use]
+pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let ends = range.map(|range| [range.low_days / figures.days, range.high_days / figures.days]);
     let energy = range.map(|range| [range.low_energy_kwh, range.high_energy_kwh].map(|kwh| kwh / figures.energy_kwh));

@@ -1,8 +1,8 @@
 //! The calendar as a bar from the first step to the last token, and its losses as a waterfall.
 
 use super::answer::tokens;
+use super::found::{Answer, duration};
 use super::kinds::{KINDS, Row, TRAINING, in_order};
-use super::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::sort::sort_by;
 use crate::core::t;
@@ -148,6 +148,12 @@ fn note(answer: &Answer, kind: LossKind) -> Message {
             "{count} × {time}",
             count = group(&format!("{:.0}", setting.evaluations)),
             time = duration(setting.evaluation)
+        ),
+        LossKind::Rollbacks if setting.rollbacks == 0.0 => t!("none in this run"),
+        LossKind::Rollbacks => t!(
+            "{count} × {steps} steps",
+            count = group(&format!("{:.0}", setting.rollbacks)),
+            steps = group(&format!("{:.0}", setting.rollback_steps))
         ),
         LossKind::Checkpoints => match figures.checkpoint_s {
             Some(every) => t!("{save} every {every}", save = duration(figures.save_s), every = duration(every)),

@@ -1,11 +1,11 @@
 //! One simulated future by days: its interruptions, and the time that each day loses.
 
-use super::duration;
+use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Seconds, significant};
-use crate::core::whole_run::{Event, Setting, future, seed};
+use crate::core::whole_run::{self, Event, seed};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
@@ -58,9 +58,11 @@ pub(super) fn cells(events: &[Event], end: Seconds, length: f64) -> Vec<Cell> {
     cells
 }
 
-/// The future of a seed, of the Run's own where none is chosen.
-pub(super) fn days(run: &Run, setting: &Setting, chosen: Option<u64>) -> Node {
-    let (events, end) = future(setting, chosen.unwrap_or_else(|| seed(run)));
+/// One simulated future by days; `chosen` is another seed than the Run's own.
+#[must_use]
+pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
+    let setting = &answer.setting;
+    let (events, end) = whole_run::future(setting, chosen.unwrap_or_else(|| seed(run)));
     let fits = |(length, _): &&(f64, &str)| end.0 / length <= MOST;
     let (length, name) = CELLS.iter().find(fits).copied().unwrap_or(CELLS[4]);
     let cells = cells(&events, end, length);

@@ -1,7 +1,7 @@
 //! Words below the five inputs: what each means here, and where its default comes from; and the offer of a budget.
 
+use super::found::{Answer, duration};
 use super::interval::bytes;
-use super::{Answer, duration};
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
 use crate::core::run::{FailureClass, Failures, Operation, Run};

@@ -1,6 +1,6 @@
 //! Time lost by the interval between two saves: saving, repeating, and both; the interval that loses least.
 
-use super::{Answer, duration};
+use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Seconds, group, show_bandwidth, show_percent};

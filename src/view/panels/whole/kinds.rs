@@ -6,9 +6,10 @@ use crate::core::whole_run::{Loss, LossKind, WholeRun};
 pub(super) type Row = (LossKind, &'static str, &'static str);
 
 /// All kinds, in the order of the bar behind the training.
-pub(super) const KINDS: [Row; 6] = [
+pub(super) const KINDS: [Row; 7] = [
     (LossKind::Stragglers, "Stragglers", "c-recompute"),
     (LossKind::Evaluation, "Evaluation", "c-weight"),
+    (LossKind::Rollbacks, "Rollbacks", "c-kernels"),
     (LossKind::Checkpoints, "Checkpoints", "c-gradients"),
     (LossKind::RepeatedWork, "Repeated work", "c-backward"),
     (LossKind::Restarts, "Restarts", "c-exposed"),

@@ -1,6 +1,6 @@
 //! Spare nodes: how many are under repair at once, and how many spares that needs.
 
-use super::Answer;
+use super::found::Answer;
 use crate::core::message::verbatim;
 use crate::core::t;
 use crate::core::units::{show_percent, significant};

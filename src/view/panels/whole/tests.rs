@@ -4,7 +4,9 @@ use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
 use crate::core::report::evaluate;
+use crate::core::run::Run;
 use crate::core::run::{FailureClass, Failures, RunLength};
+use crate::core::units::Seconds;
 use crate::core::whole_run::{Event, range};
 use crate::view::node::markup::Action;
 

@@ -1,0 +1,56 @@
+//! The answer that the view shows, and durations as it says them.
+
+use crate::core::issue::Issue;
+use crate::core::report::Evaluation;
+use crate::core::units::{Seconds, number, show_seconds, significant};
+use crate::core::whole_run::{self, Range, Setting, WholeRun, figures};
+
+/// Everything that the view shows of a Run, but its range.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Its setting.
+    pub setting: Setting,
+    /// Its figures, without their range.
+    pub figures: WholeRun,
+}
+
+impl Answer {
+    /// The answer of an evaluated Run.
+    ///
+    /// # Errors
+    /// No token budget, or a run that does not finish.
+    pub fn new(evaluation: &Evaluation) -> Result<Self, Vec<Issue>> {
+        let setting = whole_run::setting(evaluation)?;
+        let figures = figures(evaluation, &setting);
+        Ok(Self { setting, figures })
+    }
+
+    /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
+    #[must_use]
+    pub fn scaled(&self, range: Range, before: &WholeRun) -> Range {
+        let days = self.figures.days / before.days;
+        let energy = self.figures.energy_kwh / before.energy_kwh;
+        Range {
+            low_days: range.low_days * days,
+            high_days: range.high_days * days,
+            low_energy_kwh: range.low_energy_kwh * energy,
+            high_energy_kwh: range.high_energy_kwh * energy,
+            ..range
+        }
+    }
+}
+
+/// A duration for people: `12 s`, `10.9 min`, `3.1 h`, `80.1 d`.
+#[must_use]
+pub fn duration(time: Seconds) -> String {
+    if (120.0..7200.0).contains(&time.0) {
+        return format!("{} min", short(time.0 / 60.0));
+    }
+    show_seconds(time)
+}
+
+/// Three significant digits, and no zeros behind the point of a whole number.
+fn short(value: f64) -> String {
+    let rounded = significant(value, 3);
+    if value >= 1.0 && value.round() == value { number(value, 3) } else { rounded }
+}
