@@ -29,6 +29,8 @@ pub struct ViewState {
     pub gallery: Look,
     /// Seed of the simulated future of the whole run, where it is not the Run's own.
     pub future: Option<u64>,
+    /// Days of the inverse questions of the whole run.
+    pub days: Option<f64>,
     /// Light or dark, whatever the browser prefers.
     pub theme: Option<Theme>,
     /// The language, `en` or `zh`, whatever the browser prefers.
@@ -46,7 +48,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 15] = [
+const KEYS: [Key; 16] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -121,6 +123,11 @@ const KEYS: [Key; 15] = [
         read: |view, text| view.future = text.parse().ok(),
     },
     Key {
+        name: "days",
+        text: |view| view.days.map(|days| days.to_string()),
+        read: |view, text| view.days = text.parse().ok().filter(|days| (0.01..=36_500.0).contains(days)),
+    },
+    Key {
         name: "theme",
         text: |view| view.theme.map(|theme| theme.id().to_owned()),
         read: |view, text| view.theme = Theme::named(&text),
@@ -188,7 +195,7 @@ mod tests {
             "embed=memory&compare=zb-v&page=export json&open=cluster&gpu=7",
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
-            "open=whole&future=7&theme=dark&lang=zh&made=0.1.0",
+            "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
         ] {
             assert_eq!(written(&read(link)), link);
         }

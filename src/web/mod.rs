@@ -48,6 +48,8 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod inverse;
+#[cfg(feature = "ui")]
 mod late;
 #[cfg(feature = "ui")]
 mod learn;

@@ -15,6 +15,7 @@ use crate::web::about::About;
 use crate::web::field::{choice_select, inline_input};
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{say, translated};
+use crate::web::inverse::inverse;
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -60,6 +61,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                 </section>
                 <div class="whole-pair even" use:patched=choices></div>
             </div>
+            {inverse(state)}
             <aside class="detail" class:open=flag(move || state.panels.drawer.get()) aria-label=say("About a number")>
                 <About/>
             </aside>

@@ -38,7 +38,9 @@ use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
-use shardscope::view::panels::whole::{Answer, Caption, answer, calendar, caption, choices, empty, future};
+use shardscope::view::panels::whole::{
+    Answer, Caption, answer, calendar, caption, choices, dates, empty, future, trains,
+};
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
@@ -225,6 +227,9 @@ fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
         let run = &evaluation.scenario.run;
         all.extend([answer(run, &found, Some(&range)), calendar(&found, Some(&range)), choices(&found)]);
         all.extend([None, Some(7)].map(|seed| future(run, &found, seed)));
+        let row = |at: usize| (at, None);
+        all.extend([trains(run, 30.0, &[], true), trains(run, 30.0, &[row(0), row(1)], true)]);
+        all.extend([true, false].map(|done| dates(run, 30.0, None, done)));
     }
     all
 }

@@ -9,6 +9,7 @@ pub mod answers;
 pub mod axes;
 pub mod bound;
 mod bounding;
+pub mod catalogue;
 mod engine;
 pub mod facts;
 pub mod filter;

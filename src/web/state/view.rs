@@ -43,6 +43,8 @@ pub(crate) struct Viewed {
     pub compare: Memo<Option<String>>,
     /// Seed of the simulated future that was chosen.
     pub future: Memo<Option<u64>>,
+    /// Days of the inverse questions.
+    pub days: Memo<Option<f64>>,
     /// The Run that is compared with the first.
     pub second: Memo<Option<Run>>,
     /// The language that the link asks for.
@@ -80,6 +82,7 @@ impl Viewed {
             gpu: part(state, |state| &state.gpu),
             compare: part(state, |state| &state.compare),
             future: part(state, |state| &state.future),
+            days: part(state, |state| &state.days),
             second: part(state, |state| &state.second),
             lang: part(state, |state| &state.lang),
             page: part(state, |state| &state.page),

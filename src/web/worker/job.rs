@@ -6,8 +6,9 @@ use crate::core::report::certify::{BestSplit, SplitSearch, proof};
 use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
+use crate::core::search::catalogue::{Catalogue, Row};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use crate::core::whole_run::{Range, range, setting};
+use crate::core::whole_run::{Dates, Deadline, Range, range, setting};
 use crate::view::gallery::sketch::{Axis, Sketch};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,17 @@ pub enum Job {
     Fit(fit::Base),
     /// Draws the range of a Run's whole run: one reply.
     WholeRange(Run),
+    /// Searches what every model of the catalogue trains on within some days: a row each.
+    Catalogue(Run, f64),
+    /// Tries numbers of GPUs for so many tokens within some days: what is known every 100 ms, and at the end.
+    Dates {
+        /// The Run.
+        run: Run,
+        /// Tokens.
+        tokens: f64,
+        /// Days.
+        days: f64,
+    },
     /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
@@ -68,6 +80,10 @@ pub enum Reply {
     Fit(Option<Suggestions>),
     /// Range of the whole run; none where it does not finish.
     WholeRange(Option<Range>),
+    /// A model of the catalogue.
+    Catalogue(Row),
+    /// The smallest number of GPUs so far, and whether that is all; none while no number works.
+    Dates(Option<Deadline>, bool),
     /// The best split so far, and whether that is all; none where there is nothing to split.
     Split(Option<BestSplit>, bool),
     /// Certificate so far, and whether it is final; none where such an order has no certificate.
@@ -139,7 +155,13 @@ impl Job {
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
-            Self::Plan(_) | Self::Fit(_) | Self::Certify(_) | Self::Split(_) | Self::WholeRange(_) => Lane::Search,
+            Self::Plan(_)
+            | Self::Fit(_)
+            | Self::Certify(_)
+            | Self::Split(_)
+            | Self::WholeRange(_)
+            | Self::Catalogue(..)
+            | Self::Dates { .. } => Lane::Search,
         }
     }
 
@@ -182,6 +204,16 @@ impl Job {
                     evaluation.zip(setting).map(|(evaluation, setting)| range(&evaluation, &setting)),
                 ))
             })),
+            Self::Catalogue(run, days) => {
+                let mut catalogue = Catalogue::new(&run, days);
+                Box::new(std::iter::from_fn(move || Some(catalogue.step(UNITS).ok()?.map(Reply::Catalogue))))
+            }
+            Self::Dates { run, tokens, days } => Box::new(streamed(
+                pace,
+                move || Some(Dates::new(&run, tokens, days)),
+                Dates::step,
+                |dates, done| Reply::Dates(dates.and_then(|dates| dates.deadline().ok()), done),
+            )),
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
             Self::Certify(run) => Box::new(streamed(

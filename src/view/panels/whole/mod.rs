@@ -7,6 +7,7 @@ mod days;
 mod fields;
 mod found;
 mod interval;
+mod inverse;
 mod kinds;
 mod spares;
 
@@ -14,6 +15,7 @@ pub use answer::answer;
 pub use days::future;
 pub use fields::{Caption, caption, empty};
 pub use found::{Answer, duration};
+pub use inverse::{dates, trains};
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;

@@ -1,0 +1,168 @@
+//! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
+
+use crate::core::message::{Message, verbatim};
+use crate::core::run::presets::MODELS;
+use crate::core::run::{Run, Schedule};
+use crate::core::search::catalogue::{Row, Trained};
+use crate::core::t;
+use crate::core::units::{group, show_count, significant};
+use crate::core::whole_run::{Deadline, optimal_tokens};
+use crate::view::node::markup::{Node, apply, aside, el, fold, leaf, load, muted, percent, table, text};
+
+/// Sizes of a layout that are not 1.
+fn sizes(trained: &Trained) -> String {
+    let run = &trained.run;
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("DP", trained.dp)];
+    let named = sizes.into_iter().filter(|(name, size)| *size > 1 || *name == "DP");
+    let mut parts: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
+    parts.extend((run.zero > 1).then(|| format!("ZeRO-{}", run.zero)));
+    parts.extend((run.schedule == Schedule::Interleaved).then(|| format!("v = {}", run.virtual_stages)));
+    parts.join(" · ")
+}
+
+/// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With `optimal` each
+/// bar marks the tokens for which the model would be compute-optimal.
+#[must_use]
+pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
+    if rows.is_empty() {
+        return muted(
+            "Every model of the catalogue on these GPUs, each in the fastest layout that fits: some seconds a model.",
+        );
+    }
+    let tokens = || rows.iter().filter_map(|(_, trained)| trained.as_ref()).map(|trained| trained.tokens);
+    let (low, high) = (tokens().fold(f64::MAX, f64::min) / 30.0, tokens().fold(0.0, f64::max) * 1.5);
+    let at = |tokens: f64| ((tokens / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
+    let lines = rows.iter().filter_map(|(at_place, trained)| Some((MODELS.get(*at_place)?, trained)));
+    let (mut known, mut without) = (Vec::new(), Vec::new());
+    for (preset, trained) in lines {
+        let name = preset.choice.label;
+        let Some(trained) = trained else {
+            without.push(name);
+            continue;
+        };
+        let is_own = own.model.base == Some(preset.choice.id);
+        let mark = |class, tokens: f64, title: Message| {
+            let place = percent("left", at(tokens));
+            el("u", &[("class", class), ("style", &place)], &[]).title(title)
+        };
+        let mut marks = vec![el("i", &[("style", &percent("width", at(trained.tokens)))], &[])];
+        marks.extend(
+            own.tokens_total
+                .map(|tokens| mark("budget", tokens, t!("your budget: {tokens}", tokens = show_count(tokens)))),
+        );
+        if optimal {
+            let tokens = optimal_tokens(trained.active);
+            marks.push(mark("optimal", tokens, t!("compute-optimal: {tokens}", tokens = show_count(tokens))));
+        }
+        let run = Run {
+            tokens_total: own.tokens_total.or(Some(trained.tokens)),
+            price_per_gpu_hour: own.price_per_gpu_hour,
+            ..trained.run.clone()
+        };
+        let budget = own.tokens_total.map_or_else(Message::default, |tokens| {
+            t!("{days} days", days = significant(days * tokens / trained.tokens, 3))
+        });
+        let layout = [text(verbatim(sizes(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
+        known.push((
+            is_own,
+            vec![
+                load("link", &run, t!("Load this run"), &[text(name)]),
+                Node::from_iter(layout),
+                el("span", &[("class", "tokens-bar")], &marks),
+                text(verbatim(show_count(trained.tokens))),
+                text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
+                text(budget),
+            ],
+        ));
+    }
+    let head = ["model", "layout", "tokens, by powers of ten", "tokens", "per active parameter", "your budget takes"];
+    let title = t!("Tokens within {days} days", days = significant(days, 3));
+    let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, &head, &known) }];
+    parts.extend(optimal.then(|| muted("The grey mark: tokens for which the model is compute-optimal, by the refit of Besiroglu et al. 2024 (18 a parameter at 1e24 FLOP). It is disputed: the third fit that Hoffmann et al. 2022 print says 98, their first two about 20. It is no advice: models that are served are trained far beyond it.")));
+    if !without.is_empty() {
+        let names = without.join(", ");
+        parts.push(muted(t!("No layout of these fits or divides here: {names}.", names)));
+    }
+    parts.into_iter().collect()
+}
+
+/// The smallest number of GPUs that trains on `tokens` within `days`; `done` once every count was tried.
+#[must_use]
+pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node {
+    let Some(found) = found else {
+        return muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
+    };
+    let (mean, high) = (significant(found.days, 3), significant(found.high_days, 3));
+    let limit = significant(days, 3);
+    let (words, gpus) = match found.gpus {
+        Some(gpus) => {
+            (t!("{gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}", gpus, mean, high), gpus)
+        }
+        None if done => (
+            t!(
+                "No number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: {mean} days in the mean, nine of ten within {high}",
+                limit,
+                gpus = found.fastest_gpus,
+                mean,
+                high
+            ),
+            found.fastest_gpus,
+        ),
+        None => (t!("{count} numbers of GPUs tried, none is enough yet", count = found.counts.len()), 0),
+    };
+    let press = (gpus > 0 && gpus != own.gpus)
+        .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
+    let rows: Vec<_> = found
+        .counts
+        .iter()
+        .map(|(gpus, mean, high)| {
+            let cells = [group(&gpus.to_string()), significant(*mean, 3), significant(*high, 3)];
+            (Some(*gpus) == found.gpus, cells.map(|cell| text(verbatim(cell))).to_vec())
+        })
+        .collect();
+    let title = t!("Days by number of GPUs");
+    let counts = table(&title, &["GPUs", "days", "nine of ten within"], &rows);
+    let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
+    Node::from_iter([el("p", &[], &lead), fold("All numbers that were tried", counts)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::search::catalogue::Catalogue;
+    use crate::core::whole_run::deadline;
+    use crate::view::node::markup::Action;
+
+    #[test]
+    fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {
+        let own = Run { tokens_total: Some(1e12), ..Run::default() };
+        let mut catalogue = Catalogue::new(&own, 30.0);
+        let row = loop {
+            if let Some(row) = catalogue.step(50_000).unwrap() {
+                break row;
+            }
+        };
+        let shown = trains(&own, 30.0, &[row.clone(), (1, None)], true);
+        let [Action::Load(run)] = shown.actions()[..] else { panic!("{shown:?}") };
+        assert_eq!((run.tokens_total, run.gpus), (own.tokens_total, own.gpus));
+        let html = shown.to_html();
+        assert!(
+            html.contains("class=\"optimal\"") && html.contains("Besiroglu") && html.contains(MODELS[1].choice.label)
+        );
+
+        let found = deadline(&own, 1e12, 30.0).unwrap();
+        let enough = found.gpus.unwrap();
+        // The count that it names meets the date, and the one before does not.
+        let before = found.counts.iter().take_while(|(gpus, ..)| *gpus < enough).last();
+        assert!(found.high_days <= 30.0 && before.is_none_or(|(.., high)| *high > 30.0));
+        let shown = dates(&own, 30.0, Some(&found), true);
+        assert!(matches!(shown.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
+    }
+
+    #[test]
+    fn a_date_that_nothing_meets_names_the_earliest() {
+        let own = Run { tokens_total: Some(1e15), ..Run::default() };
+        let html = dates(&own, 1.0, Some(&deadline(&own, 1e15, 1.0).unwrap()), true).to_html();
+        assert!(html.contains("No number of GPUs ends within 1.00 days"), "{html}");
+    }
+}
