@@ -2,7 +2,6 @@
 
 use super::sources::{Quantity, SOURCES, Source};
 use super::table::{Line, Table};
-use super::template::{fill, run};
 use crate::run::{Run, Scenario};
 
 /// A measurement: a figure, or an outcome.
@@ -68,8 +67,30 @@ fn belongs(source: &Source, line: Line) -> bool {
     source.only.iter().all(says) && !source.without.iter().any(says)
 }
 
+/// The settings in the column `run`, as a link has them; none where the line says too little.
+fn run(line: Line) -> Option<Run> {
+    let pairs = line.text("run").split('&').map(|pair| pair.split_once('='));
+    let pairs = pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let (run, issues) = Run::from_pairs(&pairs.collect::<Option<Vec<_>>>()?);
+    issues.is_empty().then_some(run)
+}
+
+/// `template` with its braces filled: `{column}` must not be empty, `{column|other}` may.
+fn label(template: &str, line: Line) -> Option<String> {
+    let mut pieces = template.split('{');
+    let mut out = pieces.next()?.to_owned();
+    for piece in pieces {
+        let (name, after) = piece.split_once('}')?;
+        let (column, other) = name.split_once('|').map_or((name, None), |(column, other)| (column, Some(other)));
+        let cell = line.text(column).trim_end_matches(".0");
+        out.push_str(if cell.is_empty() { other? } else { cell });
+        out.push_str(after);
+    }
+    Some(out)
+}
+
 fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
-    let run = run(source.run, line)?;
+    let run = run(line)?;
     let measured = match source.quantity {
         Quantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measured::RanOut,
         Quantity::FujiiTflops => {
@@ -96,7 +117,7 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
     Scenario::new(&run).ok()?;
     Some(Evidence {
         source: index,
-        label: fill(source.label, line)?.trim_end().to_owned(),
+        label: label(source.label, line)?.trim_end().to_owned(),
         run,
         measured,
         note: line.text("notes").to_owned(),
@@ -113,4 +134,19 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
 fn fujii_flops() -> f64 {
     let (l, h, f, k_a, v, s, b) = (32.0, 4096.0, 14336.0, 0.25, 128_256.0, 8192.0, 1024.0);
     12.0 * b * s * l * h * h * ((1.0 + k_a + s / h) + 1.5 * f / h + v / (2.0 * l * h))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_run_and_its_label() {
+        let table = Table::read("tp,pp,recompute,run\n4,2.0,,\"tp=4&stage_layers=16,16\"\n,2,full,\n,,,wings=4\n");
+        let lines: Vec<_> = table.lines().collect();
+        let label = |line| label("tp {tp} pp {pp|1} {recompute|}", line);
+        assert_eq!((label(lines[0]).as_deref(), label(lines[1])), (Some("tp 4 pp 2 "), None));
+        assert_eq!(run(lines[0]).map(|run| (run.tp, run.stage_layers)), Some((4, Some(vec![16, 16]))));
+        assert!(run(lines[1]).is_none() && run(lines[2]).is_none());
+    }
 }

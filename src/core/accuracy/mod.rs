@@ -1,7 +1,8 @@
 //! Predicted against measured: every published run that this calculator is tested against, as a Run of its own.
 //!
 //! The page shows these rows and the tests assert over them: both read the same files (`public/data`) through the same
-//! [`SOURCES`]. What a source does not print follows its software; the comments beside each source say what.
+//! [`SOURCES`]. The settings of a row stand in its column `run`; what
+//! a source does not print follows its software: the comments of the table and beside each source say what.
 
 mod bench;
 mod constants;
@@ -9,13 +10,10 @@ mod evidence;
 mod nearest;
 mod sources;
 mod table;
-mod template;
-mod tuned;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
 pub use nearest::nearest;
-pub use sources::{FILES, Kind, Quantity, SOURCES, Source};
+pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source};
 pub use table::{Line, Table};
-pub use tuned::LEFT_OUT;

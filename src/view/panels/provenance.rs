@@ -137,7 +137,7 @@ fn of_schedules_and_methods() -> Node {
 fn of_measurements_and_documents() -> Node {
     let measured = SOURCES
         .iter()
-        .map(|row| vec![name(row.name), text(row.kind.words()), name(row.stack()), leaf("code", "", row.file)]);
+        .map(|row| vec![name(row.name), text(row.kind.words()), name(row.stack), leaf("code", "", row.file)]);
     let documents =
         ALL.iter().map(|source| vec![name(source.short), name(source.title), cited(source, source.locator)]);
     [

@@ -138,12 +138,13 @@ mod tests {
 
     fn bench() -> Bench {
         let mut bench = Bench::default();
-        bench.add(read("uneven_pp_h20.csv", "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n"));
-        bench.add(read(
-            "fujii_measured.csv",
-            "table,model,gpu,seq_len,tp,cp,pp,micro_batch,gpus,tflops_per_gpu_or_oom\n\
-             3,llama-3.1-8b,a100-sxm-40gb,8192,4,1,2,1,8,182.6\n3,llama-3.1-8b,a100-sxm-40gb,8192,1,1,1,4,8,OOM\n",
-        ));
+        bench.add(read("uneven_pp_h20.csv", include_str!("../../../../public/data/uneven_pp_h20.csv")));
+        let run = "stack=megatron-2024&model=llama-3.1-8b&gpu.base=a100-sxm-40gb&gpu.inter_gb_per_s=12.5&gpus=8\
+            &seq_len=8192&global_batch=1024&loader_ns=2.75";
+        let columns = "table,tp,cp,pp,micro_batch,gpus,tflops_per_gpu_or_oom,run";
+        let (ran, out) = ("&tp=4&pp=2&micro_batch=1", "&tp=1&pp=1&micro_batch=4");
+        let lines = format!("{columns}\n3,4,1,2,1,8,182.6,{run}{ran}\n3,1,1,1,4,8,OOM,{run}{out}\n");
+        bench.add(read("fujii_measured.csv", &lines));
         while bench.advance() {}
         bench
     }

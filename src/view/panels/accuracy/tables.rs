@@ -28,7 +28,7 @@ pub fn by_source(bench: &Bench) -> Node {
                 show_percent(error.mean),
                 signed(error.bias),
                 show_percent(error.worst),
-                error.source.stack().to_owned(),
+                error.source.stack.to_owned(),
             ];
             (error.mean > MISS, cells.iter().map(|cell| text(verbatim(cell))).collect())
         })
