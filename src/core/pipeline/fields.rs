@@ -5,7 +5,7 @@ use super::registry::{Schedule, Spec};
 use super::rows::{SCHEDULES, schedule};
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::run::{OneOf, Value, Variant};
+use crate::run::{OneOf, Schedule as Kind, Value, Variant};
 use crate::t;
 use crate::units::whole;
 
@@ -219,7 +219,8 @@ impl<'a> Reader<'a> {
             let ids: Vec<_> = SCHEDULES.iter().map(Schedule::id).collect();
             self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
-        let custom = id == "custom";
+        let is = |kind: Kind| found.is_some_and(|row| row.kind == kind);
+        let (custom, optimal) = (is(Kind::Custom), is(Kind::Optimal));
         let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
         let (pp, microbatches) = (self.count("pp"), self.count("microbatches"));
         let (virtual_stages, group) = (self.count("virtual_stages"), self.count("group"));
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
             Some(Each::All(limit)) => (Some(limit), None),
             Some(Each::List(list)) => (None, Some(list)),
         };
-        if memory_limits.is_some() && id != "optimal" {
+        if memory_limits.is_some() && !optimal {
             self.wrong("memory_limit", t!("one number with {schedule}", schedule = id.to_owned()));
         }
         let whole_backward = self.whole_backward(found);
@@ -272,7 +273,7 @@ impl<'a> Reader<'a> {
     /// The backward is one op that takes `backward_input_s`.
     fn whole_backward(&mut self, found: Option<&Schedule>) -> bool {
         let asked = self.flag("whole_backward", false);
-        if asked && found.is_some_and(|row| row.splits_backward && row.id() != "optimal") {
+        if asked && found.is_some_and(|row| row.splits_backward && row.kind != Kind::Optimal) {
             self.wrong("whole_backward", "a schedule that does not split the backward");
         }
         if asked && self.get("backward_weight_s").is_some() {

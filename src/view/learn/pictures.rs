@@ -3,7 +3,8 @@
 use super::caption::data;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use crate::core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule};
+use crate::core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure};
+use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
@@ -24,15 +25,15 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// The schedule `id`; none where it has no order for these sizes.
-    pub fn of(id: &str, change: impl Fn(&mut Spec)) -> Option<Self> {
-        let mut spec = Spec::new(schedule(id)?, 4, 8);
+    /// Of `schedule`; none where it has no order for these sizes.
+    pub fn of(schedule: Schedule, change: impl Fn(&mut Spec)) -> Option<Self> {
+        let mut spec = Spec::new(schedule.row(), 4, 8);
         change(&mut spec);
-        let of = |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
-        let built = build(&spec, &of(spec.stages().max(1), spec.chunks())).ok()?;
+        let durations = |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
+        let built = build(&spec, &durations(spec.stages().max(1), spec.chunks())).ok()?;
         // A stage is so much of what a rank's layers would be without copies.
         let parts = built.order.stages / spec.pp.max(1);
-        let (timeline, stats) = measure(&built.order, &of(built.order.stages, parts)).ok()?;
+        let (timeline, stats) = measure(&built.order, &durations(built.order.stages, parts)).ok()?;
         Some(Self { order: built.order, timeline, stats, updated_every: None })
     }
     /// Micro-batch after micro-batch: the next enters when the one before has left.
@@ -42,7 +43,7 @@ impl Pipeline {
             each.collect::<Vec<_>>().join(",")
         };
         let order = (0..pp).map(rank).collect::<Vec<_>>().join("|");
-        Self::of("custom", |spec| {
+        Self::of(Schedule::Custom, |spec| {
             (spec.pp, spec.microbatches) = (pp, microbatches);
             spec.order = Some(order.clone());
         })

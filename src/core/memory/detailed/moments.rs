@@ -17,7 +17,7 @@ use super::states::{shards, trained_bytes};
 use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, RankLoad};
-use crate::model::{LayerKind, linears};
+use crate::model::{LAYER_INPUT, LayerKind, linears};
 use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
@@ -122,8 +122,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let mut items: Vec<Placed<Q>> = activation_items(self.scenario, self.chunks, self.load).collect();
         let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
         if self.scenario.adapter.as_ref().is_some_and(upcast) {
-            let inputs = "input of the attention norm";
-            for (item, _) in items.iter_mut().filter(|(item, _)| item.name == inputs) {
+            for (item, _) in items.iter_mut().filter(|(item, _)| item.name == LAYER_INPUT) {
                 item.bytes = item.bytes * 2.0;
             }
         }

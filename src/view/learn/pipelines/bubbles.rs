@@ -4,27 +4,28 @@ use super::super::pictures::Pipeline;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
+use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::units::{show_percent, significant};
 use crate::view::charts::ink::Ink;
 
 /// Schedules with a bubble of their own, how they are called, and their colours.
-const SCHEDULES: [(&str, &str, Ink); 6] = [
-    ("1f1b", "GPipe, 1F1B", Ink::Muted),
-    ("interleaved-1f1b", "Interleaved 1F1B", Ink::Forward),
-    ("zb-h1", "ZB-H1", Ink::Weight),
-    ("chimera", "Chimera", Ink::Memory(1)),
-    ("dualpipe", "DualPipe", Ink::Exposed),
-    ("zb-v", "ZB-V", Ink::Backward),
+const SCHEDULES: [(Schedule, &str, Ink); 6] = [
+    (Schedule::OneFOneB, "GPipe, 1F1B", Ink::Muted),
+    (Schedule::Interleaved, "Interleaved 1F1B", Ink::Forward),
+    (Schedule::ZbH1, "ZB-H1", Ink::Weight),
+    (Schedule::Chimera, "Chimera", Ink::Memory(1)),
+    (Schedule::DualPipe, "DualPipe", Ink::Exposed),
+    (Schedule::ZbV, "ZB-V", Ink::Backward),
 ];
 /// Micro-batches per rank of the pipeline.
 const TIMES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// The idle share of the schedule `id`; none where it has no order for these sizes.
-fn bubble(id: &str, p: u32, v: u32, m: u32) -> Option<f64> {
-    let one = Pipeline::of(id, |spec| {
+/// The idle share of `schedule`; none where it has no order for these sizes.
+fn bubble(schedule: Schedule, p: u32, v: u32, m: u32) -> Option<f64> {
+    let one = Pipeline::of(schedule, |spec| {
         (spec.pp, spec.microbatches) = (p, m);
-        if id == "interleaved-1f1b" {
+        if schedule == Schedule::Interleaved {
             spec.virtual_stages = v;
         }
     })?;
@@ -34,7 +35,7 @@ fn bubble(id: &str, p: u32, v: u32, m: u32) -> Option<f64> {
 pub(super) fn bubbles(dials: &Dials) -> Live {
     let (p, v) = (dials.small("p"), dials.small("v"));
     let counts = TIMES.map(|times| times * p);
-    let found = SCHEDULES.map(|(id, _, _)| counts.map(|m| bubble(id, p, v, m)));
+    let found = SCHEDULES.map(|(schedule, _, _)| counts.map(|m| bubble(schedule, p, v, m)));
     let at = |which: usize| {
         let shares = found.iter().filter_map(|of| of[which]);
         let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| (low.min(share), high.max(share)));
@@ -108,20 +109,22 @@ mod tests {
         for (p, m) in [(4_u32, 8_u32), (4, 64), (8, 16)] {
             let idle = f64::from(p - 1);
             let of = |units: u32| idle / (f64::from(units * m) + idle);
-            for (id, units) in [("1f1b", 1), ("interleaved-1f1b", 4), ("zb-h1", 3), ("zb-v", 6)] {
-                let found = bubble(id, p, 4, m).unwrap();
-                assert!((found - of(units)).abs() < 1e-9, "{id} {p} {m}: {found}");
+            for (schedule, units) in
+                [(Schedule::OneFOneB, 1), (Schedule::Interleaved, 4), (Schedule::ZbH1, 3), (Schedule::ZbV, 6)]
+            {
+                let found = bubble(schedule, p, 4, m).unwrap();
+                assert!((found - of(units)).abs() < 1e-9, "{schedule:?} {p} {m}: {found}");
             }
         }
     }
 
     #[test]
     fn more_micro_batches_never_make_a_larger_bubble() {
-        for (id, _, _) in SCHEDULES {
-            let shares = TIMES.map(|times| bubble(id, 4, 2, 4 * times));
+        for (schedule, _, _) in SCHEDULES {
+            let shares = TIMES.map(|times| bubble(schedule, 4, 2, 4 * times));
             let shares: Vec<f64> = shares.into_iter().flatten().collect();
-            assert!(shares.len() >= 4, "{id}");
-            assert!(shares.is_sorted_by(|a, b| a >= b), "{id}: {shares:?}");
+            assert!(shares.len() >= 4, "{schedule:?}");
+            assert!(shares.is_sorted_by(|a, b| a >= b), "{schedule:?}: {shares:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ use super::dials::{Dials, Slider, slider};
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Lesson, Live, Step};
 use crate::core::message::Message;
+use crate::core::run::Schedule;
 use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
@@ -43,10 +44,10 @@ pub(super) const LESSON: Lesson = Lesson {
     ],
 };
 
-fn of(id: &str, dials: &Dials) -> Option<Pipeline> {
-    Pipeline::of(id, |spec| {
+fn of(schedule: Schedule, dials: &Dials) -> Option<Pipeline> {
+    Pipeline::of(schedule, |spec| {
         (spec.pp, spec.microbatches) = (dials.small("p"), dials.small("m"));
-        if id == "interleaved-1f1b" {
+        if schedule == Schedule::Interleaved {
             spec.virtual_stages = dials.small("v");
         }
         spec.waves = dials.small("w");
@@ -93,7 +94,7 @@ fn naive(dials: &Dials) -> Live {
 
 fn gpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let held = of("gpipe", dials).map_or(0.0, |one| one.held());
+    let held = of(Schedule::Gpipe, dials).map_or(0.0, |one| one.held());
     let text = vec![
         t!(
             "A batch is a sum over samples, so it can be cut. As soon as rank {first} has sent one micro-batch on, it starts the next, and after {fill} forward passes all ranks work.",
@@ -108,12 +109,12 @@ fn gpipe(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .drawn(vec![("GPipe", of("gpipe", dials))])
+        .drawn(vec![("GPipe", of(Schedule::Gpipe, dials))])
 }
 
 fn one_f_one_b(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let [before, now] = ["gpipe", "1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
+    let [before, now] = [Schedule::Gpipe, Schedule::OneFOneB].map(|one| of(one, dials).map_or(0.0, |one| one.held()));
     let text = vec![
         t!(
             "The last rank can start a backward pass as soon as it has finished the first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
@@ -127,12 +128,13 @@ fn one_f_one_b(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .drawn(vec![("GPipe", of("gpipe", dials)), ("1F1B", of("1f1b", dials))])
+        .drawn(vec![("GPipe", of(Schedule::Gpipe, dials)), ("1F1B", of(Schedule::OneFOneB, dials))])
 }
 
 fn interleaved(dials: &Dials) -> Live {
     let (p, m, v) = (dials.get("p"), dials.get("m"), dials.get("v"));
-    let [before, now] = ["1f1b", "interleaved-1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
+    let [before, now] =
+        [Schedule::OneFOneB, Schedule::Interleaved].map(|one| of(one, dials).map_or(0.0, |one| one.held()));
     let text = vec![
         t!(
             "In 1F1B the last rank waits for {wait} forward passes of whole ranks, and the same again at the end.",
@@ -152,7 +154,7 @@ fn interleaved(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (v m + p − 1)", share(p - 1, v * m + p - 1))
-        .drawn(vec![("1F1B", of("1f1b", dials)), ("Interleaved 1F1B", of("interleaved-1f1b", dials))])
+        .drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("Interleaved 1F1B", of(Schedule::Interleaved, dials))])
 }
 
 fn zb_h1(dials: &Dials) -> Live {
@@ -168,12 +170,12 @@ fn zb_h1(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))", share(p - 1, 3 * m + p - 1))
-        .drawn(vec![("1F1B", of("1f1b", dials)), ("ZB-H1", of("zb-h1", dials))])
+        .drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("ZB-H1", of(Schedule::ZbH1, dials))])
 }
 
 fn zb_v(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let held = of("zb-v", dials).map_or(0.0, |one| one.held());
+    let held = of(Schedule::ZbV, dials).map_or(0.0, |one| one.held());
     let text = vec![
         t!(
             "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up, so the loss is computed on the first rank."
@@ -185,7 +187,7 @@ fn zb_v(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (6 m + p − 1)", share(p - 1, 6 * m + p - 1))
-        .drawn(vec![("ZB-H1", of("zb-h1", dials)), ("ZB-V", of("zb-v", dials))])
+        .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", of(Schedule::ZbV, dials))])
 }
 
 fn copies(one: Option<&Pipeline>) -> u32 {
@@ -193,7 +195,7 @@ fn copies(one: Option<&Pipeline>) -> u32 {
 }
 
 fn chimera(dials: &Dials) -> Live {
-    let now = of("chimera", dials);
+    let now = of(Schedule::Chimera, dials);
     let text = vec![
         t!(
             "While one pipeline fills, its last ranks are idle, and those are the first ranks of a pipeline that runs the other way."
@@ -208,11 +210,11 @@ fn chimera(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    Live::of(text).drawn(vec![("1F1B", of("1f1b", dials)), ("Chimera", now)])
+    Live::of(text).drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("Chimera", now)])
 }
 
 fn hanayo(dials: &Dials) -> Live {
-    let now = of("hanayo", dials);
+    let now = of(Schedule::Hanayo, dials);
     let text = vec![
         t!(
             "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk down the ranks and back up as a wave, {waves} times, each time through the next layers.",
@@ -224,12 +226,12 @@ fn hanayo(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    Live::of(text).drawn(vec![("Chimera", of("chimera", dials)), ("Hanayo", now)])
+    Live::of(text).drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
 }
 
 fn dualpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let now = of("dualpipe", dials);
+    let now = of(Schedule::DualPipe, dials);
     let text = vec![
         t!(
             "With experts on many nodes, a forward pass waits for messages as long as it computes. A backward pass of another micro-batch can compute meanwhile."
@@ -252,13 +254,13 @@ fn dualpipe(dials: &Dials) -> Live {
         .note(t!(
             "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
         ))
-        .drawn(vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)])
+        .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("DualPipe", now)])
 }
 
 fn pipedream(dials: &Dials) -> Live {
-    let versioned = |id, every| of(id, dials).map(|one| Pipeline { updated_every: Some(every), ..one });
-    let each = versioned("pipedream", 1);
-    let double = versioned("pipedream-2bw", dials.small("p"));
+    let versioned = |schedule, every| of(schedule, dials).map(|one| Pipeline { updated_every: Some(every), ..one });
+    let each = versioned(Schedule::Pipedream, 1);
+    let double = versioned(Schedule::Pipedream2bw, dials.small("p"));
     let text = vec![
         t!(
             "What if the pipeline never drained? PipeDream updates the weights after every micro-batch and lets the next ones in without waiting: once full, no rank is idle."
