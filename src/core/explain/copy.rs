@@ -1,7 +1,9 @@
 //! A formula to copy: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
-use super::formula::{Expr, flat, is_word, signed};
+use super::expr::Expr;
+use super::formula::{flat, signed};
+use super::reader::is_word;
 use crate::units::MemoryUnit;
 
 impl Term {

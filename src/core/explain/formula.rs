@@ -5,28 +5,9 @@
 //! `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
+use super::expr::Expr;
+use super::reader::read;
 use crate::units::{MemoryUnit, parse_number};
-use std::iter::Peekable;
-use std::str::Chars;
-
-/// A formula as a tree.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expr {
-    /// A number as it is written.
-    Number(String),
-    /// The part of this symbol.
-    Symbol(String),
-    /// All parts of this symbol together.
-    Total(String),
-    /// Summands; `true` where one is taken off.
-    Sum(Vec<(bool, Expr)>),
-    /// Factors; `true` where one divides.
-    Product(Vec<(bool, Expr)>),
-    /// A power.
-    Power(Box<Expr>, Box<Expr>),
-    /// The largest, the smallest, or the next whole number: `max`, `min` or `ceil`.
-    Pick(&'static str, Vec<Expr>),
-}
 
 /// A formula over the parts of a [`Term`].
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +21,7 @@ impl Formula {
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        let tree = Reader(text.chars().peekable()).whole();
+        let tree = read(&text);
         Self { text, tree }
     }
     /// Writes a formula that is there as a structure.
@@ -128,73 +109,6 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
 #[must_use]
 pub fn ceil(number: f64) -> f64 {
     (number * (1.0 - 1e-12)).ceil()
-}
-
-impl Expr {
-    pub(super) fn number(value: f64) -> Self {
-        Self::Number(value.to_string())
-    }
-
-    /// A sum with `other`, or a difference; zeros are left out.
-    pub(super) fn plus(self, other: Self, less: bool) -> Self {
-        let mut list = self.summands();
-        list.extend(other.summands().into_iter().map(|(minus, one)| (minus != less, one)));
-        if list.first().is_none_or(|(minus, _)| *minus) {
-            list.insert(0, (false, Self::number(0.0)));
-        }
-        one_or(list, Self::Sum)
-    }
-
-    fn summands(self) -> Vec<(bool, Self)> {
-        match self {
-            Self::Sum(list) => list,
-            Self::Number(text) if text == "0" => Vec::new(),
-            one => vec![(false, one)],
-        }
-    }
-
-    /// A product with `other`, or a quotient; numbers are one, which stands first and is left out where it is 1.
-    pub(super) fn times(self, other: Self, under: bool) -> Self {
-        let ((mut number, mut list), (more, factors)) = (self.factors(), other.factors());
-        if !under {
-            number *= more;
-        } else if (more - 1.0).abs() > 0.0 {
-            list.push((true, Self::number(more)));
-        }
-        if number.abs() <= 0.0 {
-            return Self::number(0.0);
-        }
-        list.extend(factors.into_iter().map(|(below, one)| (below != under, one)));
-        if (number - 1.0).abs() > 0.0 || list.iter().all(|(below, _)| *below) {
-            list.insert(0, (false, Self::number(number)));
-        }
-        one_or(list, Self::Product)
-    }
-
-    /// The number in front, and the other factors.
-    fn factors(self) -> (f64, Vec<(bool, Self)>) {
-        let mut list = match self {
-            Self::Product(list) => list,
-            one => vec![(false, one)],
-        };
-        let number = match list.first() {
-            Some((false, Self::Number(text))) => parse_number(text),
-            _ => None,
-        };
-        if number.is_some() {
-            list.remove(0);
-        }
-        (number.unwrap_or(1.0), list)
-    }
-
-    /// The larger or smaller of this and `other`.
-    pub(super) fn pick(self, which: &'static str, other: Self) -> Self {
-        let list = [self, other].into_iter().flat_map(|one| match one {
-            Self::Pick(same, list) if same == which => list,
-            one => vec![one],
-        });
-        Self::Pick(which, list.collect())
-    }
 }
 
 /// Writes a formula in a line: with the values of `parts`, `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`, or with
@@ -299,123 +213,6 @@ pub(super) fn flat(expr: &Expr, under: bool) -> Vec<&Expr> {
         }
         one => vec![one],
     }
-}
-
-/// Reads a formula from its text.
-struct Reader<'a>(Peekable<Chars<'a>>);
-
-impl Reader<'_> {
-    fn whole(mut self) -> Option<Expr> {
-        let sum = self.sum()?;
-        self.skip();
-        self.0.next().is_none().then_some(sum)
-    }
-    fn skip(&mut self) {
-        while self.0.next_if(|c| matches!(c, ' ' | '·' | '×')).is_some() {}
-    }
-    fn next_if(&mut self, c: char) -> bool {
-        self.skip();
-        self.0.next_if_eq(&c).is_some()
-    }
-
-    fn sum(&mut self) -> Option<Expr> {
-        let mut list = vec![(false, self.product()?)];
-        loop {
-            let less = self.next_if('-');
-            if !less && !self.next_if('+') {
-                break;
-            }
-            list.push((less, self.product()?));
-        }
-        Some(one_or(list, Expr::Sum))
-    }
-
-    fn product(&mut self) -> Option<Expr> {
-        let mut list = vec![(false, self.power()?)];
-        loop {
-            let under = self.next_if('/');
-            let goes_on = self.0.peek().is_some_and(|c| is_word(*c) || matches!(c, '(' | 'Σ'));
-            if !under && !goes_on {
-                break;
-            }
-            list.push((under, self.power()?));
-        }
-        Some(one_or(list, Expr::Product))
-    }
-
-    fn power(&mut self) -> Option<Expr> {
-        let base = self.atom()?;
-        let power = if self.0.next_if_eq(&'²').is_some() {
-            Expr::Number("2".to_owned())
-        } else if self.0.next_if_eq(&'^').is_some() {
-            self.atom()?
-        } else {
-            return Some(base);
-        };
-        Some(Expr::Power(Box::new(base), Box::new(power)))
-    }
-
-    fn atom(&mut self) -> Option<Expr> {
-        self.skip();
-        if self.0.next_if_eq(&'(').is_some() {
-            let inside = self.sum()?;
-            return self.next_if(')').then_some(inside);
-        }
-        if self.0.next_if_eq(&'Σ').is_some() {
-            self.skip();
-            return Some(Expr::Total(self.word()?));
-        }
-        let word = self.word()?;
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
-            return Some(Expr::Number(word));
-        }
-        match word.as_str() {
-            "max" => self.list("max"),
-            "min" => self.list("min"),
-            "ceil" => self.list("ceil"),
-            _ => Some(Expr::Symbol(word)),
-        }
-    }
-
-    fn list(&mut self, which: &'static str) -> Option<Expr> {
-        let mut list = Vec::new();
-        if !self.next_if('(') {
-            return None;
-        }
-        loop {
-            list.push(self.sum()?);
-            if self.next_if(')') {
-                return Some(Expr::Pick(which, list));
-            }
-            if !self.next_if(',') {
-                return None;
-            }
-        }
-    }
-
-    fn word(&mut self) -> Option<String> {
-        let mut word = String::new();
-        while let Some(c) = self.0.next_if(|c| is_word(*c)) {
-            word.push(c);
-        }
-        (!word.is_empty()).then_some(word)
-    }
-}
-
-/// The one, or all of them as `many` has them.
-fn one_or(mut list: Vec<(bool, Expr)>, many: fn(Vec<(bool, Expr)>) -> Expr) -> Expr {
-    match (list.len(), list.pop()) {
-        (1, Some((_, only))) => only,
-        (_, last) => {
-            list.extend(last);
-            many(list)
-        }
-    }
-}
-
-/// True of a character of a number or a symbol: a raised ² is none.
-pub(super) fn is_word(c: char) -> bool {
-    (c.is_alphabetic() && c != 'Σ') || c.is_ascii_digit() || matches!(c, '_' | '.')
 }
 
 #[cfg(test)]

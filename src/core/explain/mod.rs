@@ -5,8 +5,10 @@
 //! says so ([`Provenance`]). The page shows a [`Term`] in the drawer "about this number".
 
 mod copy;
+mod expr;
 mod formula;
 mod quantity;
+mod reader;
 pub mod symbols;
 
 pub use formula::{Formula, ceil};

@@ -1,7 +1,8 @@
 //! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over [`Written`] it
 //! is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
-use super::formula::{Expr, Formula, ceil};
+use super::expr::Expr;
+use super::formula::{Formula, ceil};
 use super::{Derivation, Provenance, Term, Unit};
 use crate::message::Message;
 use crate::source::Source;

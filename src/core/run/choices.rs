@@ -1,4 +1,6 @@
 //! The settings that are one of a list: their ids in links and JSON, which never change, and their labels.
+//!
+//! A table of lists, over 400 lines.
 
 use crate::field::{Choice, Field, Held, OneOf, Row, Settable, Slot, Steps, Value, one_of, training};
 use crate::message::Message;

@@ -3,6 +3,8 @@
 //!
 //! A child is reused by tag and key, else by its place among its like. When children change places, those stay that
 //! together weigh most; what holds the focus weighs more than everything else, for moving it would lose the focus.
+//!
+//! Half of the file are property tests.
 
 use super::action::Press;
 use super::glossary;

@@ -2,6 +2,8 @@
 //!
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
+//!
+//! A third of the file are tests on pixels.
 
 use super::{Painted, px, time_label};
 use crate::core::pipeline::Kind;

@@ -1,4 +1,6 @@
 //! Jobs of a worker and its replies, as data.
+//!
+//! A third of the file are tests over all variants.
 
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
 use crate::core::pipeline::certify::{Certificate, Proof};

@@ -3,6 +3,8 @@
 //! Lane 0 flows from rank 0 to rank p − 1 (forwards of the first chunk, gradients of the second), lane 1 back.
 //!
 //! Source: Qi et al. 2024, section 4; the rule is that of their published scheduler (`zbv.py`).
+//!
+//! One algorithm, over 400 lines.
 
 use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use super::within::fastest;

@@ -1,5 +1,7 @@
 //! Published accelerators: peaks are dense (no sparsity), links one direction per GPU, "80 GB" cards hold 80 GiB of
 //! which the driver shows a little less.
+//!
+//! One table, over 400 lines.
 
 use crate::cluster::Gpu;
 use crate::field::Choice;

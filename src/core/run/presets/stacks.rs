@@ -2,6 +2,8 @@
 //!
 //! Rows say what release notes, recipes and published runs say of the software; what they leave open is as in
 //! `megatron-2024`, the default of the format, which holds what fields meant before there were stacks.
+//!
+//! One table, over 400 lines.
 
 use crate::field::Choice;
 use crate::run::OverlapShares;
