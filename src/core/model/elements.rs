@@ -42,13 +42,13 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
         }
         Mixer::Latent => model.mla.map(|mla| latent(model, mla)),
         Mixer::Sparse => model.mla.map(|mla| {
-            let selects = model.indexer.map(|own| indexer(model, own, mla.q_lora_rank));
+            let selects = model.indexer.map(|part| indexer(model, part, mla.q_lora_rank));
             latent(model, mla).plus(selects.unwrap_or_default())
         }),
-        Mixer::DeltaNet => model.delta_net.map(|own| delta_net(model, own)),
-        Mixer::Kda => model.kda.map(|own| kda(model, own)),
-        Mixer::Mamba => model.mamba.map(|own| mamba(model, own)),
-        Mixer::Compressed(ratio) => model.compressed.map(|own| compressed(model, own, ratio)),
+        Mixer::DeltaNet => model.delta_net.map(|part| delta_net(model, part)),
+        Mixer::Kda => model.kda.map(|part| kda(model, part)),
+        Mixer::Mamba => model.mamba.map(|part| mamba(model, part)),
+        Mixer::Compressed(ratio) => model.compressed.map(|part| compressed(model, part, ratio)),
     }
     .unwrap_or_default()
 }
@@ -102,35 +102,38 @@ fn latent(model: &Architecture, mla: Mla) -> LayerElements {
 
 /// `q_r n d + h d + 2 d + h n`, n heads of d: queries from the latent, one key with its norm, a weight a head; whole on
 /// every tensor-parallel rank. Source: Megatron-LM `dsa.py`.
-fn indexer(model: &Architecture, own: Indexer, q_lora_rank: u64) -> LayerElements {
-    let (h, n, d) = (model.hidden, own.heads, own.head_dim);
+fn indexer(model: &Architecture, part: Indexer, q_lora_rank: u64) -> LayerElements {
+    let (h, n, d) = (model.hidden, part.heads, part.head_dim);
     LayerElements { replicated: q_lora_rank * n * d + h * d + 2 * d + h * n, ..LayerElements::default() }
 }
 
 /// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the bias
 /// of dt, norm, output projection; all cut by heads. Source: Megatron-LM `mamba_mixer.py`.
-fn mamba(model: &Architecture, own: Mamba) -> LayerElements {
-    let (h, d) = (model.hidden, own.inner());
-    let convolution = own.convolved() * (CONVOLUTION + 1);
-    LayerElements { sharded: h * own.projected() + convolution + 3 * own.heads + d + d * h, ..LayerElements::default() }
+fn mamba(model: &Architecture, part: Mamba) -> LayerElements {
+    let (h, d) = (model.hidden, part.inner());
+    let convolution = part.convolved() * (CONVOLUTION + 1);
+    LayerElements {
+        sharded: h * part.projected() + convolution + 3 * part.heads + d + d * h,
+        ..LayerElements::default()
+    }
 }
 
 /// `h (2 K + 2 V + 2 n) + 4 (2 K + V) + 2 n + d + V h` with keys of width K, values and gate of width V, n value heads
 /// of d. Source: Megatron-LM `gdn.py`.
-fn delta_net(model: &Architecture, own: DeltaNet) -> LayerElements {
-    let (h, k, v, n) = (model.hidden, own.keys(), own.values(), own.value_heads);
+fn delta_net(model: &Architecture, part: DeltaNet) -> LayerElements {
+    let (h, k, v, n) = (model.hidden, part.keys(), part.values(), part.value_heads);
     LayerElements {
         sharded: h * (2 * k + 2 * v + 2 * n) + CONVOLUTION * (2 * k + v) + 2 * n + v * h,
-        replicated: own.head_dim,
+        replicated: part.head_dim,
         ..LayerElements::default()
     }
 }
 
 /// `3 h D + 12 D + (h d + d D) + h n + gate + n + D + d + D h`, D = n d: three projections with their convolutions, the
 /// decay of rank d, beta, the gate, A and the decay's bias, norm, output. Source: Automodel `kimi_linear/model.py`.
-fn kda(model: &Architecture, own: Kda) -> LayerElements {
-    let (h, n, d, inner) = (model.hidden, own.heads, own.head_dim, own.inner());
-    let (gate_up, gate_down) = match own.gate_rank {
+fn kda(model: &Architecture, part: Kda) -> LayerElements {
+    let (h, n, d, inner) = (model.hidden, part.heads, part.head_dim, part.inner());
+    let (gate_up, gate_down) = match part.gate_rank {
         0 => (h * inner, 0),
         rank => (rank * inner, h * rank),
     };
@@ -144,18 +147,18 @@ fn kda(model: &Architecture, own: Kda) -> LayerElements {
 /// Queries of rank `q_r`, one key-value head, the output in groups, sinks; the compressor with positions and norm, twice
 /// as wide where windows overlap, and there the indexer with a compressor of its own. Source: Automodel
 /// `deepseek_v4/layers.py`.
-fn compressed(model: &Architecture, own: Compressed, ratio: u8) -> LayerElements {
+fn compressed(model: &Architecture, part: Compressed, ratio: u8) -> LayerElements {
     let (h, a, e) = (model.hidden, model.heads, model.head_dim);
-    let (q, o) = (own.q_lora_rank, own.o_lora_rank);
+    let (q, o) = (part.q_lora_rank, part.o_lora_rank);
     let compressor = |head: u64| {
         let width = Compressed::pooled(ratio, head);
         2 * h * width + u64::from(ratio) * width + head
     };
     let pool = if ratio > 0 { compressor(e) } else { 0 };
     let selects = model.indexer.filter(|_| ratio == Compressed::INDEXED);
-    let selects = selects.map_or(0, |own| compressor(own.head_dim) + q * own.heads * own.head_dim + h * own.heads);
+    let selects = selects.map_or(0, |part| compressor(part.head_dim) + q * part.heads * part.head_dim + h * part.heads);
     LayerElements {
-        sharded: q * a * e + a * e * o + own.o_groups * o * h + a,
+        sharded: q * a * e + a * e * o + part.o_groups * o * h + a,
         replicated: h * q + q + h * e + e + pool + selects,
         ..LayerElements::default()
     }

@@ -128,8 +128,8 @@ pub(crate) fn projection_flops<Q: Quantity>(model: &Architecture, mixer: Mixer) 
             let heads = a * (plain + rotary);
             let query = if q_r == 0 { h * heads } else { h * latent + latent * heads };
             let key_value = h * (k_r + rotary) + k_r * a * (plain + value);
-            let indexer = model.indexer.filter(|_| mixer == Mixer::Sparse).map_or(0.0, |own| {
-                let (h, n, d) = (model.hidden as f64, own.heads as f64, own.head_dim as f64);
+            let indexer = model.indexer.filter(|_| mixer == Mixer::Sparse).map_or(0.0, |part| {
+                let (h, n, d) = (model.hidden as f64, part.heads as f64, part.head_dim as f64);
                 2.0 * (q_r as f64 * n * d + h * d + h * n)
             });
             (query + key_value) * 2.0 + out(a, value) + added_up(INDEXER, indexer)
@@ -143,33 +143,33 @@ pub(crate) fn projection_flops<Q: Quantity>(model: &Architecture, mixer: Mixer) 
 fn other_projections(model: &Architecture, mixer: Mixer) -> f64 {
     let (h, a) = (model.hidden as f64, model.heads as f64);
     match mixer {
-        Mixer::DeltaNet => model.delta_net.map(|own| {
-            let (k, v, n) = (own.keys(), own.values(), own.value_heads);
+        Mixer::DeltaNet => model.delta_net.map(|part| {
+            let (k, v, n) = (part.keys(), part.values(), part.value_heads);
             let convolution = 2 * CONVOLUTION * (2 * k + v);
             2.0 * h * (2 * k + 3 * v + 2 * n) as f64 + convolution as f64
         }),
-        Mixer::Kda => model.kda.map(|own| {
-            let (inner, d, n) = (own.inner(), own.head_dim, own.heads);
-            let gate = match own.gate_rank {
+        Mixer::Kda => model.kda.map(|part| {
+            let (inner, d, n) = (part.inner(), part.head_dim, part.heads);
+            let gate = match part.gate_rank {
                 0 => h * inner as f64,
                 rank => (h + inner as f64) * rank as f64,
             };
             let decay = (h + inner as f64) * d as f64;
             2.0 * (h * (4 * inner + n) as f64 + decay + gate) + (2 * 3 * CONVOLUTION * inner) as f64
         }),
-        Mixer::Mamba => model.mamba.map(|own| {
-            let convolution = 2 * CONVOLUTION * own.convolved();
-            2.0 * h * (own.projected() + own.inner()) as f64 + convolution as f64
+        Mixer::Mamba => model.mamba.map(|part| {
+            let convolution = 2 * CONVOLUTION * part.convolved();
+            2.0 * h * (part.projected() + part.inner()) as f64 + convolution as f64
         }),
-        Mixer::Compressed(ratio) => model.compressed.map(|own| {
-            let (q, o, groups) = (own.q_lora_rank as f64, own.o_lora_rank as f64, own.o_groups as f64);
+        Mixer::Compressed(ratio) => model.compressed.map(|part| {
+            let (q, o, groups) = (part.q_lora_rank as f64, part.o_lora_rank as f64, part.o_groups as f64);
             let e = model.head_dim as f64;
             let pool = |head: u64| 2.0 * h * Compressed::pooled(ratio, head) as f64;
             let pooled = if ratio > 0 { pool(model.head_dim) } else { 0.0 };
             let indexer = model.indexer.filter(|_| ratio == Compressed::INDEXED);
-            let selects = indexer.map_or(0.0, |own| {
-                let n = own.heads as f64;
-                pool(own.head_dim) + q * n * own.head_dim as f64 + h * n
+            let selects = indexer.map_or(0.0, |part| {
+                let n = part.heads as f64;
+                pool(part.head_dim) + q * n * part.head_dim as f64 + h * n
             });
             2.0 * (h * q + q * a * e + h * e + a * e * o + groups * o * h + pooled + selects)
         }),
@@ -208,16 +208,16 @@ fn core_flops<Q: Quantity>(model: &Architecture, mixer: Mixer, seq: u64, count: 
     let keys = COUNTED_KEYS.of::<Q>(mean_keys(model, mixer, seq, count));
     let attention = width.map_or_else(|| Q::number(0.0), |width| HEADS.of::<Q>(model.heads) * width * keys * 2.0);
     let scores = |from: u64| {
-        let heads = model.indexer.map_or(0, |own| own.heads * own.head_dim);
+        let heads = model.indexer.map_or(0, |part| part.heads * part.head_dim);
         2.0 * heads as f64 * count.effective(from)
     };
     let recurrence = |heads: u64, width: u64| (8 * heads * width * width) as f64;
     let beside = match mixer {
         Mixer::Sparse => scores(seq),
         Mixer::Compressed(ratio) if ratio == Compressed::INDEXED => scores(seq / u64::from(ratio)),
-        Mixer::Mamba => model.mamba.map_or(0.0, |own| (7 * own.inner() * own.state) as f64),
-        Mixer::DeltaNet => model.delta_net.map_or(0.0, |own| recurrence(own.value_heads, own.head_dim)),
-        Mixer::Kda => model.kda.map_or(0.0, |own| recurrence(own.heads, own.head_dim)),
+        Mixer::Mamba => model.mamba.map_or(0.0, |part| (7 * part.inner() * part.state) as f64),
+        Mixer::DeltaNet => model.delta_net.map_or(0.0, |part| recurrence(part.value_heads, part.head_dim)),
+        Mixer::Kda => model.kda.map_or(0.0, |part| recurrence(part.heads, part.head_dim)),
         _ => 0.0,
     };
     attention + added_up(MIXER_CORE, beside)

@@ -32,15 +32,22 @@ fn buttons(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: Optio
     el("details", &[("class", "menu save")], &menu).keyed(name)
 }
 
-/// Legend of a picture: class of the swatch and words.
+/// Legend of a picture.
+#[must_use]
+pub fn legend(entries: impl IntoIterator<Item = Node>) -> Node {
+    el("div", &[("class", "legend")], &[entries.into_iter().collect()])
+}
+
+/// Entry of a legend: class of the swatch and words.
+#[must_use]
+pub fn swatch((class, words): &(&str, &'static str)) -> Node {
+    el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(*words)])
+}
+
+/// Legend of a picture: class of each swatch and words.
 #[must_use]
 pub fn key(kinds: &[(&str, &'static str)]) -> Node {
-    let item = |(class, said): &(&str, &'static str)| {
-        let swatch = leaf("i", &format!("swatch {class}"), "");
-        el("span", &[], &[swatch, text(said)])
-    };
-    let items: Vec<Node> = kinds.iter().map(item).collect();
-    el("div", &[("class", "legend")], &items)
+    legend(kinds.iter().map(swatch))
 }
 
 /// A picture of a panel with a line of words and the buttons that save it as `name`.

@@ -23,8 +23,8 @@ pub fn tables(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: Me
 
 /// Of an evaluation and the traffic of its ranks.
 fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
-    let own = traffic.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
-    let [node, network] = [Link::Intra, Link::Inter].map(|link| load(own, link));
+    let busiest = traffic.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
+    let [node, network] = [Link::Intra, Link::Inter].map(|link| load(busiest, link));
     (evaluation.report.step.time_s, node, network)
 }
 
@@ -61,10 +61,10 @@ fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
 fn orders(scenario: &Scenario) -> Vec<RankOrder> {
     let mesh = scenario.layout.mesh();
     let experts = scenario.model.moe.is_some();
-    let all = RankOrder::ALL.iter().map(|(order, _)| *order);
+    let orders = RankOrder::ALL.iter().map(|(order, _)| *order);
     // Without experts the last two are one.
-    let all = all.filter(|order| experts || *order != RankOrder::EpAfterPp);
-    all.filter(|order| !experts || Mesh { order: *order, ..mesh }.pipelines_agree()).collect()
+    let orders = orders.filter(|order| experts || *order != RankOrder::EpAfterPp);
+    orders.filter(|order| !experts || Mesh { order: *order, ..mesh }.pipelines_agree()).collect()
 }
 
 /// The groups of the Run: how they lie on nodes and rails, what they send, whether they must leave the node.
@@ -121,14 +121,14 @@ struct Reordered {
 }
 
 /// The Run in every order that it allows.
-fn reordered(scenario: &Scenario, own: Figures) -> Vec<Reordered> {
-    let of = |order: RankOrder| {
+fn reordered(scenario: &Scenario, present: Figures) -> Vec<Reordered> {
+    let reorder = |order: RankOrder| {
         let mesh = Mesh { order, ..scenario.layout.mesh() };
         let kinds = GroupKind::ALL.into_iter();
         let leaving = kinds.filter(|kind| mesh.members(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
         let run = Run { rank_order: order, ..scenario.run.clone() };
         let figures = if order == scenario.run.rank_order {
-            Some(own)
+            Some(present)
         } else if needs_worker(&run) {
             None
         } else {
@@ -137,32 +137,33 @@ fn reordered(scenario: &Scenario, own: Figures) -> Vec<Reordered> {
         };
         Reordered { order, leaving: leaving.collect(), figures }
     };
-    orders(scenario).into_iter().map(of).collect()
+    orders(scenario).into_iter().map(reorder).collect()
 }
 
 /// The same as a table, with a button for each order that is not the Run's.
 fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     let experts = scenario.model.moe.is_some();
-    let row = |of: Reordered| {
-        let own = of.order == scenario.run.rank_order;
-        let shown = of.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
-        let leaving = Message::joined(", ", shown.map(|kind| kind.name().into()));
+    let row = |reordered: Reordered| {
+        let is_present = reordered.order == scenario.run.rank_order;
+        let kinds =
+            reordered.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
+        let leaving = Message::joined(", ", kinds.map(|kind| kind.name().into()));
         let leaving = if leaving.is_empty() { t!("none") } else { leaving };
-        let [step, node, network] = match of.figures {
+        let [step, node, network] = match reordered.figures {
             Some((step, node, network)) => [show_seconds(step), show_percent(node), show_percent(network)],
             None => ["–"; 3].map(str::to_owned),
         };
-        let set = vec![("rank_order", of.order.id().to_owned())];
-        let last = if own { faint("your run") } else { apply("fix", set, "", "Use") };
+        let set = vec![("rank_order", reordered.order.id().to_owned())];
+        let last = if is_present { faint("your run") } else { apply("fix", set, "", "Use") };
         let cells = vec![
-            text(verbatim(of.order.id())),
+            text(verbatim(reordered.order.id())),
             text(leaving),
             text(verbatim(network)),
             text(verbatim(node)),
             text(verbatim(step)),
             last,
         ];
-        (own, cells)
+        (is_present, cells)
     };
     let rows: Vec<_> = reordered(scenario, figures).into_iter().map(row).collect();
     let head = ["rank order", "groups that leave their node", "network busy", "node link busy", "step", ""];

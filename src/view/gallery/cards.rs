@@ -7,7 +7,7 @@ use crate::core::report::{ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{Bytes, number, show_percent};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, heading, leaf, muted, scrolled, text};
+use crate::view::node::markup::{el, fold, grid, heading, leaf, muted, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
 
 /// True if it runs within the GPU's memory.
@@ -48,14 +48,10 @@ pub fn cards(gallery: &Gallery) -> Node {
     let without = if without.is_empty() {
         Node::none()
     } else {
-        let body = el("tbody", &[], &without);
         let heads = ["schedule", "peak", "bubble", "why"];
         let heads: Node = heads.into_iter().map(|head| leaf("th", "", head)).collect();
-        let heads = el("thead", &[], &[el("tr", &[], &[heads])]);
-        let parts = [
-            heading("Do not fit or cannot run"),
-            scrolled("Do not fit or cannot run", el("table", &[], &[heads, body])),
-        ];
+        let table = grid("", heads, without.into_iter().collect());
+        let parts = [heading("Do not fit or cannot run"), scrolled("Do not fit or cannot run", table)];
         el("div", &[("class", "without")], &parts)
     };
     let table = table(gallery.rows, gallery.look.sort, gallery.unit);

@@ -5,6 +5,7 @@ use super::{Gallery, GalleryAction};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
+use crate::view::charts::figure::{legend, swatch};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, inline, leaf, text, title};
 
@@ -66,22 +67,19 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(sorts.collect(), "Sort by"),
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
-    let said =
-        [title("Schedules for this run"), el("p", &[("class", "muted"), ("role", "status")], &[text(words)]), legend()];
+    let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later chunk of the rank")]);
+    let said = [
+        title("Schedules for this run"),
+        el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
+        legend(kinds),
+    ];
     Node::from_iter([el("div", &[], &said), el("div", &[("class", "tools")], &tools)])
 }
 
-fn legend() -> Node {
-    let item = |class: &str, label: &'static str| {
-        let square = leaf("i", &format!("swatch {class}"), "");
-        el("span", &[], &[square, text(label)])
-    };
-    let items = [
-        item("c-forward", "F forward"),
-        item("c-backward", "B, BW backward"),
-        item("c-weight", "W weight gradient"),
-        item("hatch", "bubble"),
-        inline("lighter: later chunk of the rank"),
-    ];
-    el("div", &[("class", "legend")], &items)
-}
+/// Kinds of ops and their colours.
+const KINDS: [(&str, &str); 4] = [
+    ("c-forward", "F forward"),
+    ("c-backward", "B, BW backward"),
+    ("c-weight", "W weight gradient"),
+    ("hatch", "bubble"),
+];

@@ -1,13 +1,14 @@
 //! Captions of a picture: the legend of its colours, and its values as a table.
 
 use crate::core::message::Message;
+use crate::view::charts::figure::legend;
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 use crate::view::node::markup::{el, fold, inline, table, text};
 
 /// Names of the colours of a picture.
 pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {
-    el("div", &[("class", "legend")], &[swatches(entries)])
+    legend([swatches(entries)])
 }
 
 fn swatches(entries: &[(Message, Ink)]) -> Node {
@@ -25,7 +26,7 @@ pub(super) const FAINT: f64 = 0.16;
 /// The same of a picture of one rank.
 pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
     let faint = inline("faint: on other ranks");
-    el("div", &[("class", "legend")], &[swatches(entries), faint])
+    legend([swatches(entries), faint])
 }
 
 /// Values of a picture, as a table that can be unfolded.

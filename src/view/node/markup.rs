@@ -155,8 +155,14 @@ where
             el("tr", &[("class", if *marked { "peak" } else { "" })], &[cells])
         })
         .collect();
-    let table = el("table", &[], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[rows])]);
-    scrolled(label, table)
+    scrolled(label, grid("", head, rows))
+}
+
+/// A table of rows below a row of heads.
+#[must_use]
+pub(crate) fn grid(class: &str, head: Node, rows: Node) -> Node {
+    let parts = [el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[rows])];
+    el("table", &[("class", class)], &parts)
 }
 
 /// Contents wider than some screens, as a region of its own that scrolls sideways; `label` names it.

@@ -6,7 +6,9 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::t;
 use crate::core::traffic::{OverlapRow, Traffic};
 use crate::core::units::{MemoryUnit, Seconds, show_seconds, significant};
-use crate::view::node::markup::{Node, apply, aside, ask, el, inline, leaf, muted, percent, scrolled, strong, text};
+use crate::view::node::markup::{
+    Node, apply, aside, ask, el, grid, inline, leaf, muted, percent, scrolled, strong, text,
+};
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
 fn names(traffic: Traffic) -> (&'static str, &'static str) {
@@ -47,7 +49,7 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .collect();
     let body: Node =
         overlap.iter().enumerate().map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit)).collect();
-    let table = el("table", &[], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[body])]);
+    let table = grid("", head, body);
     let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
     let kernels = if tensor {
         let notes = [

@@ -9,7 +9,7 @@ use crate::core::run::Schedule;
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
-use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, muted, scrolled, strong, text};
+use crate::view::node::markup::{Action, Node, apply, cited, el, grid, leaf, muted, scrolled, strong, text};
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -124,11 +124,7 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
         .collect();
     let head = Node::from_iter([head, leaf("th", "note", "needs")]);
     let body = sorted(rows, sort).into_iter().map(|row| line(row, unit)).collect();
-    let table = el(
-        "table",
-        &[("class", "schedules")],
-        &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[body])],
-    );
+    let table = grid("schedules", head, body);
     let note = t!(
         "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
     );

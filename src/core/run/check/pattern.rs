@@ -37,11 +37,11 @@ impl Check<'_> {
         let delta = m.delta_net.filter(|_| has(Mixer::DeltaNet));
         let kda = m.kda.filter(|_| has(Mixer::Kda));
         let cut = [
-            ("the heads of Mamba-2", mamba.map(|own| own.heads), true),
-            ("the groups of Mamba-2", mamba.map(|own| own.groups), false),
-            ("the key heads of the gated delta net", delta.map(|own| own.key_heads), true),
-            ("the value heads of the gated delta net", delta.map(|own| own.value_heads), true),
-            ("the heads of Kimi delta attention", kda.map(|own| own.heads), true),
+            ("the heads of Mamba-2", mamba.map(|part| part.heads), true),
+            ("the groups of Mamba-2", mamba.map(|part| part.groups), false),
+            ("the key heads of the gated delta net", delta.map(|part| part.key_heads), true),
+            ("the value heads of the gated delta net", delta.map(|part| part.value_heads), true),
+            ("the heads of Kimi delta attention", kda.map(|part| part.heads), true),
         ];
         let sizes = cut.map(|(_, size, _)| size);
         let works = |t: u64| sizes.into_iter().flatten().all(|size| size.is_multiple_of(t));

@@ -5,12 +5,12 @@ use crate::core::t;
 use crate::core::traffic::{ring_pieces, ring_steps, ring_work};
 use crate::core::units::{number, show_percent};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::learn::caption::{colours, data};
 use crate::view::learn::{Dials, Live};
 use crate::view::node::Node;
-use crate::view::node::markup::{el, inline};
 
 /// Time of all steps, in full blocks, and what a rank computes of it on average.
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
@@ -170,9 +170,7 @@ fn timeline(drawing: &mut Drawing, ranks: u64, zigzag: bool, top: f64) {
 fn legend(ranks: u64) -> Node {
     let named =
         colours(&[(t!("rank {rank}", rank = 0_u8), Ink::Forward), (t!("rank {rank}", rank = ranks - 1), Ink::Weight)]);
-    let hatch = el("i", &[("class", "swatch hatch")], &[]);
-    let waits = el("span", &[], &[hatch, inline("waits for the slowest rank")]);
-    [named, el("div", &[("class", "legend")], &[waits])].into_iter().collect()
+    [named, key(&[("hatch", "waits for the slowest rank")])].into_iter().collect()
 }
 
 fn numbers(ranks: u64, zigzag: bool) -> Node {

@@ -7,7 +7,7 @@ use crate::core::search::Found;
 use crate::core::search::session::PlanCommand;
 use crate::core::t;
 use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
-use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
+use crate::view::node::markup::{Node, el, grid, leaf, load, scrolled, text};
 
 /// A figure: its name, its value, and how it is shown.
 type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
@@ -84,8 +84,7 @@ pub(crate) fn pinned(view: &View) -> Node {
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
     let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
-    let table =
-        el("table", &[("class", "pinned")], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &rows)]);
+    let table = grid("pinned", head, rows.into_iter().collect());
     let clear = button("link", PlanCommand::UnpinAll, None, "unpin all");
     [scrolled("Pinned layouts", table), clear].into_iter().collect()
 }

@@ -12,7 +12,7 @@ use crate::core::search::{Axes, Found};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, aside, el, footnote, leaf, load, muted, scrolled, text};
+use crate::view::node::markup::{Node, aside, el, footnote, grid, leaf, load, muted, scrolled, text};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
@@ -21,7 +21,7 @@ const TINT: f64 = 50.0;
 pub fn map(view: &View, axes: &Axes) -> Node {
     fold(view, Fold::Map, "Map: the best layout over two axes", || {
         let grid = match &view.result.map {
-            Some(map) => grid(view, map, axes),
+            Some(map) => drawn(view, map, axes),
             None => muted("being searched…"),
         };
         [grid, choices(view, axes)].into_iter().collect()
@@ -43,7 +43,7 @@ fn choices(view: &View, axes: &Axes) -> Node {
     el("div", &[("class", "filters")], &lines)
 }
 
-fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
+fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
     let own = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
     let sizes = [Axis::Tp, Axis::Pp];
     let by_sizes =
@@ -96,8 +96,7 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
-    let table =
-        el("table", &[("class", "map")], &[el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &rows)]);
+    let table = grid("map", head, rows.into_iter().collect());
     let note = t!(
         "{map} Second line: peak, {unit}. Empty cells: out of memory, or – where nothing divides.",
         map = words,

@@ -14,7 +14,7 @@ use crate::core::units::{Bytes, group, show_count, show_off, show_percent, show_
 use crate::view::charts::figure::key;
 use crate::view::node::action::{Compare, Fold};
 use crate::view::node::markup::{
-    Action, Node, PanelAction, aside, choices, el, faint, footnote, inline, leaf, link_button, muted, paragraph,
+    Action, Node, PanelAction, aside, choices, el, faint, footnote, grid, inline, leaf, link_button, muted, paragraph,
     percent, scrolled, strong, text,
 };
 use crate::view::panels::strip::without_unit;
@@ -185,8 +185,7 @@ pub fn rows(view: &View, done: bool) -> Node {
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
     let head: Node =
         head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
-    let table = [el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &lines)];
-    let table = el("table", &[("class", "layouts")], &table);
+    let table = grid("layouts", head, lines.into_iter().collect());
     let rows = el("div", &[("class", "rows")], &[scrolled("Ranked layouts", table)]);
     let legend = t!(
         "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
