@@ -43,6 +43,35 @@ function written() {
       return group ?? new Option(option.text);
     });
   };
+  /** A canvas of the timeline as paths, a class a kind of block: it is painted before the program is there. */
+  const still = (canvas) => {
+    const { width } = canvas;
+    const rows = document.querySelectorAll('.pipe .ranks > *').length;
+    const high = parseFloat(document.querySelector('.pipe .paper').style.height);
+    const root = getComputedStyle(document.documentElement);
+    const kinds = { f: '--t-forward', b: '--t-backward', w: '--t-weight' };
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    for (const [name, value] of Object.entries({ class: 'still', viewBox: `0 0 ${width} ${high}`, height: high, preserveAspectRatio: 'none' })) svg.setAttribute(name, value);
+    for (const [kind, variable] of Object.entries(kinds)) {
+      const colour = parseInt(root.getPropertyValue(variable).trim().slice(1), 16);
+      let d = '';
+      for (let row = 0; row < rows; row += 1) {
+        const [top, pitch] = [(row * high) / rows, high / rows];
+        const { data } = canvas.getContext('2d').getImageData(0, Math.round(top + 2), width, 1);
+        const is = (x) => x < width && data[4 * x + 3] === 255 && (data[4 * x] << 16 | data[4 * x + 1] << 8 | data[4 * x + 2]) === colour;
+        for (let x = 0, from; x < width; x += 1) {
+          if (!is(x)) continue;
+          for (from = x; is(x);) x += 1;
+          d += `M${from} ${+top.toFixed(1)}h${x - from}v${+(pitch - 1).toFixed(1)}h${from - x}z`;
+        }
+      }
+      const path = document.createElementNS(svg.namespaceURI, 'path');
+      path.setAttribute('class', kind);
+      path.setAttribute('d', d);
+      if (d) svg.append(path);
+    }
+    return svg;
+  };
   const copied = (element) => {
     const copy = element.cloneNode(false);
     for (const { name } of [...copy.attributes]) if (SPARED.test(name)) copy.removeAttribute(name);
@@ -56,6 +85,7 @@ function written() {
         // Two texts side by side stay two.
         if (node.nodeType === Node.TEXT_NODE && copy.lastChild?.nodeType === Node.TEXT_NODE) copy.append(new Comment());
         copy.append(node.dataset ? copied(node) : node.cloneNode());
+        if (node.matches?.('.pipe canvas')) copy.append(still(node));
       }
     }
     return copy;

@@ -92,6 +92,8 @@ pub enum Embed {
     Strip,
     /// The whole run.
     Whole,
+    /// Where the step goes.
+    Waterfall,
     /// The gallery of schedules.
     Schedules,
     /// The map of the cluster.
@@ -104,12 +106,13 @@ pub enum Embed {
 
 impl Embed {
     /// All panels: id in links, and name.
-    pub const ALL: [(Self, &'static str, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str, &'static str); 10] = [
         (Self::Memory, "memory", "memory"),
         (Self::Timeline, "timeline", "pipeline timeline"),
         (Self::Overlap, "overlap", "overlap"),
         (Self::Strip, "strip", "key figures"),
         (Self::Whole, "whole", "whole run"),
+        (Self::Waterfall, "waterfall", "waterfall"),
         (Self::Schedules, "schedules", "schedules"),
         (Self::Cluster, "cluster", "cluster"),
         (Self::Lesson, "lesson", "lesson"),

@@ -51,7 +51,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             modal::close();
         }
         Action::Open(page) => modal::open(state, page),
-        Action::Share => open_share(),
+        Action::Share => open_share(state),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
             state.view.keep_second(Some((*run).clone()));

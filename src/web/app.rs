@@ -136,7 +136,7 @@ fn page(state: State) -> impl IntoView {
                     {history(state)}
                     <Form/>
                 </aside>
-                <div class="results" id="results" tabindex="-1">
+                <div class="results" class:comparing=flag(move || state.view.second.with(Option::is_some)) id="results" tabindex="-1">
                     {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <FirstTimeline/>

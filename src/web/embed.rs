@@ -45,7 +45,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
             <main class="page">
                 <div class="results">
                     {shows(Embed::Strip).then(|| view! { <Strip/> })}
-                    {(panel == Embed::All).then(|| view! { <Waterfall/> })}
+                    {shows(Embed::Waterfall).then(|| view! { <Waterfall/> })}
                     {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
                     {shows(Embed::Timeline).then(|| view! { <FirstTimeline/> })}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}

@@ -160,7 +160,7 @@ pub(crate) fn Header() -> impl IntoView {
                 <span class="wide-only">{save_menu(state)}</span>
                 <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
                 {more_menu(state)}
-                <button class="main wide-only" on:click=move |_| open_share()>{say("Share")}</button>
+                <button class="main wide-only" on:click=move |_| open_share(state)>{say("Share")}</button>
             </header>
             {sentence(state)}
         </div>

@@ -43,6 +43,11 @@ pub(crate) fn drawer_opens(event: &Event) {
     request_animation_frame(|| focus(closer()));
 }
 
+/// True for a press in the drawer, and for one that asks for another figure.
+pub(crate) fn keeps_drawer(event: &Event) -> bool {
+    around(event, ".detail, [data-action^=explain], .menu").is_some()
+}
+
 /// The drawer gives the focus back.
 pub(crate) fn drawer_closes() {
     focus(PRESSED.take());

@@ -31,7 +31,7 @@ pub(crate) fn Strip() -> impl IntoView {
             {nodes("wait-note", move || waiting(state))}
             <div class="strip">
                 {nodes("figures", move || figures.get())}
-                <div class="key budget">
+                <div class="key cost">
                     {budget_line(state)}
                     {nodes("figures", move || cost.get())}
                 </div>
@@ -79,7 +79,7 @@ pub(crate) fn Waterfall() -> impl IntoView {
         <section class="water stale-able" class:stale=flag(move || state.is_stale()) aria-labelledby="water-title">
             <div class="panel-head">
                 <h2 id="water-title">{say("Where the step goes")}</h2>
-                <small>{say("each row starts where the one above ends")}</small>
+                <small class="phone-hide">{say("each row starts where the one above ends")}</small>
             </div>
             {nodes("falls", move || rows.get())}
         </section>

@@ -14,6 +14,8 @@ function drawn(within) {
     const { x, y, width, height } = element.getBoundingClientRect();
     const words = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join('').trim();
     const value = element.tagName === 'INPUT' ? element.value : element.tagName === 'SELECT' ? element.selectedOptions[0]?.text : words;
+    // What stands in for the canvas, and what moves.
+    if (element.matches('.still, .play')) return;
     if (element.checkVisibility()) found[way] = { value, box: [x, y + scrollY, width, height] };
     if (element.tagName === 'SELECT') return;
     [...element.children].forEach((child, at) => walk(child, `${way} > ${child.tagName.toLowerCase()}${child.className && typeof child.className === 'string' ? `.${child.className.split(' ')[0]}` : ''}:${at}`));

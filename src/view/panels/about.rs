@@ -4,20 +4,24 @@ use crate::core::explain::Term;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text, title};
+use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text};
 
-/// A term with everything below it, memory in `unit`.
+/// A term: its name and value, its formula, the largest terms, its source; the rest is folded.
 #[must_use]
 pub fn about(term: &Term, unit: MemoryUnit) -> Node {
+    let copies = [form("As text", &term.text(unit)), form("As LaTeX", &term.latex(unit))];
+    let more = [values(term, unit), notes(term)].into_iter().chain(copies);
     el(
         "div",
         &[("class", "term")],
         &[
-            title(&term.name),
+            leaf("h2", "", &term.name),
             leaf("p", "big", verbatim(term.shown(unit))),
-            body(term, unit),
-            form("As text", &term.text(unit)),
-            form("As LaTeX", &term.latex(unit)),
+            formula(term),
+            terms(term, unit),
+            inputs(term, unit),
+            source(term),
+            fold("With its values, notes, and to copy", more.collect()),
         ],
     )
 }
@@ -28,21 +32,22 @@ fn form(label: &'static str, content: &str) -> Node {
 }
 
 fn body(term: &Term, unit: MemoryUnit) -> Node {
-    [formula(term, unit), terms(term, unit), inputs(term, unit), source(term), notes(term)].into_iter().collect()
+    [formula(term), values(term, unit), terms(term, unit), inputs(term, unit), source(term), notes(term)]
+        .into_iter()
+        .collect()
 }
 
 /// Terms that are shown before the smaller ones are folded together.
 const SHOWN: usize = 3;
 
-/// Terms of the formula that have formulas of their own, a fold each: the largest first and open, the smallest
-/// together.
+/// Terms of the formula that have formulas of their own, a fold each: the largest first, the smallest together.
 fn terms(term: &Term, unit: MemoryUnit) -> Node {
     let parts = term.parts.iter();
     let mut parts: Vec<&Term> = parts.filter(|part| has_fold(part, term)).collect();
     let share = |part: &Term| (part.unit == term.unit).then(|| part.value / term.value);
     let size = |part: &Term| share(part).unwrap_or(0.0);
     parts.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let fold = |part: &&Term, open: bool| {
+    let fold = |part: &&Term| {
         let bar = share(part).map_or_else(Node::none, |share| {
             let width = percent("width", share.clamp(0.0, 1.0));
             el("i", &[("style", &width)], &[])
@@ -54,18 +59,14 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
             leaf("span", "amount", verbatim(part.shown(unit))),
         ];
         let head = el("summary", &[], &head);
-        let open = if open { "open" } else { "" };
-        let attributes = [("class", "term-fold"), ("open", open)];
-        el("details", &attributes, &[head, body(part, unit)]).keyed(part.symbol)
+        el("details", &[("class", "term-fold")], &[head, body(part, unit)]).keyed(part.symbol)
     };
     // One more takes no more space than a line that says so.
     let few = parts.len() <= SHOWN + 1;
     let shown = if few { parts.len() } else { SHOWN };
-    let first = parts.iter().take(shown).enumerate();
-    let first = first.map(|(at, part)| fold(part, at == 0));
-    let rest: Node = parts.iter().skip(shown).map(|part| fold(part, false)).collect();
-    let rest = (!few).then(|| smaller(parts.len() - shown, rest));
-    first.chain(rest).collect()
+    let inside: Node = parts.iter().skip(shown).map(fold).collect();
+    let rest = (!few).then(|| smaller(&parts[shown..], inside, term, unit));
+    parts.iter().take(shown).map(fold).chain(rest).collect()
 }
 
 /// True if `part` has a fold of its own below `term`.
@@ -78,20 +79,25 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
     part.symbol.ends_with("_i") || parts.iter().filter(|other| other.symbol == part.symbol).count() > 1
 }
 
-fn formula(term: &Term, unit: MemoryUnit) -> Node {
-    let result = leaf("p", "result", verbatim(format!("= {}", term.shown(unit))));
+/// The formula in symbols, or the rule of a value that has none.
+fn formula(term: &Term) -> Node {
     if let Some((mark, rule)) = term.provenance() {
-        return [result, marked_as(mark.word(), rule)].into_iter().collect();
+        return marked_as(mark.word(), rule);
     }
     let Some(formula) = term.formula() else {
-        return result;
+        return Node::none();
     };
-    let equation = format!("{} = {}", term.symbol, formula.text());
+    code("formula", &format!("{} = {}", term.symbol, formula.text()))
+}
+
+/// The formula with the values of this run.
+fn values(term: &Term, unit: MemoryUnit) -> Node {
+    let result = leaf("p", "result", verbatim(format!("= {}", term.shown(unit))));
     let numbers = match term.with_values(unit) {
-        numbers if numbers.is_empty() => Node::none(),
+        numbers if numbers.is_empty() || term.provenance().is_some() => Node::none(),
         numbers => code("numbers", &format!("= {numbers}")),
     };
-    [code("formula", &equation), numbers, result].into_iter().collect()
+    Node::from_iter([numbers, result])
 }
 
 /// Rule of a value that no formula over the parts gives.
@@ -144,7 +150,7 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     if first.is_empty() {
         return Node::none();
     }
-    let rest = (!rest.is_empty()).then(|| smaller(summands.len() - shown, el("dl", &[], &rest)));
+    let rest = (!rest.is_empty()).then(|| smaller(&summands[shown..], el("dl", &[], &rest), term, unit));
     let legend: Vec<Node> = legend
         .iter()
         .flat_map(|part| {
@@ -167,10 +173,16 @@ fn rows<'a>(parts: &[&'a Term], term: &Term, unit: MemoryUnit, legend: &mut Vec<
     lines.collect()
 }
 
-/// The `count` smallest terms, folded.
-fn smaller(count: usize, inside: Node) -> Node {
-    let head = leaf("summary", "", t!("{n} smaller terms", n = count));
-    el("details", &[("class", "term-fold")], &[head, inside]).keyed("rest")
+/// The smallest terms of `term`, folded, with their sum where they are of its unit.
+fn smaller(parts: &[&Term], inside: Node, term: &Term, unit: MemoryUnit) -> Node {
+    let n = parts.len();
+    let sum = Term::given("", "", parts.iter().map(|part| part.value).sum(), term.unit);
+    let words = if parts.iter().all(|part| part.unit == term.unit) {
+        t!("{n} more, {sum}", n, sum = sum.shown(unit))
+    } else {
+        t!("{n} more", n)
+    };
+    el("details", &[("class", "term-fold")], &[leaf("summary", "", words), inside]).keyed("rest")
 }
 
 /// Formula of one of several summands, in a line or two; its symbols are added to those to be explained.
@@ -238,6 +250,20 @@ mod tests {
         let deeper = term.parts.iter().filter(|part| part.opens() && !of_a_family(part, &term.parts));
         all.extend(deeper.flat_map(links));
         all
+    }
+
+    /// The formula in symbols; its values and what the terms are made of on request.
+    #[test]
+    fn a_drawer_opens_short() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for figure in [Figure::Memory(0), Figure::Step, Figure::Mfu, Figure::Tokens, Figure::Bubble] {
+            let term = explain(&evaluation, figure).unwrap();
+            let view = about(&term, MemoryUnit::Gib);
+            let html = view.to_html();
+            assert!(!html.contains(" open"), "{figure:?}");
+            let first = html.split("<details").next().unwrap();
+            assert!(first.contains("class=\"formula\"") && !first.contains("class=\"numbers\""), "{figure:?}");
+        }
     }
 
     #[test]

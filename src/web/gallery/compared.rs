@@ -13,12 +13,15 @@ use crate::web::html::{flag, view_of};
 use crate::web::i18n::say;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
-use crate::web::timeline::look::{Lane, Look, current};
+use crate::web::timeline::look::{Lane, Look, Size, current};
 use crate::web::timeline::minimap::minimap;
 use crate::web::timeline::surface::surface;
 use crate::web::timeline::zoom_buttons;
 use leptos::prelude::*;
 use std::sync::Arc;
+
+/// Height of the rows of a schedule in a frame of 400 pixels, which has four.
+const FRAMED: u32 = 56;
 
 /// The timelines of what is ticked, on one axis.
 pub fn compared(state: State) -> AnyView {
@@ -37,12 +40,14 @@ pub fn compared(state: State) -> AnyView {
         let variant = ticked.get(at)?;
         Some((run.clone(), variant.set(&run, limit)))
     };
+    let framed = state.view.embed.is_some();
     let lanes: [Lane; MOST] = std::array::from_fn(|at| {
         let run = Memo::new(move |_| {
             let (run, set) = set(at)?;
             run.with_texts(&set)
         });
-        Lane::low(current(evaluated(move || run.get())))
+        let lane = Lane::low(current(evaluated(move || run.get())));
+        if framed { Lane { size: Size::Filling(FRAMED), ..lane } } else { lane }
     });
     // The instant under the cursor is that of all views.
     let look = Look { clock: expect_context::<Look>().clock, ..Look::over(&lanes) };

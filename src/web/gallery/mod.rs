@@ -38,9 +38,11 @@ pub(crate) fn whole(state: State) -> AnyView {
     view! { <main class="gallery" id="gallery" tabindex="-1" hidden=hidden>{schedules(state)}</main> }.into_any()
 }
 
-/// The view in an embed.
+/// The view in an embed; of ticked schedules their timelines alone.
 pub(crate) fn framed(state: State) -> AnyView {
-    view! { <div class="gallery">{schedules(state)}</div> }.into_any()
+    let is_ticked = state.view.gallery.with_untracked(|look| look.ticked.is_some());
+    let content = if is_ticked { compared(state) } else { schedules(state) };
+    view! { <div class="gallery">{content}</div> }.into_any()
 }
 
 /// Pictures of all schedules, and the timelines of those that are ticked.

@@ -34,6 +34,8 @@ pub(crate) struct Panels {
     pub edited: RwSignal<&'static str>,
     /// The open sheet of settings, by its place.
     pub sheet: RwSignal<Option<usize>>,
+    /// True while the dialog that shares is open.
+    pub shares: RwSignal<bool>,
     /// The open tab of panels.
     pub part: RwSignal<Part>,
     /// The side that a phone shows: "inputs" or "results".
@@ -51,6 +53,7 @@ impl Panels {
             search: RwSignal::new(String::new()),
             edited: RwSignal::new(""),
             sheet: RwSignal::new(None),
+            shares: RwSignal::new(false),
             part: RwSignal::new(Part::default()),
             tab: RwSignal::new("results"),
         }

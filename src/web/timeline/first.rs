@@ -111,7 +111,8 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
             return String::new();
         };
         let (view, width) = (look.view(), look.width.get());
-        format!("left:{:.1}px;width:{:.1}px", view.x(window.start, width), window.span() / view.span() * width)
+        let (left, wide) = (view.x(window.start, width), window.span() / view.span() * width);
+        format!("left:{left:.1}px;width:{wide:.1}px;height:{:.0}px", lane.shape().rows_height())
     };
     let lens_left = move || {
         let room = (look.width.get() - LENS.1 - 16.0).max(0.0);
@@ -126,7 +127,7 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
                 <div class="head" node_ref=head style:--length=length><b node_ref=number>"0 s"</b></div>
             </div>
         </div>
-        <div class="window" hidden=is_off style=text(frame) style:height=rows></div>
+        <div class="window" hidden=is_off style=text(frame)></div>
         <div class="lens" hidden=is_off style:left=lens_left style:top=move || format!("{:.0}px", lane.shape().rows_height() + 8.0)>
             <div class="hatch">
                 <canvas node_ref=canvas aria-hidden="true" style:height=lens_height></canvas>

@@ -11,7 +11,7 @@ use super::Evaluation;
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
-use crate::run::{Method, OneOf, presets};
+use crate::run::{Method, OneOf, Schedule, presets};
 use crate::source::{GPIPE, PIPEDREAM};
 use crate::t;
 use crate::units::{MemoryUnit, show_percent, show_seconds};
@@ -186,6 +186,14 @@ fn bubble(evaluation: &Evaluation) -> Term {
         time = show_seconds(step.time_s),
         share = show_percent(step.bubble_s / step.time_s)
     ));
+    let (ranks, microbatches) = (f64::from(evaluation.order.pp()), evaluation.report.layout.microbatches as f64);
+    let term = match evaluation.scenario.run.schedule {
+        Schedule::Gpipe | Schedule::OneFOneB if ranks > 1.0 => {
+            let share = show_percent((ranks - 1.0) / (microbatches + ranks - 1.0));
+            term.note(t!("closed form, with stages of equal time: (p - 1) / (m + p - 1) = {share}", share))
+        }
+        _ => term,
+    };
     match pipeline.fill_s.zip(pipeline.drain_s) {
         Some((fill, drain)) => term.note(t!("never drained between steps: the fill of {fill} and the drain of {drain} happen once in a training and are not in it", fill = show_seconds(fill), drain = show_seconds(drain))),
         None => term,

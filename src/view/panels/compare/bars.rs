@@ -20,7 +20,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     Node::from_iter([
         heading("Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
-        group((memories[0], &pictures[0], "first")),
-        group((memories[1], &pictures[1], "second")),
+        group((memories[0], &pictures[0], "A")),
+        group((memories[1], &pictures[1], "B")),
     ])
 }

@@ -11,7 +11,7 @@ use crate::view::panels::words;
 
 /// Both timelines over one axis that ends with the longer one, and the figures of each in words.
 pub fn timelines(runs: [&Evaluation; 2]) -> Node {
-    let both = runs.iter().zip(["first", "second"]);
+    let both = runs.iter().zip(["A", "B"]);
     let drawn: Vec<_> = both
         .clone()
         .map(|(run, which)| {
@@ -28,7 +28,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
     let notes = both.map(|(run, which)| {
         let notes = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
-        muted(t!("{which}: {said}", which, notes))
+        muted(t!("{which}: {notes}", which, notes))
     });
     let pictures = [
         heading("Pipeline timelines on one axis"),

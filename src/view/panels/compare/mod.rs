@@ -1,18 +1,24 @@
 //! Two Runs beside each other: what is set otherwise, every headline figure, memory on one scale, timelines on one axis.
 
 mod bars;
+mod falls;
 mod figures;
 mod lanes;
 
 use super::changes::{Change, changes, name};
 use super::issues;
 use crate::core::issue::Issue;
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
-use crate::core::run::Run;
-use crate::core::units::MemoryUnit;
+use crate::core::run::{OneOf, Run};
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, aside, el, fold, leaf, muted, table, text};
+use crate::view::node::markup::{Action, Node, aside, el, faint, fold, leaf, muted, strong, table, text};
+use crate::view::panels::strip::{budget, budget_name};
 use bars::memory;
+use falls::falls;
 use figures::{figures, sentence};
 use lanes::timelines;
 use std::sync::Arc;
@@ -32,8 +38,13 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
         Ok(evaluation) => (text(sentence([&first.report, &evaluation.report], unit)), both(first, evaluation, unit)),
         Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
     };
+    let cards = match second.evaluation {
+        Ok(evaluation) => [card("A · this run", first, unit), card("B", evaluation, unit)].into_iter().collect(),
+        Err(_) => Node::none(),
+    };
     Node::from_iter([
         head([&first.scenario.run, second.run]),
+        el("div", &[("class", "compare-cards")], &[cards]),
         el("p", &[("role", "status"), ("class", "verdict-note")], &[verdict]),
         settings(&first.scenario.run, second.run),
         rest,
@@ -41,51 +52,88 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
 }
 
 fn head(runs: [&Run; 2]) -> Node {
-    let button = |label: &'static str, title: &'static str, compare: Compare| {
-        el("button", &[], &[text(label)]).title(title).on(Action::Compare(compare))
+    let button = |class: &str, label: &'static str, title: &'static str, action: Action| {
+        el("button", &[("class", class)], &[text(label)]).title(title).on(action)
     };
     let [first, second] = runs.map(|run| Arc::new(run.clone()));
+    let swap = Compare::Swap(Arc::clone(&second), Arc::clone(&first));
     let buttons = Node::from_iter([
-        button("swap", "The second run becomes the first", Compare::Swap(second, Arc::clone(&first))),
-        button("keep this as second", "This run becomes the second", Compare::Keep(first)),
-        button("close", "No second run", Compare::Close),
+        button("", "Keep A as B", "This run becomes the second", Action::Compare(Compare::Keep(first))),
+        button("", "Swap", "The second run becomes the first", Action::Compare(swap.clone())),
+        button("main", "Use B", "The second run becomes the first", Action::Compare(swap)),
+        button("quiet", "Close ×", "No second run", Action::Compare(Compare::Close)),
     ]);
     el(
         "div",
         &[("class", "panel-head")],
-        &[
-            leaf("h2", "", "Compare"),
-            aside("first: this page's run; second: one kept beside it"),
-            leaf("span", "spring", ""),
-            el("span", &[("class", "tools")], &[buttons]),
-        ],
+        &[leaf("h2", "", "Compare"), leaf("span", "spring", ""), el("span", &[("class", "tools")], &[buttons])],
     )
+}
+
+/// The answer of a Run in one line, with its memory on a bar.
+fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let (report, run) = (&evaluation.report, &evaluation.scenario.run);
+    let (memory, step) = (&report.memory, &report.step);
+    let (class, mark) = match memory.verdict {
+        Verdict::Fits => ("fits", "✓ "),
+        Verdict::Tight => ("tight", "▲ "),
+        Verdict::Oom => ("oom", "✕ "),
+    };
+    let figure = |name: Node, value: String, unit: Message| {
+        let value = [strong(verbatim(value)), aside(unit)];
+        el("span", &[], &[name, el("span", &[], &value)])
+    };
+    let parted = |shown: String| {
+        let (number, unit) = shown.rsplit_once(' ').map_or((shown.as_str(), ""), |parts| parts);
+        (number.to_owned(), verbatim(unit))
+    };
+    let capacity = t!("of {capacity}", capacity = unit.show(memory.capacity_bytes));
+    let name = |name: &'static str| leaf("span", "name", name);
+    let verdict =
+        Node::from_iter([leaf("span", "name", "Memory"), el("span", &[("class", class)], &[leaf("b", "mark", mark)])]);
+    let timed = [
+        ("Step", parted(show_seconds(step.time_s))),
+        ("MFU", parted(show_percent(step.mfu))),
+        ("Bubble", parted(show_percent(report.pipeline.bubble_fraction))),
+    ];
+    let timed = timed.map(|(label, (value, unit))| figure(name(label), value, unit));
+    let figures = std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity)).chain(timed);
+    let budget = [leaf("span", "name", budget_name(run)), budget(run, step)];
+    let title = [strong(letter), text(" "), faint(verbatim(evaluation.report.pipeline.schedule.choice().label))];
+    let cells = [
+        el("p", &[], &title),
+        el("div", &[("class", "compare-figures")], &[figures.collect()]),
+        el("div", &[("class", "compare-budget")], &budget),
+    ];
+    el("article", &[("class", &format!("compare-card {class}"))], &cells)
 }
 
 /// Settings that differ, each with a way to take it over.
 fn settings(first: &Run, second: &Run) -> Node {
     let all = changes(first, second);
-    if all.is_empty() {
-        let words = "Both runs are set alike. Change anything: the second stays as it is.";
-        return muted(words);
-    }
-    let row = |change: &Change| {
-        let take = el("button", &[("class", "choose")], &[text("use this value")]).on(change.undo());
-        let cells = vec![name(change.field), text(&change.to), text(&change.from), take, Node::none()];
-        (false, cells)
+    let words = match all.len() {
+        0 => return muted("Both runs are set alike. Change anything: the second stays as it is."),
+        1 => t!("One setting differs."),
+        n => t!("{n} settings differ.", n),
     };
-    let rows: Vec<_> = all.iter().map(row).collect();
-    table("Differences", &["Differences", "first", "second", "", ""], &rows)
+    let row = |change: &Change| {
+        let take = el("button", &[("class", "link")], &[text("use this value")]).on(change.undo());
+        let values = [text(" "), text(&change.to), text(" → "), strong(&change.from), text(" "), take];
+        el("li", &[], &[name(change.field), Node::from_iter(values)]).keyed(change.field.key)
+    };
+    let rows: Node = all.iter().map(row).collect();
+    el("div", &[("class", "differences")], &[strong(words), el("ul", &[], &[rows])])
 }
 
 fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
     let reports = [&first.report, &second.report];
-    let head = ["", "first", "second", "difference", ""];
+    let head = ["", "A", "B", "difference", ""];
     let [headline, parts] = figures(reports, unit);
     Node::from_iter([
-        table("Key figures of both runs", &head, &headline),
-        memory(reports.map(|report| &report.memory), unit),
         timelines([first, second]),
+        falls([first, second]),
+        memory(reports.map(|report| &report.memory), unit),
+        table("Key figures of both runs", &head, &headline),
         fold("What they are made of", table("Figures of both runs", &head, &parts)),
     ])
 }
@@ -109,7 +157,8 @@ mod tests {
     #[test]
     fn a_run_beside_itself_differs_in_nothing() {
         let html = html(&Run::default(), &Run::default());
-        assert!(html.contains("set alike"));
+        // No hole of a template is left open.
+        assert!(html.contains("set alike") && !html.contains('{'), "{html}");
         assert!(html.contains("same time per step and as much memory"), "{html}");
         assert!(!html.contains(" points") && !html.contains(">take<"));
     }
