@@ -40,11 +40,12 @@ pub(super) fn components(inventory: impl FnOnce(&mut dyn FnMut(Item<Written>, Me
     })
 }
 
-/// The total of a rank by its components.
+/// The total of a rank by its components; 0 of a rank that holds nothing.
 pub(super) fn total(name: Message, components: Vec<Term>) -> Term {
     let symbols: Vec<_> = components.iter().map(|part| part.symbol).collect();
-    let sum = components.iter().map(|part| part.value).sum();
-    Term::given("T", name, sum, Unit::Bytes).by(symbols.join(" + "), components)
+    let formula = if symbols.is_empty() { "0".to_owned() } else { symbols.join(" + ") };
+    let sum = components.iter().fold(0.0, |sum, part| sum + part.value);
+    Term::given("T", name, sum, Unit::Bytes).by(formula, components)
 }
 
 /// The tree behind a rank of a published method; a component of one item has its formula.
