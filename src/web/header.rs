@@ -34,7 +34,7 @@ fn exchange() -> Node {
     ])
 }
 
-/// What the menu saves: pictures, tables, settings of a framework, the link.
+/// Entries of the menu that saves: pictures, tables, settings of a framework, the link.
 fn files(state: State) -> Node {
     let (run, unit) = (Arc::new(state.run.get()), state.view.unit.get());
     let picture = |name: &'static str, label: &'static str| {
@@ -90,7 +90,7 @@ fn language_button(shown: Viewed) -> AnyView {
     .into_any()
 }
 
-/// What is rarely used, and what has no room on a phone.
+/// Commands that are rarely used, or have no room on a phone.
 fn more_menu(state: State) -> AnyView {
     let shown = state.view;
     let other_unit = move |_| {

@@ -16,10 +16,10 @@ const CLOSE: f64 = 0.01;
 /// Draws until there are as many.
 const MOST: usize = 60_000;
 
-/// How often a setting is drawn (once in so many runs), and what it is then.
+/// Settings, how often each is drawn (once in so many runs), and its values.
 type Draw = (u64, &'static [&'static str]);
 
-/// What every release says.
+/// Settings of every release.
 const ALWAYS: &[Draw] = &[
     (1, &["gpus=8", "gpus=16", "gpus=32", "gpus=64", "gpus=128", "gpus=256", "gpus=1024"]),
     (1, &["tp=1", "tp=1", "tp=2", "tp=4", "tp=8"]),
@@ -109,7 +109,7 @@ const ALWAYS: &[Draw] = &[
     ),
 ];
 
-/// What the software of a year says besides: its id, and draws. `--fp8-recipe` is of 2025, `--fp4-format` and
+/// Further settings of the software of a year: its id, and draws. `--fp8-recipe` is of 2025, `--fp4-format` and
 /// `--moe-flex-dispatcher-backend` of its end; tensor-parallel messages overlap by userbuffers or, where nothing says so, as
 /// those of 2024 do; userbuffers need sequence parallelism (`validate_args`).
 const SOFTWARE: &[(&str, &[Draw])] = &[

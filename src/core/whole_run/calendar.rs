@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Calendar {
     /// Steps, without stragglers.
     pub training: Seconds,
-    /// What stragglers make steps longer by.
+    /// Time by which stragglers make steps longer.
     pub stragglers: Seconds,
     /// From the first process to the first step, once.
     pub startup: Seconds,

@@ -1,4 +1,4 @@
-//! How often a run is interrupted and how long an interruption takes: classes with their uncertainty.
+//! Rate and length of a run's interruptions: classes with their uncertainty.
 //!
 //! Rates are interruptions of a job per node of eight GPUs and day. The pool: Llama 3.1 405B (419 in 54 days on 2,048 nodes, table
 //! 5 of the report), Meta's RSC-2 and RSC-1 (HPCA 2025), SKT's B200 nodes, and for shared clusters RSC-1's jobs of 1,024 GPUs and OPT-175B

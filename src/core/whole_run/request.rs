@@ -26,7 +26,7 @@ pub struct Reply {
 /// Answers a request.
 ///
 /// # Errors
-/// What is wrong with it, by field.
+/// Faults, by field.
 pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     let Some(run) = request.get("run") else {
         return of_run(&Run::from_value(request)?);

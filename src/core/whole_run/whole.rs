@@ -44,7 +44,7 @@ pub struct Range {
     pub high_energy_kwh: f64,
 }
 
-/// What a run takes from its first step to its last token; means where nothing else is said.
+/// Time and cost of a run from its first step to its last token; means where nothing else is said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WholeRun {
     /// Calendar days.
@@ -76,7 +76,7 @@ pub struct WholeRun {
     pub steps: f64,
     /// Time of their training, without stragglers.
     pub training_s: Seconds,
-    /// What makes the calendar longer than the training; with it they sum to the days.
+    /// Time by which the calendar is longer than the training; with it they sum to the days.
     pub losses: Vec<Loss>,
     /// Training between two saves; none where nothing is saved.
     pub checkpoint_s: Option<Seconds>,

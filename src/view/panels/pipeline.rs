@@ -281,7 +281,7 @@ pub fn played(makespan: f64) -> f64 {
     makespan.clamp(4.0, 15.0)
 }
 
-/// What is drawn in a line: ranks, micro-batches and the speed of the playhead.
+/// Line about the picture: ranks, micro-batches and the speed of the playhead.
 #[must_use]
 pub fn played_line(evaluation: &Evaluation) -> Message {
     let makespan = evaluation.spans.makespan();

@@ -111,7 +111,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     Message::joined(" · ", parts)
 }
 
-/// What a suggested layout gains.
+/// Gain of a suggested layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gain {
     /// Less time a step.
@@ -136,7 +136,7 @@ impl Gain {
 /// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
 /// done about it.
 pub(crate) struct Card<'a> {
-    /// What it gains.
+    /// Its gain.
     pub gain: Gain,
     /// The layout.
     pub run: &'a Arc<Run>,

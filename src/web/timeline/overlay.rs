@@ -23,7 +23,7 @@ pub(crate) fn hovered(lane: Lane) -> Node {
     lines(&prepared, place)
 }
 
-/// What an op is, when it runs and what it waits for.
+/// Kind of an op, its time and what it waits for.
 fn lines(prepared: &Prepared, place: Place) -> Node {
     let version = prepared.op(place).and_then(|op| prepared.version(place.rank, op.op.microbatch));
     let version = version.map(|updates| match updates {

@@ -1,6 +1,6 @@
 //! Layered search over active schedules: layer d holds states with d ops laid out, at most `width` of them.
 //!
-//! What it drops for width or limit is the proof: with D the least bound among the dropped, every schedule takes at least
+//! The candidates dropped for width or limit are the proof: with D their least bound, every schedule takes at least
 //! min(D, best found). States that another one dominates do not count: what they lead to is matched.
 
 use super::memo::{Memo, NumberMap};

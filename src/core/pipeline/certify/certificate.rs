@@ -1,4 +1,4 @@
-//! How far an order is from the best one of the same stages under the same memory.
+//! Distance of an order from the best one of the same stages under the same memory.
 
 use super::modulo::periodic;
 use super::problem::{Problem, Ticks};
@@ -47,7 +47,7 @@ pub struct Binding {
     pub round_trip_s: Option<f64>,
 }
 
-/// What is proven of an order: no order of the same stage times whose ranks hold at most as much ends earlier than `lower_bound_s`.
+/// Proof about an order: no order of the same stage times whose ranks hold at most as much ends earlier than `lower_bound_s`.
 /// Transfers are a latency without contention; the times are taken as exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
@@ -114,7 +114,7 @@ impl Proof {
         self.search.as_mut().is_none_or(|search| search.step() || self.root >= self.makespan)
     }
 
-    /// What is proven so far.
+    /// Proof so far.
     #[must_use]
     pub fn certificate(&self) -> Certificate {
         let found = self.search.as_ref().map(|search| self.scale.seconds(search.lower));

@@ -1,7 +1,7 @@
 //! Split, choices and order together: which layers each stage has, what it recomputes, and the order of its ops.
 //!
 //! Candidates come out of [`splits`](super::splits) by rising bound; their own root bound and then a search for their order decide.
-//! What was not tried takes at least the bound of the last candidate.
+//! An order that was not tried takes at least the bound of the last candidate.
 
 use super::problem::{Problem, Ticks};
 use super::root::bound;
