@@ -7,7 +7,7 @@ use crate::core::report::{Evaluation, Figure, balance, explain, methods};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
-use crate::view::charts::figure::{save, save_drawn};
+use crate::view::charts::figure::save;
 use crate::view::charts::palette::Theme;
 use crate::view::node::markup::{Node, el, fold, leaf, muted, raw};
 use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
@@ -106,10 +106,7 @@ impl Panel {
         match self {
             Self::About(figure) => about_figure(evaluation, figure, unit),
             Self::AboutWhole(figure) => whole::derivation(evaluation, figure, unit),
-            Self::MemoryBars(selected) => {
-                let bars = memory::picture(evaluation, selected, unit);
-                saved(bars, "memory", evaluation, unit)
-            }
+            Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
             Self::MemoryBands => memory::measured(&report.memory, unit),
             Self::Tuning => memory::tuning(evaluation, unit),
             Self::MemoryTable => memory::data_table(&report.memory, unit),
@@ -119,8 +116,8 @@ impl Panel {
             Self::Sequences => sequences(scenario),
             Self::Grids => grids(scenario),
             Self::Ring => ring(scenario, unit),
-            Self::Overlap => saved(rows(evaluation, unit), "overlap", evaluation, unit),
-            Self::Step => saved(step(evaluation), "step", evaluation, unit),
+            Self::Overlap => rows(evaluation, unit),
+            Self::Step => step(evaluation),
             Self::Uneven => {
                 balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &scenario.run.gpu.title()))
             }
@@ -131,12 +128,6 @@ impl Panel {
             Self::Unequal(spread) => unequal(evaluation, spread),
         }
     }
-}
-
-/// A picture with the buttons that save it below, as `io::export` draws it for its own Run.
-fn saved(picture: Node, name: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
-    let buttons = save_drawn(name, name, unit, &evaluation.scenario.run);
-    Node::from_iter([picture, el("div", &[("class", "saves")], &[buttons])])
 }
 
 /// Memory of one rank over the step: the picture, its fullest instant in words, a table.

@@ -77,7 +77,11 @@ fn App() -> impl IntoView {
             _ => Message::default(),
         };
         let name = state.run.with(words::name);
-        let parts = [verdict, name, verbatim("Shardscope")].into_iter();
+        let view = match state.view.open.get() {
+            View::Run => Message::default(),
+            view => view.name().into(),
+        };
+        let parts = [verdict, name, view, verbatim("Shardscope")].into_iter();
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
         document().set_title(&translated(title));
     });

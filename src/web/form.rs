@@ -12,6 +12,7 @@ use crate::web::history;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
+use crate::web::shortcuts::to_suggestions;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -76,6 +77,7 @@ pub(crate) fn Form() -> impl IntoView {
             {nodes("elsewhere", elsewhere)}
             <h2>{say("How it is trained")}</h2>
             {column()}
+            <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>
             <p class="muted note">{say("Model, GPUs, sequence, batch and software are in the sentence above.")}</p>
             <div class="groups">{(0..SHEETS.len()).map(|at| group(state, at)).collect_view()}</div>
         })}

@@ -2,22 +2,29 @@
 
 use crate::core::run::registry::field;
 use crate::core::t;
+use crate::view::panels::inputs::COLUMN;
 use crate::web::field::{choice_select, inline_input};
 use crate::web::html::text;
 use crate::web::i18n::{say, translated};
+use crate::web::shortcuts::to_suggestions;
 use crate::web::state::State;
 use leptos::prelude::*;
+
+/// The key as a mark of its only field on the page; the column has its own.
+fn marked(key: &'static str) -> Option<&'static str> {
+    (!COLUMN.iter().any(|(column, ..)| *column == key)).then_some(key)
+}
 
 /// A list of the sentence.
 fn choice(state: State, key: &'static str, label: &'static str) -> AnyView {
     let list = field(key).map(|field| choice_select(state, field, label));
-    view! { <span class="choice">{list}</span> }.into_any()
+    view! { <span class="choice" data-field=marked(key)>{list}</span> }.into_any()
 }
 
 /// A number of the sentence behind its name.
 fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
     let input = field(key).map(|field| inline_input(state, field));
-    view! { <label>{say(name)} " " {input}</label> }.into_any()
+    view! { <label data-field=marked(key)>{say(name)} " " {input}</label> }.into_any()
 }
 
 /// The sentence: what is trained, on what, with what; and the layout.
@@ -30,7 +37,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
         <div class="sentence" role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>
             <span class="piece">
-                {field("gpus").map(|field| inline_input(state, field))}
+                <span data-field="gpus">{field("gpus").map(|field| inline_input(state, field))}</span>
                 " × "
                 {choice(state, "gpu", "GPU preset")}
             </span>
@@ -43,6 +50,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
                 <span class="piece">{text(replicas)}</span>
                 <span class="piece">{choice(state, "schedule", "Schedule")}</span>
             </span>
+            <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>
         </div>
     }
     .into_any()

@@ -53,6 +53,11 @@ pub(crate) fn drawer_closes() {
     focus(PRESSED.take());
 }
 
+/// Goes to the first layout that does better, or to where it will stand.
+pub(crate) fn to_suggestions() {
+    focus(find(".suggestion .main").or_else(|| find(".results")));
+}
+
 /// Listens for keys.
 pub(crate) fn listen(state: State) {
     let handle = window_event_listener_untyped("keydown", move |event| {

@@ -48,7 +48,10 @@ fn budget_line(state: State) -> AnyView {
     }
     let tokens = text(move || state.run.with(|run| show_tokens(run.tokens_total.unwrap_or(TOKENS))));
     let price = text(move || state.run.with(|run| show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE))));
-    let input = |key, written, read| field(key).map(|field| worded_input(state, field, written, read));
+    let input = |key, written, read| {
+        let input = field(key).map(|field| worded_input(state, field, written, read));
+        view! { <span data-field=key>{input}</span> }
+    };
     view! {
         <span class="name">
             {input("tokens_total", tokens, |_, typed| typed.to_owned())}

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator } from './calculator.mjs';
+import { calculator, tab } from './calculator.mjs';
 
 const site = calculator();
 
 const again = (page) => page.locator('#accuracy').getByRole('button', { name: 'Compute them all' });
 /** Shows the panel, which begins by itself. */
-const seen = (page) => page.locator('#accuracy').scrollIntoViewIfNeeded();
+const seen = (page) => tab(page, 'Accuracy');
 /** Shows every table, once they are there. */
 const all = (page) => page.locator('#accuracy summary', { hasText: 'All runs' }).click();
 
@@ -82,7 +82,8 @@ test('each overlap row opens its own formula with the playbook beside it', async
   const drawer = page.locator('aside.detail');
   await drawer.locator('.formula', { hasText: '8 b T h n m (t - 1)/t' }).waitFor();
   await drawer.getByText(/^printed: /).waitFor({ state: 'attached' });
-  await page.locator('summary', { hasText: 'A sequence cut by' }).click();
+  await tab(page, 'Overlap');
+  await page.getByRole('button', { name: 'a sequence cut' }).click();
   // The lecture's 65.536 GB.
   await page.getByText('65.54 GB').waitFor();
   assert.deepEqual(problems, []);
@@ -90,7 +91,7 @@ test('each overlap row opens its own formula with the playbook beside it', async
 
 test('a measured step and a token budget are said in words', async () => {
   const { page } = await site.open('#v=1&measured_step_s=7&tokens_total=15000000000000&price_per_gpu_hour=2');
-  await page.locator('summary', { hasText: 'MFU as others count it' }).click();
+  await tab(page, 'Costs and scaling');
   await page.getByText(/every part is multiplied by/).waitFor();
   await page.locator('.budget', { hasText: 'GPU-hours' }).waitFor();
 });

@@ -86,7 +86,7 @@ for (const [network, conditions] of [['local', undefined], ['10 Mbit/s + 40 ms',
 /** Runs in the page: notes when the first key figure is painted, when the program has taken over, and when the last panel of the
  * default run is there. */
 function watchPanels() {
-  const filled = ['.bar-row', 'aside.detail .term', '.surface canvas', '.waterfall'];
+  const filled = ['.bar-row', '.surface canvas', '.waterfall'];
   globalThis.seen = {};
   const look = () => {
     const { seen } = globalThis;

@@ -69,8 +69,17 @@ export const surface = (page) => page.locator('section[aria-labelledby="timeline
 /** What it shows as a picture, to be compared. */
 export const drawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => canvas.toDataURL());
 
-/** Shows every field of the form: to be evaluated in the page. */
+/** Opens a sheet of settings, the model's: to be evaluated in the page. */
 export function unfold() {
-  for (const fold of document.querySelectorAll('.inputs .group > details:not([open]) > summary')) fold.click();
-  for (const more of document.querySelectorAll('.group button.more')) if (!/import/.test(more.textContent)) more.click();
+  document.querySelector('button.group[aria-expanded=false]')?.click();
+}
+
+/** Opens a tab of the panels below the first screen. */
+export const tab = (page, name) => page.getByRole('tab', { name, exact: true }).click();
+
+/** Presses what is rarely used: it stands in a menu of the header. */
+export async function more(page, name) {
+  const menu = page.locator('header.bar .menu.more');
+  if (!(await menu.evaluate((one) => one.open))) await menu.locator('summary').click();
+  await menu.getByRole('button', { name }).click();
 }

@@ -1,7 +1,7 @@
 // What a person sees when the calculator cannot start, or stops: plain words, the link, a report, a way on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, figures } from './calculator.mjs';
+import { calculator, eventually, figures, more } from './calculator.mjs';
 
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const LINK = '#v=1&tp=4';
@@ -75,7 +75,7 @@ test('a part that does not arrive says so where it is needed, and can be tried a
   const { page } = await site.open(LINK);
   const missing = [/shardscope-(?!page)[^/]*\.wasm$/, (route) => route.abort()];
   await page.route(...missing);
-  await page.getByRole('button', { name: 'Import' }).first().click();
+  await more(page, 'Import');
   await page.locator('#dialog textarea').first().fill('v=1&pp=2');
   const said = page.locator('.missing');
   await page.locator('#dialog .missing', { hasText: 'did not arrive' }).waitFor();
@@ -87,7 +87,7 @@ test('a part that does not arrive says so where it is needed, and can be tried a
   await said.filter({ visible: true }).getByRole('button').click();
   await page.locator('.cluster-map').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.getByRole('button', { name: 'Import' }).first().click();
+  await more(page, 'Import');
   await page.locator('#dialog .missing button').click();
   await page.locator('#dialog').getByText('Read as a link.').waitFor();
 });
@@ -188,7 +188,7 @@ test('a fault in the worker leaves the page alone, and the next job gets another
   await page.locator('.strip').getByText('ended with a fault').or(page.getByText('ended with a fault')).first().waitFor();
   assert.equal(await panel(page).isVisible(), false);
   await page.unroute('**/worker.js');
-  await page.getByRole('button', { name: 'All schedules for this run' }).click();
+  await page.locator('header.bar').getByRole('button', { name: 'Schedules', exact: true }).click();
   await page.locator('.card').nth(3).waitFor();
   assert.equal(await panel(page).isVisible(), false);
 });

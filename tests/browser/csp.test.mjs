@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { calculator, eventually, input, unfold } from './calculator.mjs';
+import { calculator, eventually, input, unfold, more } from './calculator.mjs';
 import { DIST } from './server.mjs';
 
 const site = calculator({ offline: true, pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
@@ -66,11 +66,12 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   // Every figure that can be asked about.
   await page.evaluate(() => { for (const figure of document.querySelectorAll('[data-action^="explain "]')) figure.click(); });
   await page.locator('aside.detail').getByText('=').first().waitFor();
-  for (const name of ['Light or dark', 'GiB']) await page.getByRole('button', { name, exact: true }).click();
+  await page.getByRole('button', { name: 'Light or dark', exact: true }).click();
+  await more(page, 'Memory in'); 
   await quiet('figures');
 
   await page.getByRole('button', { name: 'Share' }).first().click();
-  await page.getByRole('dialog').getByLabel('Panel').selectOption('strip');
+  await page.getByRole('dialog').getByRole('button', { name: 'Answer' }).click();
   await page.keyboard.press('Escape');
   // Every sheet that a button opens, and a model brought in.
   for (const of of await page.locator('[data-action^="open "]').evaluateAll((all) => all.map((button) => button.dataset.action.slice(5)))) {

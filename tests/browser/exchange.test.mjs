@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { addressIs, calculator, eventually, figures, fragment } from './calculator.mjs';
+import { addressIs, calculator, eventually, figures, fragment, more } from './calculator.mjs';
 
 const site = calculator({
   pages: { '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
@@ -24,7 +24,7 @@ torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-s
 
 test('a launch script says what it changes, and becomes the run', async () => {
   const { page, problems } = await site.open();
-  await page.getByRole('button', { name: 'Import' }).first().click();
+  await more(page, 'Import');
   const text = dialog(page).getByRole('textbox');
   await text.fill('--tensor-model-parallel-size four');
   await dialog(page).locator('.issue.error').waitFor();
@@ -42,7 +42,8 @@ test('a launch script says what it changes, and becomes the run', async () => {
 test('every form is taken out as text, and comes back as the same run', async () => {
   const { page, problems } = await site.open('#v=1&gpus=128&tp=4&zero=0&overlap.tp=0.5');
   const link = await fragment(page);
-  await page.getByRole('button', { name: 'Export' }).first().click();
+  await page.locator('header .menu.save > summary').click();
+  await page.getByRole('button', { name: 'Settings, tables, report…' }).click();
   const taken = {};
   for (const name of ['Markdown', 'JSON', 'Megatron-LM', 'torchtitan', 'DeepSpeed', 'Nanotron']) {
     await dialog(page).getByRole('button', { name, exact: true }).click();
@@ -61,7 +62,7 @@ test('every form is taken out as text, and comes back as the same run', async ()
   for (const [name, text] of Object.entries(taken)) {
     await other.evaluate(() => { location.hash = '#v=1'; });
     await addressIs(other, '#v=1');
-    await other.getByRole('button', { name: 'Import' }).first().click();
+    await more(other, 'Import');
     await dialog(other).getByRole('textbox').fill(text);
     await dialog(other).getByRole('button', { name: 'Use this' }).click();
     await addressIs(other, link);

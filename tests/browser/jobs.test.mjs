@@ -1,7 +1,7 @@
 // What people come for, in as few clicks as it may take: every press of a mouse button is counted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, figures, fragment, input } from './calculator.mjs';
+import { calculator, eventually, figures, fragment, input, more } from './calculator.mjs';
 
 const site = calculator();
 
@@ -35,46 +35,44 @@ test('256 H100 and a 70B: does tp 8 pp 4 fit, in three clicks', async () => {
 
 test('the best layout and why, in two clicks', async () => {
   const { page, clicks } = await start('#v=1&model=llama-3.1-70b&gpus=256&tp=8&pp=4&seq_len=4096');
-  const loss = page.locator('.loss');
-  await eventually(() => loss.innerText(), (text) => /% less time/.test(text));
-  // Until the search ends a faster layout may take the place of a row.
-  await page.getByRole('button', { name: 'Search again' }).waitFor();
-  const first = page.locator('.plan .layouts tbody tr').nth(1);
-  await first.locator('summary').click();
-  await eventually(() => first.locator('details p').innerText(), (text) => /saves .* of the step/.test(text));
+  const card = page.locator('.suggestion').first();
+  await eventually(() => card.innerText(), (text) => /% less/.test(text) && /fits, [\d.]+ GiB/.test(text));
+  assert.ok((await card.locator('.why').innerText()).length > 20, 'the cause is said');
+  await card.getByRole('button', { name: 'Use' }).click();
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
 
-test('a config.json to Megatron-LM flags, in four clicks', async () => {
+test('a config.json to Megatron-LM flags, in six clicks, two of which open a menu', async () => {
   const { page, clicks, problems } = await start('');
-  await page.locator('header').getByRole('button', { name: 'Import' }).click();
+  await more(page, 'Import');
   const dialog = page.locator('dialog[open]');
   await dialog.locator('textarea').fill('{"model_type":"qwen2","hidden_size":5120,"intermediate_size":27648,"num_attention_heads":40,"num_hidden_layers":64,"num_key_value_heads":8,"vocab_size":152064}');
   await dialog.locator('[data-action=load]').first().click();
   await eventually(() => fragment(page), (now) => now.includes('layers=64'));
-  await page.locator('header').getByRole('button', { name: 'Export' }).click();
+  await page.locator('header .menu.save > summary').click();
+  await page.locator('header').getByRole('button', { name: 'Settings, tables, report…' }).click();
   await page.locator('dialog[open]').getByRole('button', { name: /Megatron/ }).first().click();
   await eventually(() => page.locator('dialog[open] pre').first().innerText(), (text) => text.includes('--num-layers 64'));
-  assert.ok(await clicks() <= 4, `${await clicks()} clicks`);
+  assert.ok(await clicks() <= 6, `${await clicks()} clicks`);
   assert.deepEqual(problems, []);
 });
 
 test('what fills stage 0 and what makes it fit, in two clicks', async () => {
   const { page, clicks } = await start('#v=1&seq_len=65536');
   await eventually(() => figures(page), (text) => text.includes('Out of memory'));
-  const loss = page.locator('.loss');
-  await eventually(() => loss.innerText(), (text) => /fits:/.test(text));
+  const card = page.locator('.suggestion').first();
+  await eventually(() => card.innerText(), (text) => /fits/.test(text));
   await page.locator('.bar-row .segment.c-activations').first().click();
   await eventually(() => page.locator('aside.detail').innerText(), (text) => /activations/.test(text));
-  await loss.getByRole('button', { name: 'Use it' }).click();
+  await card.getByRole('button', { name: 'Use' }).click();
   await eventually(() => figures(page), (text) => !text.includes('Out of memory'));
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
 
 test('nothing above the fold moves while someone types', async () => {
   const { page } = await start('');
-  await eventually(() => page.locator('.loss').innerText(), (text) => !/Looking/.test(text));
-  const places = () => page.evaluate(() => ['.strip', '.falls', '.loss', '.note-line', '#memory-title']
+  await eventually(() => page.locator('.cards-frame').innerText(), (text) => !/Looking/.test(text));
+  const places = () => page.evaluate(() => ['.strip', '.pipe', '.falls', '#better-title', '.cards-frame', '.tabs']
     .map((one) => Math.round(document.querySelector(one).getBoundingClientRect().top)));
   const before = await places();
   const batch = input(page, 'global_batch');
@@ -87,7 +85,7 @@ test('nothing above the fold moves while someone types', async () => {
 
 test('no layout shift on load', async () => {
   const { page } = await site.open('');
-  await eventually(() => page.locator('.loss').innerText(), (text) => !/Looking/.test(text));
+  await eventually(() => page.locator('.cards-frame').innerText(), (text) => !/Looking/.test(text));
   const shift = await page.evaluate(() => new Promise((done) => {
     let sum = 0;
     new PerformanceObserver((list) => {

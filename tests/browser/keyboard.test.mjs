@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LAPTOP } from './browser.mjs';
-import { calculator, drawn, eventually, figures, figuresChange, fragment, input, said, surface } from './calculator.mjs';
+import { calculator, drawn, eventually, figures, figuresChange, fragment, input, said, surface, tab } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
@@ -83,7 +83,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await to(page, key);
   await page.keyboard.press('Enter');
   await drawer.locator('.term').waitFor();
-  await eventually(() => page.evaluate(() => document.activeElement.className), (now) => now === 'close-sheet');
+  await eventually(() => page.evaluate(() => document.activeElement.className), (now) => now.includes('close-sheet'));
   await page.keyboard.press('Escape');
   await eventually(() => drawer.isVisible(), (shown) => !shown);
   assert.equal(await page.evaluate(() => document.activeElement.dataset.action), figure);
@@ -101,7 +101,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => drawn(page), (now) => now === picture);
 
   // All schedules, sorted; the pressed head keeps the focus. And back to the run.
-  await to(page, page.getByRole('button', { name: 'All schedules for this run' }));
+  await to(page, page.locator('header.bar').getByRole('button', { name: 'Schedules', exact: true }));
   await page.keyboard.press('Enter');
   const head = page.locator('.gallery-head [data-action="sort peak"]');
   await head.waitFor();
@@ -115,7 +115,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await page.keyboard.press('Enter');
 
   // A layout of those that were found is used.
-  const row = page.locator('.plan table [data-action=load]').nth(1);
+  const row = page.locator('.suggestion [data-action=load]').first();
   await row.waitFor();
   await settled(page);
   const run = await fragment(page);
@@ -153,7 +153,7 @@ test('the first stop leads past the inputs', async () => {
 test('back with Shift+Tab, from the last stop to the first', async () => {
   const { page } = await site.open('', LAPTOP);
   // What begins when it is seen is there before.
-  await page.locator('#accuracy').scrollIntoViewIfNeeded();
+  await tab(page, 'Accuracy');
   await page.locator('#accuracy table').first().waitFor();
   await settled(page);
   await page.evaluate(() => scrollTo(0, 0));

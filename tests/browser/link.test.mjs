@@ -99,7 +99,7 @@ test('a first link that cannot work shows the default run\'s panels greyed, and 
     assert.equal(await page.locator('section.stale').count(), await page.locator('section.stale-able').count(), link);
     // What is saved is what is seen.
     const download = page.waitForEvent('download');
-    await page.locator('[aria-labelledby="memory-title"] [data-action="save memory.svg"]').evaluate((button) => button.click());
+    await page.locator('header [data-action="save memory.svg"]').evaluate((button) => button.click());
     const saved = readFileSync(await (await download).path(), 'utf8');
     assert.match(saved, /^<svg[^]*rank 3/, link);
     assert.deepEqual(problems, [], link);
@@ -142,7 +142,7 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   const { page } = await site.open('#v=1&tp=4');
   await page.getByRole('button', { name: 'Share' }).first().click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Panel').selectOption('strip');
+  await dialog.getByRole('button', { name: 'Answer' }).click();
   const code = await eventually(
     () => dialog.getByLabel('Code').inputValue(),
     (text) => text.includes('view.embed=strip'),
@@ -159,7 +159,7 @@ test('what the share dialog writes for a wiki speaks the language that was chose
     ['#v=1&tp=4', true, 'zh', undefined],
   ]) {
     const { page } = await site.open(path);
-    if (button) await page.locator('header.bar button[translate=no]').click();
+    if (button) await page.locator('header.bar button[translate=no]').evaluate((button) => button.click());
     await page.locator('header.bar button.main').click();
     const dialog = page.locator('#share');
     const [link, code] = [dialog.locator('textarea').first(), dialog.locator('textarea').last()];
@@ -178,7 +178,7 @@ test('the share dialog\'s element and Markdown name the run and the panel', asyn
   const { page } = await site.open('#v=1&tp=4&gpus=128');
   await page.getByRole('button', { name: 'Share' }).first().click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Panel').selectOption('overlap');
+  await dialog.getByRole('button', { name: 'Overlap' }).click();
   const code = async (form, has) => {
     await dialog.getByLabel('Form').selectOption(form);
     return eventually(() => dialog.getByLabel('Code').inputValue(), (text) => text.includes(has));

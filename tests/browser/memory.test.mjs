@@ -52,7 +52,7 @@ test('over the step: drawn, the fullest instant in words, any stage', async () =
 
 test('a method is chosen from the table of methods', async () => {
   const { page } = await site.open();
-  await fold(page, 'The same run by every method').click();
+  await panel(page).getByRole('button', { name: 'every method' }).click();
   await panel(page).locator('.choose').first().waitFor();
   assert.equal(await panel(page).locator('.choose').count(), 5);
   await panel(page).getByRole('button', { name: 'Fujii 4D' }).click();
@@ -66,6 +66,7 @@ test('a method is chosen from the table of methods', async () => {
 test('what does not fit comes with changes, and one click makes it fit', async () => {
   const { page, problems } = await site.open('#v=1&micro_batch=4');
   assert.match(await strip(page), /Out of memory/);
+  await panel(page).getByRole('button', { name: 'what takes less' }).click();
   const suggestions = panel(page).locator('#fit .fix');
   await suggestions.first().waitFor();
   assert.ok(await suggestions.count() >= 3);
@@ -76,7 +77,7 @@ test('what does not fit comes with changes, and one click makes it fit', async (
 
 test('the way to narrow a surprise down has a figure at each step', async () => {
   const { page } = await site.open('#v=1&micro_batch=2');
-  await fold(page, 'Out of memory although it fits?').click();
+  await panel(page).getByRole('button', { name: 'ran out although it fits' }).click();
   const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
   await rows.first().waitFor();
   const peaks = await rows.locator('td:nth-child(3)').allInnerTexts();
@@ -85,8 +86,7 @@ test('the way to narrow a surprise down has a figure at each step', async () => 
 
 test('on a phone nothing of the open panel is wider than it', async () => {
   const { page, problems } = await site.open('#v=1&model=llama-3.1-70b', PHONE);
-  for (const name of ['The same run by every method', 'Out of memory although it fits?']) await fold(page, name).click();
-  await panel(page).getByRole('button', { name: 'over the step' }).click();
+  for (const name of ['every method', 'ran out although it fits', 'over the step', 'what takes less']) await panel(page).getByRole('button', { name }).click();
   await panel(page).locator('#fit .fix').first().waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   assert.deepEqual(problems, []);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { launch } from './browser.mjs';
-import { eventually, figures } from './calculator.mjs';
+import { eventually, figures, tab } from './calculator.mjs';
 import { DIST, serve } from './server.mjs';
 
 const WRITE = fileURLToPath(new URL('../../tools/offline/write.mjs', import.meta.url));
@@ -58,7 +58,7 @@ test('after one visit the page works without the network, tables included', asyn
   await page.getByRole('button', { name: 'Cluster', exact: true }).click();
   await page.locator('.cluster-map').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.locator('#accuracy').scrollIntoViewIfNeeded();
+  await tab(page, 'Accuracy');
   await page.locator('#accuracy h3').first().waitFor();
   // The page by its full name, and another run.
   await page.goto(`${server.url}index.html#v=1&tp=4`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, PHONE } from './browser.mjs';
-import { eventually, figures } from './calculator.mjs';
+import { eventually, figures, more } from './calculator.mjs';
 import { serve } from './server.mjs';
 
 let browser;
@@ -98,7 +98,7 @@ test('memory is shown in GiB or GB', async (t) => {
   const numbers = async () => /([\d.]+) of ([\d.]+) (GiB|GB)/.exec(await figures(page)).slice(1);
   const [used, usable, unit] = await numbers();
   assert.equal(unit, 'GiB');
-  await page.getByRole('button', { name: 'GiB', exact: true }).click();
+  await more(page, 'Memory in');
   const [more, most] = await eventually(numbers, ([, , now]) => now === 'GB');
   assert.ok(Math.abs(most / usable - 2 ** 30 / 1e9) < 0.002);
   assert.ok(Math.abs(more / used - 2 ** 30 / 1e9) < 0.004);

@@ -19,7 +19,7 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
   await drawer.locator('h2', { hasText: /bubble/i }).waitFor();
   await drawer.locator('summary', { hasText: 'As text' }).click();
   const memory = page.locator('[aria-labelledby="memory-title"]');
-  await memory.locator('summary', { hasText: 'Show as a table' }).first().click();
+  await memory.locator('summary', { hasText: 'The same as a table' }).first().click();
   await memory.getByRole('region', { name: 'Memory table' }).waitFor();
   await page.evaluate(() => {
     const region = document.querySelector('[aria-label="Memory table"]');
@@ -56,7 +56,7 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
 test('a press finds its action in a patched panel', async () => {
   const { page } = await site.open('#v=1');
   await edit(page, 'zero', '2');
-  await page.locator('summary', { hasText: 'What is changed' }).click();
+  await page.locator('.menu.changes > summary').click();
   await page.locator('.changes [data-action="apply zero=1"]').click();
   await eventually(() => page.locator('[data-field="zero"] input').inputValue(), (now) => now === '1');
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually, figures, fragment } from './calculator.mjs';
+import { calculator, eventually, figures, fragment, more } from './calculator.mjs';
 
 const site = calculator();
 
@@ -28,7 +28,7 @@ const log = (seconds) => [
 const runs = (page) => page.locator('#dialog');
 const press = (page, name) => runs(page).getByRole('button', { name, exact: true }).click();
 const says = (page, hasText) => runs(page).filter({ hasText }).waitFor();
-const open = (page) => page.getByRole('button', { name: 'My runs' }).first().click();
+const open = (page) => page.getByRole('button', { name: 'Calibrate' }).first().click();
 
 /** Drops a file on the dialog. */
 const drop = (page, name, text) => page.evaluate(([name, text]) => {
@@ -105,7 +105,7 @@ test('a profile of someone else is shown beside one\'s own before it is used', a
 
 test('on a phone the runs are opened from the bar below, and nothing widens the page', async () => {
   const { page, problems } = await site.open('#v=1', PHONE);
-  await page.locator('.tabbar').getByRole('button', { name: 'My runs' }).click();
+  await more(page, 'Calibrate');
   await drop(page, 'train.log', log(7));
   await press(page, 'Keep this run');
   await says(page, 'The next run to try');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { addressIs, eventually, figures, figuresChange, input } from './calculator.mjs';
+import { addressIs, eventually, figures, figuresChange, input, tab } from './calculator.mjs';
 import { launch } from './browser.mjs';
 import { serve } from './server.mjs';
 
@@ -43,8 +43,7 @@ test('from disk it says what the served page says, and the address holds the run
 test('from disk long work goes to a worker', async () => {
   const { page, problems } = await browser.open(file);
   await page.locator('.bar-row').first().waitFor();
-  await page.locator('.detail .term').waitFor({ state: 'attached' });
-  await page.getByRole('button', { name: 'All schedules for this run' }).click();
+  await page.locator('header.bar').getByRole('button', { name: 'Schedules', exact: true }).click();
   await page.locator('.card svg').first().waitFor();
   // One for simulations, one for searches.
   assert.ok(page.workers().length >= 1);
@@ -54,7 +53,7 @@ test('from disk long work goes to a worker', async () => {
 
 test('from disk the accuracy tables are there', async () => {
   const { page, problems } = await browser.open(file);
-  await page.locator('#accuracy').scrollIntoViewIfNeeded();
+  await tab(page, 'Accuracy');
   await page.locator('#accuracy table').first().waitFor();
   assert.deepEqual(problems, []);
 });

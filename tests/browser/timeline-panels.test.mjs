@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, fragment } from './calculator.mjs';
+import { calculator, fragment, tab } from './calculator.mjs';
 
 const site = calculator();
 
-/** Opens the fold whose line contains `words`, and waits for what it shows. */
+/** Opens the view of the pipeline that is called `words`, and waits for what it shows. */
 async function open(words, link = '', options = {}) {
   const { page, problems } = await site.open(link, options);
-  const panel = page.locator('section[aria-labelledby=timeline-title]');
-  const fold = panel.locator('details.fold', { has: page.locator('summary', { hasText: words }) });
-  await fold.locator('summary').click();
+  await tab(page, 'Pipeline');
+  const fold = page.locator('section[aria-labelledby=pipeline-title]');
+  await fold.getByRole('button', { name: words, exact: true }).click();
   await fold.locator('svg.drawing').first().waitFor();
   return { page, problems, fold };
 }
@@ -29,7 +29,7 @@ async function file(page, button) {
 const size = (png) => [png.readUInt32BE(16), png.readUInt32BE(20)];
 
 test('gradients leave eagerly, or when they are told to', async () => {
-  const { page, problems, fold } = await open('Gradients at the end');
+  const { page, problems, fold } = await open('gradients');
   const pressed = () => fold.locator('[aria-pressed=true]').innerText();
   assert.equal(await pressed(), 'eagerly, bucket by bucket');
   const hidden = fold.locator('svg.drawing rect[style*="fill-opacity"]');
@@ -49,7 +49,7 @@ test('gradients leave eagerly, or when they are told to', async () => {
 });
 
 test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', async () => {
-  const { page, problems, fold } = await open('Variable-length micro-batches');
+  const { page, problems, fold } = await open('unequal micro-batches');
   assert.equal(await fold.locator('tbody tr').count(), 5);
   const first = await fold.locator('table').innerText();
   await fold.locator('[data-action="choose bimodal"]').click();
@@ -63,7 +63,7 @@ test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', a
 });
 
 test('even and uneven layers share an axis', async () => {
-  const { problems, fold } = await open('Even and uneven');
+  const { problems, fold } = await open('even and uneven layers');
   const said = await fold.locator('svg').first().textContent();
   assert.match(said, /8\/8\/8\/8 layers/);
   assert.match(said, /as fast as even/);
@@ -79,7 +79,7 @@ test('the warning about a long stage mends it', async () => {
 });
 
 test('every picture leaves as SVG and as PNG, as it looks', async () => {
-  const { page, problems, fold } = await open('Gradients at the end', '#v=1&view.theme=dark', { colorScheme: 'dark' });
+  const { page, problems, fold } = await open('gradients', '#v=1&view.theme=dark', { colorScheme: 'dark' });
   const drawn = (await file(page, fold.locator('[data-action="save gradients.svg"]')));
   assert.equal(drawn.name, 'shardscope-gradients.svg');
   const svg = drawn.bytes.toString();
@@ -92,18 +92,17 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
   const [width, height] = size(png.bytes);
   assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
   // Bars of HTML are drawn for the purpose.
-  await page.locator('summary', { hasText: 'MFU as others count it' }).click();
   for (const name of ['memory', 'overlap', 'step']) {
-    const bars = await file(page, page.locator(`[data-action="save ${name}.svg"]`));
+    const bars = await file(page, page.locator(`header [data-action="save ${name}.svg"]`));
     assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
-    const [across] = size((await file(page, page.locator(`[data-action="save ${name}.png"]`))).bytes);
+    const [across] = size((await file(page, page.locator(`header [data-action="save ${name}.png"]`))).bytes);
     assert.ok(across > 1000, `${name}: ${across}`);
   }
   assert.deepEqual(problems, []);
 });
 
 test('the panels fit a phone', async () => {
-  for (const words of ['Gradients at the end', 'Variable-length micro-batches', 'Even and uneven']) {
+  for (const words of ['gradients', 'unequal micro-batches', 'even and uneven layers']) {
     const { page } = await open(words, '', PHONE);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), words);
     await page.context().close();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
 import { calculator, eventually } from './calculator.mjs';
 
-const PANEL = 'section[aria-labelledby=timeline-title]';
+const PANEL = 'section[aria-labelledby=pipeline-title]';
 /** 64 ranks, 4096 micro-batches: 524 thousand ops, 786 thousand where the backward is cut in two. */
 const HUGE = '#v=1&model.base=llama-3.1-8b&model.layers=128&gpus=64&tp=1&pp=64&global_batch=4096';
 

@@ -1,30 +1,17 @@
 //! A picture in a panel: the words above it, and the buttons that save it.
 
 use crate::core::message::Message;
-use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, aside, el, leaf, text};
-use std::sync::Arc;
 
 /// The buttons that save the SVG picture of the same panel as `name`.
 #[must_use]
 pub(crate) fn save(name: &'static str) -> Node {
-    buttons(name, "", MemoryUnit::default(), None)
-}
-
-/// The buttons that save `run`'s picture called `drawn`, which the page shows otherwise, as `name`.
-#[must_use]
-pub(crate) fn save_drawn(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: &Run) -> Node {
-    buttons(name, drawn, unit, Some(&Arc::new(run.clone())))
-}
-
-fn buttons(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: Option<&Arc<Run>>) -> Node {
     let button = |png: bool, label: &'static str| {
         let title = t!("Save this picture as {label}", label);
-        let run = run.cloned();
-        let save = Save::Picture { name, drawn, unit, png, run };
+        let save = Save::Picture { name, drawn: "", unit: MemoryUnit::default(), png, run: None };
         el("button", &[], &[text(label)]).title(title).on(Action::Save(save))
     };
     let kinds = el("div", &[], &[button(false, "SVG"), button(true, "PNG")]);

@@ -1,0 +1,142 @@
+// What new users tried and what failed: the acceptance of the page's third edition, as far as it needs a browser.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { calculator, eventually, figures, fragment, input, surface } from './calculator.mjs';
+import { settled } from './tour.mjs';
+
+const site = calculator();
+const DESKTOP = { viewport: { width: 1440, height: 900 } };
+
+/** Elements of the answer whose text is wider than they are. */
+const cut = (page) => page.locator('.strip .value').evaluateAll((all) => all
+  .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText));
+
+test('no figure of the answer is cut, with a wide face and a narrow one, at any width', async () => {
+  const large = '#v=1&model=deepseek-v3&gpus=16384&tp=8&pp=16&ep=64&seq_len=131072&global_batch=65536&tokens_total=15e12&price_per_gpu_hour=98';
+  for (const width of [320, 390, 760, 1000, 1180, 1280, 1440, 1920]) {
+    for (const link of ['', large]) {
+      const { page } = await site.open(link, { viewport: { width, height: 900 } });
+      for (const face of ['DejaVu Sans', 'Liberation Sans Narrow, Arial Narrow, sans-serif']) {
+        await page.addStyleTag({ content: `body { font-family: ${face} !important; }` });
+        assert.deepEqual(await cut(page), [], `${width} px, ${face}, ${link}`);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${over} px over ${width}`);
+      }
+      await page.context().close();
+    }
+  }
+});
+
+test('answer, timeline and waterfall stand above the fold, and three cards have their place', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await settled(page);
+  const ends = await page.evaluate(() => ['.strip', '.pipe', '.water', '#better-title']
+    .map((one) => document.querySelector(one).getBoundingClientRect().bottom));
+  assert.ok(ends.every((end) => end < 900), ends.join());
+  assert.ok(await page.locator('.cards-frame').evaluate((frame) => frame.getBoundingClientRect().height >= 160));
+});
+
+test('tokens, price and currency are edited in the answer', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await input(page, 'price_per_gpu_hour').fill('€1.80');
+  await input(page, 'tokens_total').fill('15T');
+  await eventually(() => fragment(page), (now) => /price_per_gpu_hour=1\.8/.test(now) && /tokens_total=15/.test(now) && /currency=/.test(now));
+  await page.keyboard.press('Tab');
+  assert.match(await page.locator('.cost').innerText(), /€[\d.]+[kM]?/);
+  assert.equal(await input(page, 'tokens_total').inputValue(), '15 T');
+});
+
+test('the drawer is closed until a figure is asked, opens short, and Escape closes it', async () => {
+  const { page } = await site.open('', DESKTOP);
+  const drawer = page.locator('aside.detail');
+  assert.equal(await drawer.isVisible(), false);
+  await page.locator('.key.verdict').click();
+  await drawer.locator('.formula').first().waitFor();
+  assert.equal(await drawer.locator('details[open]').count(), 0);
+  assert.ok(await drawer.locator('.term > .term-fold:visible').count() <= 5);
+  await page.keyboard.press('Escape');
+  await eventually(() => drawer.isVisible(), (shown) => !shown);
+});
+
+test('a zoom stays after an edit', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await page.getByRole('button', { name: 'fill', exact: true }).click();
+  const place = () => page.locator('.pipe .play .axis').evaluate((axis) => axis.style.width);
+  const zoomed = await eventually(place, (now) => now !== '100.000%');
+  await input(page, 'global_batch').fill('128');
+  await eventually(() => fragment(page), (now) => now.includes('global_batch=128'));
+  assert.equal(await place(), zoomed);
+});
+
+test('Use is within ten stops of a field, headings are landmarks, ? lists the keys', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await page.locator('.suggestion [data-action=load]').first().waitFor();
+  await input(page, 'tp').focus();
+  const is = (selector) => page.evaluate((selector) => document.activeElement.matches(selector), selector);
+  let stops = 0;
+  for (; !(await is('.skip')) && stops < 10; stops += 1) await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  assert.ok(await is('[data-action=load]'), `${stops} stops`);
+  assert.ok(await page.locator('h2:visible').count() >= 4);
+  for (const region of ['Key figures', 'One step of this pipeline', 'Where the step goes', 'Layouts that do better']) {
+    assert.equal(await page.getByRole('region', { name: region }).count(), 1, region);
+  }
+  await page.locator('h1').click();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('Keyboard').first().waitFor();
+});
+
+test('on a phone a tap opens the sheet only', async () => {
+  const { page } = await site.open('', PHONE);
+  await surface(page).tap({ position: { x: 100, y: 40 } });
+  await page.locator('aside.detail .term').waitFor();
+  assert.equal(await page.locator('.surface .tip:visible, .lens:visible').count(), 0);
+  assert.doesNotMatch(await fragment(page), /view\.gpu/, 'nothing is selected');
+});
+
+test('the playhead moves without a script, and stands still for who wants no motion', async () => {
+  for (const [reducedMotion, moves] of [['no-preference', true], ['reduce', false]]) {
+    const { page } = await site.open('', { ...DESKTOP, reducedMotion });
+    const running = () => page.evaluate(() => document.getAnimations().some((one) => one.animationName === 'cross'));
+    assert.equal(await running(), moves);
+    if (!moves) continue;
+    await page.getByRole('button', { name: 'Stop the playhead' }).click();
+    await eventually(() => page.locator('.play').getAttribute('class'), (now) => now.includes('paused'));
+  }
+});
+
+test('Compare stands in place of the results, Share begins with the picture', async () => {
+  const { page, problems } = await site.open('#v=1&b.pp=2', DESKTOP);
+  const cards = page.locator('.compare-card');
+  await eventually(() => cards.count(), (count) => count === 2);
+  assert.ok((await cards.first().boundingBox()).y < 300);
+  assert.equal(await page.locator('.results > .strip-frame').isVisible(), false);
+  assert.doesNotMatch(await page.locator('.compare-runs').innerText(), /[{}]/);
+  await page.getByRole('button', { name: 'Close ×' }).click();
+  await page.locator('.results > .strip-frame').waitFor();
+  await page.locator('header.bar button.main').click();
+  await page.locator('#share .share-picture svg').first().waitFor();
+  await page.locator('#share').getByRole('button', { name: 'Answer' }).click();
+  await eventually(() => page.locator('#share .share-picture').innerText(), (text) => text.includes('GiB'));
+  assert.deepEqual(problems, []);
+});
+
+test('frames of 600 x 400 show what they promise without scrolling', async () => {
+  for (const panel of ['strip', 'waterfall', 'timeline', 'schedules&view.ticked=1f1b,zb-v,zb-h1,gpipe']) {
+    const { page } = await site.open(`#v=1&view.embed=${panel}`, { viewport: { width: 600, height: 400 } });
+    await settled(page);
+    const over = await page.evaluate(() => [document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]);
+    assert.ok(over[0] <= 0 && over[1] <= 0, `${panel}: ${over}`);
+    await page.context().close();
+  }
+});
+
+test('a style sheet that is missing stops nothing', async () => {
+  const { page } = await site.open('', { started: false });
+  await page.route('**/*.css', (route) => route.abort());
+  await page.reload();
+  await page.waitForFunction(() => globalThis.shardscopeStarted);
+  assert.match(await figures(page), /GiB/);
+  assert.equal(await page.locator('#crash').isVisible(), false);
+});
