@@ -118,6 +118,9 @@ sources! {
     KOKOLIS_2025 = "Kokolis 2025", "Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, 2025", "https://arxiv.org/abs/2410.21680";
     MEGASCALE = "MegaScale", "Jiang et al., MegaScale: Scaling Large Language Model Training to More Than 10,000 GPUs, 2024", "https://arxiv.org/abs/2402.15627";
     MLPERF = "MLPerf Training", "MLCommons, MLPerf Training results v4.0 to v5.1 with their logs of time and power", "https://github.com/mlcommons/training_results_v5.0";
+    BIGSCIENCE = "BLOOM chronicles", "BigScience, BLOOM 176B: chronicles and launch scripts of the training (commit 9e64edec2)", "https://github.com/bigscience-workshop/bigscience";
+    METASEQ = "OPT chronicles", "Meta AI, metaseq: chronicles of OPT-175B (commit f7ffa5fd6)", "https://github.com/facebookresearch/metaseq";
+    EPOCH = "Epoch AI", "Epoch AI, trends in the cost of training: table of systems (commit 263c40a15)", "https://github.com/epoch-research/training-cost-trends";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

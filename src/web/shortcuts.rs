@@ -33,7 +33,8 @@ fn focus(element: Option<HtmlElement>) {
 
 /// The button that closes the drawer, where it is a drawer and not a column.
 fn closer() -> Option<HtmlElement> {
-    find(".detail .close-sheet").filter(|closer| closer.offset_parent().is_some())
+    find("main:not([hidden]) > .detail .close-sheet, .embed .detail .close-sheet")
+        .filter(|closer| closer.offset_parent().is_some())
 }
 
 /// The drawer takes the focus from what `event` pressed.

@@ -91,7 +91,7 @@ fn figures(page: Page) -> AnyView {
         })
     });
     view! {
-        <div class="strip whole-strip" role="region" aria-label=say("Key figures of the whole run") aria-busy=text(move || page.waits().to_string()) use:patched=answer></div>
+        <div class="whole-strip" role="region" aria-label=say("Key figures of the whole run") aria-busy=text(move || page.waits().to_string()) use:patched=answer></div>
     }
     .into_any()
 }

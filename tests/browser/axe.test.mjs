@@ -49,6 +49,14 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     assert.deepEqual(await found(page), []);
   });
 
+  test(`the whole run, ${theme}, ${language}`, async () => {
+    const { page } = await site.open(`#v=1&tokens_total=15e12&price_per_gpu_hour=2&grid_kg_per_kwh=0.4&view.open=whole${view}`);
+    await page.locator('.whole-strip[aria-busy=false] .whisker u').first().waitFor();
+    await page.locator('.whole-inputs summary').click();
+    await page.locator('.whole-strip .key').first().click();
+    assert.deepEqual(await found(page), []);
+  });
+
   test(`a run that cannot be, ${theme}, ${language}`, async () => {
     const { page } = await site.open(`${RUNS.error}${view}`);
     await settled(page);

@@ -8,6 +8,7 @@ use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Value};
+use crate::core::whole_run::{WholeRun, whole_run};
 use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
@@ -64,11 +65,14 @@ pub static FORMATS: &[Format] = &[
 
 /// The Run and its report, for another program.
 #[derive(Serialize)]
-struct Whole<'a> {
+struct Document<'a> {
     made: String,
     link: String,
     run: crate::core::run::Value,
     report: &'a crate::core::report::Report,
+    /// From the first step to the last token, where there is a token budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    whole_run: Option<WholeRun>,
 }
 
 /// `run` in the form `id`.
@@ -84,11 +88,12 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     let evaluation = evaluate(run)?;
     Ok(match (id, dialect(id)) {
         (_, Some(dialect)) => launch(dialect, &evaluation, stamp, None),
-        ("json", _) => pretty(&Whole {
+        ("json", _) => pretty(&Document {
             made: stamp.made(),
             link: stamp.link(run),
             run: run.to_value(),
             report: &evaluation.report,
+            whole_run: whole_run(&evaluation).ok().map(|(whole, _)| whole),
         }),
         ("csv", _) => csv::csv(&evaluation, stamp),
         // Each line is a rank to what reads it: there is no place for version, date and link.

@@ -44,6 +44,7 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         memory(evaluation),
         splits(evaluation),
         communication(evaluation),
+        super::whole::table(evaluation).map_or_else(String::new, |rows| section("Whole run", &["", "", ""], rows)),
         section("To know", &["setting", ""], warnings.collect()),
         format!("{made}: an estimate of training. [The whole run]({link})\n"),
     ]

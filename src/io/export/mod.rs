@@ -10,6 +10,7 @@ mod ops;
 mod picture;
 mod stamp;
 mod trace;
+mod whole;
 
 pub use bars::picture;
 pub use formats::{FORMATS, Format, export, launcher, trial};

@@ -5,15 +5,18 @@ use crate::core::memory::Verdict;
 use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
-use crate::core::run::presets::{Measured, PUBLISHED, published};
+use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{MemoryUnit, Seconds, group, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, cited_at, el, leaf, load, muted, table, text};
+use crate::view::panels::whole::Answer;
 
-/// A measured figure: its name, what was published, what is predicted, and the relative error.
-fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String, String, f64) {
+/// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has no such figure.
+fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
     let step = &evaluation.report.step;
+    let whole = || Answer::new(evaluation).ok().map(|answer| answer.figures);
     let rate = |value: f64| format!("{} TFLOP/s", significant(value, 3));
+    let grouped = |count: f64| group(&format!("{count:.0}"));
     let (name, theirs, ours, show): (_, f64, f64, fn(f64) -> String) = match measured {
         Measured::Step(theirs) => ("step", theirs, step.time_s.0, |s| show_seconds(Seconds(s))),
         Measured::Tflops(theirs) => ("model rate per GPU", theirs, step.tflops_per_gpu, rate),
@@ -23,14 +26,23 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
         }
         Measured::Mfu(theirs) => ("MFU", theirs, step.mfu, show_percent),
         Measured::Hfu(theirs) => ("HFU", theirs, step.hfu, show_percent),
-        Measured::Tokens(theirs) => {
-            ("tokens/s/GPU", theirs, step.tokens_per_s_per_gpu, |tokens| group(&format!("{tokens:.0}")))
+        Measured::Tokens(theirs) => ("tokens/s/GPU", theirs, step.tokens_per_s_per_gpu, grouped),
+        Measured::GpuHours(theirs) => ("GPU-hours", theirs, step.gpu_hours.unwrap_or(0.0), grouped),
+        Measured::Days(theirs) => ("days", theirs, whole()?.days, |days| significant(days, 3)),
+        Measured::JobHours(theirs) => {
+            let hours = whole()?.days * 24.0 * evaluation.scenario.run.gpus as f64;
+            ("GPU-hours of the whole run", theirs, hours, |hours| show_count(hours))
         }
-        Measured::GpuHours(theirs) => {
-            ("GPU-hours", theirs, step.gpu_hours.unwrap_or(0.0), |hours| group(&format!("{hours:.0}")))
+        Measured::Interruptions(theirs, days) => {
+            let whole = whole()?;
+            ("interruptions", theirs, whole.interruptions * days / whole.days, grouped)
         }
+        Measured::HoursToInterrupt(theirs) => {
+            ("hours to an interruption", theirs, whole()?.mtti_s?.0 / 3600.0, |hours| significant(hours, 3))
+        }
+        Measured::Productive(theirs) => ("productive share", theirs, whole()?.productive, show_percent),
     };
-    (name, show(theirs), show(ours), ours / theirs - 1.0)
+    Some((name, show(theirs), show(ours), ours / theirs - 1.0))
 }
 
 fn off(share: f64) -> String {
@@ -49,8 +61,8 @@ pub fn beside(run: &Run) -> Node {
     let mut rows: Vec<_> = known
         .measured
         .iter()
-        .map(|measured| {
-            let (name, theirs, ours, share) = figure(*measured, &evaluation);
+        .filter_map(|measured| figure(*measured, &evaluation))
+        .map(|(name, theirs, ours, share)| {
             (false, vec![text(name), text(verbatim(&theirs)), text(verbatim(&ours)), text(verbatim(off(share)))])
         })
         .collect();
@@ -84,33 +96,39 @@ pub fn beside(run: &Run) -> Node {
     .label(title)
 }
 
+/// The rows of a run: its first measured figure, or `every` one.
+fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>)> {
+    let run = known.run();
+    let evaluation = evaluate(&run).ok();
+    let few = if every { known.measured.len() } else { 1 };
+    let figures = known.measured.iter().take(few);
+    let line = |at: usize, measured: &Measured| {
+        let found = evaluation.as_ref().and_then(|evaluation| figure(*measured, evaluation));
+        let (what, theirs, ours, share) = found.unwrap_or(("", String::new(), String::new(), 0.0));
+        let first = at == 0;
+        let name = if first { load("link", &run, "", &[text(known.name)]) } else { Node::none() };
+        let source = if first { cited_at(known.source, known.place) } else { Node::none() };
+        let figures = [theirs, ours, off(share)].map(|figure| text(verbatim(figure)));
+        (is_now, [vec![name, text(what)], figures.to_vec(), vec![source]].concat())
+    };
+    figures.enumerate().map(|(at, measured)| line(at, measured)).collect()
+}
+
 /// All published runs, each with the button that loads it.
 #[must_use]
 pub fn all(run: &Run) -> Node {
     let now = published(run).map(|known| known.id);
-    let rows: Vec<_> = PUBLISHED
-        .iter()
-        .map(|known| {
-            let run = known.run();
-            let (what, theirs, ours, share) = match (known.measured.first(), evaluate(&run)) {
-                (Some(measured), Ok(evaluation)) => figure(*measured, &evaluation),
-                _ => ("", String::new(), String::new(), 0.0),
-            };
-            let cells = vec![
-                load("link", &run, "", &[text(known.name)]),
-                text(what),
-                text(verbatim(&theirs)),
-                text(verbatim(&ours)),
-                text(verbatim(off(share))),
-                cited_at(known.source, known.place),
-            ];
-            (now == Some(known.id), cells)
-        })
-        .collect();
+    let lines = |runs: &[PublishedRun], every: bool| -> Vec<_> {
+        runs.iter().flat_map(|known| rows(known, now == Some(known.id), every)).collect()
+    };
+    let head = ["", "figure", "published", "computed", "off", "source"];
     [
         leaf("h2", "", "Published runs"),
         muted("Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against."),
-        table("Published runs", &["", "figure", "published", "computed", "off", "source"], &rows),
+        table("Published runs", &head, &lines(PUBLISHED, false)),
+        leaf("h3", "", "Whole runs, from the first step to the last token"),
+        muted("The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. What a source leaves open is said where the run is loaded."),
+        table("Whole runs", &head, &lines(WHOLE_RUNS, true)),
     ]
     .into_iter()
     .collect()
@@ -123,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_published_run_shows_both_figures_and_its_source_until_it_is_changed() {
-        for known in PUBLISHED {
+        for known in PUBLISHED.iter().chain(WHOLE_RUNS) {
             let mut run = known.run();
             let html = beside(&run).to_html();
             assert!(html.contains(known.place) && html.contains("published and computed"), "{}", known.id);
@@ -131,9 +149,9 @@ mod tests {
             assert_eq!(beside(&run), Node::none());
         }
         let page = all(&Run::default());
-        for (known, action) in PUBLISHED.iter().zip(page.actions()) {
+        for (known, action) in PUBLISHED.iter().chain(WHOLE_RUNS).zip(page.actions()) {
             assert_eq!(*action, Action::Load(known.run().into()));
         }
-        assert_eq!(page.actions().len(), PUBLISHED.len());
+        assert_eq!(page.actions().len(), PUBLISHED.len() + WHOLE_RUNS.len());
     }
 }

@@ -9,6 +9,6 @@ mod tuned;
 
 pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, ids_of};
 pub use models::{MODELS, ModelPreset, by_maker, model};
-pub use published::{Measured, PUBLISHED, PublishedRun, published};
+pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, Peers, STACKS, Software, Stack, Trainer};
 pub use tuned::{TUNED, TunedRun};

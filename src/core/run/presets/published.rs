@@ -3,7 +3,10 @@
 //! Settings that a source does not print follow its software; `assumed` lists them.
 
 use crate::run::Run;
-use crate::source::{DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP};
+use crate::source::{
+    BIGSCIENCE, DEEPSEEK_V3, EPOCH, FUJII_2024, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, METASEQ, NARAYANAN_2021, Source,
+    UNEVEN_PP,
+};
 use std::sync::OnceLock;
 
 /// A figure that was measured.
@@ -21,8 +24,18 @@ pub enum Measured {
     Hfu(f64),
     /// Tokens a second and GPU.
     Tokens(f64),
-    /// GPU-hours of the whole training.
+    /// GPU-hours of the whole training, tokens over speed.
     GpuHours(f64),
+    /// Days from the first step to the last token.
+    Days(f64),
+    /// GPU-hours from the first step to the last token.
+    JobHours(f64),
+    /// Interruptions in so many days.
+    Interruptions(f64, f64),
+    /// Hours of running between two interruptions.
+    HoursToInterrupt(f64),
+    /// Share of the calendar that trains.
+    Productive(f64),
 }
 
 /// A run that was published.
@@ -59,12 +72,17 @@ pub(super) fn linked(link: &str) -> Run {
     Run::from_pairs(&pairs).0
 }
 
+/// Published runs of both kinds.
+pub fn all() -> impl Iterator<Item = &'static PublishedRun> {
+    PUBLISHED.iter().chain(WHOLE_RUNS)
+}
+
 /// The published run that `run` is, unchanged.
 #[must_use]
 pub fn published(run: &Run) -> Option<&'static PublishedRun> {
     static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
-    let runs = RUNS.get_or_init(|| PUBLISHED.iter().map(PublishedRun::run).collect());
-    PUBLISHED.get(runs.iter().position(|known| known == run)?)
+    let runs = RUNS.get_or_init(|| all().map(PublishedRun::run).collect());
+    all().nth(runs.iter().position(|known| known == run)?)
 }
 
 const fn row(
@@ -152,6 +170,42 @@ pub static PUBLISHED: &[PublishedRun] = &[
         &[Measured::Step(19.6071)], VISION_OPEN),
 ];
 
+/// Runs that were published from the first step to the last token (`tests/data/whole_run.csv`).
+#[rustfmt::skip]
+pub static WHOLE_RUNS: &[PublishedRun] = &[
+    row("whole-llama-3-405b", "Llama 3.1 405B, 15.6 T tokens", (&LLAMA_3, "table 5, model card; days: Epoch AI"),
+        llama_3!("gpus=16384&seq_len=8192&global_batch=2048&tokens_total=15.6T&failures=vetted"),
+        &[Measured::JobHours(30_840_000.0), Measured::Days(2142.0 / 24.0), Measured::Interruptions(419.0, 54.0)],
+        "the run at 8192 tokens throughout, vetted nodes (the class holds this row), automatic restarts; 30.84 M GPU-hours on 16 384 GPUs are 78 days, the 89 of the table hold more than this job"),
+    row("whole-bloom", "BLOOM 176B, 366 B tokens", (&BIGSCIENCE, "chronicles, launch script; days: Epoch AI"),
+        concat!("model.layers=70&model.hidden=14336&model.heads=112&model.kv_heads=112&model.ffn=57344&model.vocab=250880&model.gated_ffn=false&model.biases=all&model.norm=layernorm&model.tied_embeddings=true",
+            "&gpu=a100-sxm-80gb&gpus=384&tp=4&pp=12&zero=1&sequence_parallel=false&seq_len=2048&micro_batch=2&global_batch=2048&recompute=full&stage_layers=6,6,6,6,6,6,6,6,6,6,5,5&stack=megatron-2021",
+            "&tokens_total=366e9&operation=manual&storage_gb_per_s=60&checkpoint_async=false&checkpoint_every_s=10550&batch_ramp=192,16,9765625"),
+        &[Measured::Step(105.5), Measured::Days(2808.0 / 24.0), Measured::Productive(0.93)],
+        "nodes of an unknown class, a person is called; 93 % are those of 12 April to 4 July 2022, after the ramp; rotary positions in place of ALiBi"),
+    row("whole-opt-175b", "OPT-175B, 300 B tokens", (&METASEQ, "10_percent_update, final_update; time to interrupt: Lockwood"),
+        concat!("model.layers=96&model.hidden=12288&model.heads=96&model.kv_heads=96&model.ffn=49152&model.vocab=50272&model.gated_ffn=false&model.biases=all&model.norm=layernorm&model.tied_embeddings=true&model.learned_positions=2048",
+            "&gpu=a100-sxm-80gb&gpus=1024&tp=8&pp=1&zero=3&sequence_parallel=false&seq_len=2048&micro_batch=8&global_batch=1024&precision=fp16&recompute=full&stack=megatron-2021",
+            "&tokens_total=300e9&failures=shared&operation=manual"),
+        &[Measured::Days(56.0), Measured::HoursToInterrupt(7.5)],
+        "2 M tokens a batch in micro-batches of 8; 300 B tokens; a person is called; the class of shared nodes holds this row; rollbacks and lower rates after divergence are not entered"),
+    row("whole-falcon-40b", "Falcon-40B, 1 T tokens", (&EPOCH, "Falcon-40B, two months"),
+        concat!("model.layers=60&model.hidden=8192&model.heads=128&model.kv_heads=8&model.ffn=32768&model.vocab=65024&model.gated_ffn=false&model.norm=layernorm&model.tied_embeddings=true",
+            "&gpu.base=a100-sxm-40gb&gpu.inter_gb_per_s=6.25&gpus=384&tp=8&pp=4&zero=1&seq_len=2048&micro_batch=1&global_batch=1152&stack=megatron-2024&tokens_total=1e12"),
+        &[Measured::Days(1440.0 / 24.0)],
+        "TP 8, PP 4, DP 12 and a batch of 1152 as its model card has them; 50 Gb/s of network a GPU, nothing recomputed; nodes of an unknown class"),
+    row("whole-llama-2-70b", "Llama 2 70B, 2 T tokens", (&LLAMA_2, "table 2; model card"),
+        concat!("model.layers=80&model.hidden=8192&model.heads=64&model.kv_heads=8&model.ffn=28672&model.vocab=32000",
+            "&gpu=a100-sxm-80gb&gpus=1024&tp=8&pp=2&zero=1&seq_len=4096&micro_batch=1&global_batch=1024&stack=megatron-2024&tokens_total=2e12&failures=shared"),
+        &[Measured::JobHours(1_720_320.0)],
+        "number of GPUs, layout and software, nothing recomputed; a batch of 4 M tokens as printed; Meta's research cluster, whose nodes are shared"),
+    row("whole-tinyllama", "TinyLlama 1.1B, 3 T tokens", (&EPOCH, "TinyLlama-1.1B (3T token checkpoint), 90 days"),
+        concat!("model.layers=22&model.hidden=2048&model.heads=32&model.kv_heads=4&model.ffn=5632&model.vocab=32000",
+            "&gpu=a100-sxm-40gb&gpus=16&tp=1&pp=1&zero=2&seq_len=2048&micro_batch=8&global_batch=1024&stack=torchtitan&tokens_total=3e12"),
+        &[Measured::Days(2160.0 / 24.0)],
+        "FSDP under Lightning with fused kernels, taken for compiled FSDP2; a batch of 2 M tokens; nodes of an unknown class"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_published_run_is_read_whole_and_makes_sense() {
-        for (index, published) in PUBLISHED.iter().enumerate() {
+        for (index, published) in all().enumerate() {
             let pairs = published.link.split('&').filter_map(|pair| pair.split_once('='));
             let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
             let (run, issues) = Run::from_pairs(&pairs);
@@ -167,7 +221,7 @@ mod tests {
             assert!(published.link.contains("stack"), "{}", published.id);
             let scenario = Scenario::new(&run).map_err(|issues| format!("{}: {issues:?}", published.id)).unwrap();
             assert_eq!(super::published(&run).map(|found| found.id), Some(published.id));
-            assert!(PUBLISHED[..index].iter().all(|other| other.id != published.id));
+            assert!(all().take(index).all(|other| other.id != published.id));
             assert!(scenario.layout.dp > 0 && !published.measured.is_empty());
         }
         assert!(super::published(&Run::default()).is_none());

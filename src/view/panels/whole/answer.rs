@@ -6,7 +6,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Seconds, group, show_count, significant};
 use crate::core::whole_run::{Figure, Range};
-use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, text};
+use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, strong, text};
 
 const DAY: f64 = 86_400.0;
 
@@ -111,7 +111,7 @@ fn figure(
     });
     let cells = [
         leaf("span", "name", name),
-        el("span", &[("class", "value")], &[text(verbatim(number)), text(" "), aside(unit)]),
+        el("span", &[("class", "value")], &[strong(verbatim(number)), text(" "), aside(unit)]),
         el("span", &[("class", "whisker")], &[marks]),
         leaf("span", "range", range),
         leaf("span", "range", note),

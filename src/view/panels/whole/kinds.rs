@@ -19,6 +19,12 @@ pub(super) const KINDS: [Row; 7] = [
 /// Class of the training itself.
 pub(super) const TRAINING: &str = "c-compute";
 
+/// Name of a kind.
+#[must_use]
+pub fn kind(kind: LossKind) -> &'static str {
+    KINDS.iter().find(|row| row.0 == kind).map_or("", |row| row.1)
+}
+
 /// The losses of a run with their rows, in the order of the bar.
 pub(super) fn in_order(figures: &WholeRun) -> impl Iterator<Item = (&'static Row, Loss)> {
     KINDS.iter().filter_map(|row| {

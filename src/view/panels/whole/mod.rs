@@ -16,6 +16,7 @@ pub use days::future;
 pub use fields::{Caption, caption, empty};
 pub use found::{Answer, duration};
 pub use inverse::{dates, trains};
+pub use kinds::kind;
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;

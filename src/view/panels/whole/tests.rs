@@ -69,7 +69,7 @@ fn units_are_small_and_numbers_have_four_digits_at_most() {
         let evaluation = evaluate(&run).unwrap();
         let html = answer(&run, &Answer::new(&evaluation).unwrap(), None).to_html();
         for value in html.split("class=\"value\">").skip(1) {
-            let (number, unit) = value.split_once(" <small>").unwrap();
+            let (number, unit) = value.split_once("</b> <small>").unwrap();
             let digits = number.chars().filter(char::is_ascii_digit).count();
             assert!((1..=5).contains(&digits), "{number} of {tokens}");
             assert!(unit.contains("</small>"));

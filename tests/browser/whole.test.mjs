@@ -1,0 +1,98 @@
+// The whole run: figures with their range from the worker, formulas, bad input, a future in the link, the inverse questions, widths.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EMBED, PHONE } from './browser.mjs';
+import { calculator, eventually, fragment } from './calculator.mjs';
+
+const site = calculator();
+const RUN = '#v=1&stack=megatron-2025&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&cp=2&schedule=interleaved-1f1b&virtual_stages=4&global_batch=2048'
+  + '&tokens_total=15.6T&price_per_gpu_hour=2&grid_kg_per_kwh=0.37';
+const LINK = `${RUN}&view.open=whole`;
+const NARROW = { ...PHONE, viewport: { width: 320, height: 700 } };
+const figures = (page) => page.locator('.whole-strip .key .value').allInnerTexts();
+/** Waits until the range is of the figures. */
+const ranged = (page) => page.locator('.whole-strip[aria-busy=false] .whisker u').first().waitFor();
+
+test('each figure has its range and opens its formula, and Escape gives the focus back', async () => {
+  const { page, problems } = await site.open(LINK);
+  await ranged(page);
+  assert.equal((await figures(page)).length, 7);
+  for (const figure of await page.locator('.whole-strip .key').all()) {
+    await figure.click();
+    await page.locator('main.whole .detail .formula').first().waitFor();
+    await page.keyboard.press('Escape');
+    await eventually(() => figure.evaluate((one) => one === document.activeElement), Boolean);
+  }
+  assert.deepEqual(problems, []);
+});
+
+test('a run without a budget offers some, and the link holds the one that is chosen', async () => {
+  const { page, problems } = await site.open('#v=1&view.open=whole');
+  await page.locator('.whole-empty button', { hasText: '15 T' }).click();
+  await ranged(page);
+  await eventually(() => fragment(page), (link) => link.includes('tokens_total=15'));
+  assert.deepEqual(problems, []);
+});
+
+test('bad input is said at its field, and the last figures stay', async () => {
+  const { page, problems } = await site.open(LINK);
+  await ranged(page);
+  const before = await figures(page);
+  for (const [label, text] of [['Price', '-1'], ['Checkpoint storage', '0'], ['Tokens', 'many']]) {
+    const input = page.locator('.whole-five:not(.more) .whole-input', { hasText: label });
+    const typed = input.locator('input');
+    const old = await typed.inputValue();
+    await typed.fill(text);
+    await input.locator('.issue.error').waitFor();
+    assert.equal(await typed.inputValue(), text);
+    assert.deepEqual(await figures(page), before);
+    await typed.fill(old);
+    await eventually(() => input.locator('.issue.error').count(), (count) => count === 0);
+  }
+  assert.deepEqual(problems, []);
+});
+
+test('the link holds another future, and the same link shows the same one', async () => {
+  const { page } = await site.open(LINK);
+  await ranged(page);
+  const words = (shown) => shown.locator('.whole-future p.note').innerText();
+  const first = await words(page);
+  await page.getByRole('button', { name: 'another future' }).click();
+  const second = await eventually(() => words(page), (seen) => seen !== first);
+  await eventually(() => fragment(page), (link) => link.includes('view.future=1'));
+  const { page: other } = await site.open(await fragment(page));
+  await ranged(other);
+  assert.equal(await words(other), second);
+});
+
+test('models come one by one, the search can be stopped, and a date names its GPUs', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=64&tokens_total=1e11&view.open=whole');
+  await ranged(page);
+  await page.getByRole('button', { name: 'Search all models' }).click();
+  await page.locator('.whole-inverse .tokens-bar').first().waitFor();
+  await page.locator('.whole-inverse').getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Search all models' }).waitFor();
+  await page.getByRole('button', { name: 'Find the least GPUs' }).click();
+  await page.locator('.whole-inverse b', { hasText: 'nine of ten' }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+for (const [name, context, link] of [
+  ['desk', { viewport: { width: 1440, height: 900 } }, LINK],
+  ['laptop', { viewport: { width: 1180, height: 800 } }, LINK],
+  ['phone', PHONE, LINK],
+  ['narrow phone', NARROW, LINK],
+  ['frame', EMBED, `${RUN}&view.embed=whole`],
+]) {
+  test(`nothing is cut and nothing scrolls sideways: ${name}`, async () => {
+    const { page, problems } = await site.open(link, context);
+    await ranged(page);
+    const { wide, cut } = await page.evaluate(() => ({
+      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      cut: [...document.querySelectorAll('.whole-strip .key > *, .whole-input p')]
+        .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
+    }));
+    assert.deepEqual({ wide: Math.max(wide, 0), cut }, { wide: 0, cut: [] });
+    assert.deepEqual(problems, []);
+  });
+}
