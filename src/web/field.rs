@@ -7,6 +7,7 @@ use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot, clear_parts};
 use crate::core::run::{Choice, OneOf, Value};
 use crate::core::t;
+use crate::core::units::show_count;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
@@ -176,7 +177,12 @@ pub(crate) fn input_id_of(key: &str) -> String {
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let now = Now::written(state, field, if field.key == "seq_len" { thousands } else { |text| text });
+    let write = match field.key {
+        "seq_len" => thousands,
+        "tokens_total" => budget,
+        _ => |text| text,
+    };
+    let now = Now::written(state, field, write);
     let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
@@ -187,6 +193,16 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         .add_any_attr(leptos::attr::aria_label(say(field.label)))
         .add_any_attr(leptos::attr::size(wide))
         .into_any()
+}
+
+/// 15.6 T for 15600000000000.
+fn budget(text: String) -> String {
+    let Some(count) = text.parse::<f64>().ok().filter(|count| *count >= 1e6) else { return text };
+    let short = show_count(count);
+    // Digits that it leaves out were typed.
+    let unit = [1e6, 1e9, 1e12, 1e15].into_iter().rfind(|unit| count >= *unit).unwrap_or(1.0);
+    let is_exact = (count / unit * 100.0).fract() < 1e-9 && count < 1e18;
+    if is_exact { short } else { text }
 }
 
 /// 8k for 8192.

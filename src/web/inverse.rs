@@ -5,7 +5,7 @@ use crate::core::run::Run;
 use crate::core::search::Request as Layouts;
 use crate::core::search::catalogue::Row;
 use crate::core::t;
-use crate::core::units::{show_count, significant};
+use crate::core::units::{number, show_count};
 use crate::core::whole_run::Deadline;
 use crate::view::node::markup::Node;
 use crate::view::panels::whole::{dates, trains};
@@ -128,7 +128,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
             <div class="panel-head">
                 <h2 id="inverse-title">{text(move || translated(t!(
                     "What {days} days on {gpus} × {gpu} can train",
-                    days = significant(days(), 3),
+                    days = number(days(), 3),
                     gpus = state.run.with(|run| run.gpus),
                     gpu = state.run.with(|run| run.gpu.title())
                 )))}</h2>
@@ -145,7 +145,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
             <div class="panel-head">
                 <h3>{text(move || {
                     let tokens = state.run.with(|run| run.tokens_total).map_or_else(|| "–".to_owned(), show_count);
-                    translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = significant(days(), 3)))
+                    translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = number(days(), 3)))
                 })}</h3>
                 <span class="spring"></span>
                 <button disabled=can_date on:click=press_counts>{text(move || said(counts.works, t!("Find the least GPUs")))}</button>
@@ -159,7 +159,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
 /// The input of the days, kept in the link.
 fn days_input(state: State) -> AnyView {
     let wrong = RwSignal::new(false);
-    let now = move || significant(state.view.days.get().unwrap_or(DAYS), 6);
+    let now = move || state.view.days.get().unwrap_or(DAYS).to_string();
     let typed = move |event| {
         let read = event_target_value(&event).trim().parse().ok().filter(|days| (0.01..=36_500.0).contains(days));
         wrong.set(read.is_none());

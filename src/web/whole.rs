@@ -259,7 +259,7 @@ fn inputs(page: Page) -> AnyView {
             state.evaluation().map_or_else(Node::none, |evaluation| whole::caption(input.caption, &evaluation, answer))
         });
         let issues = view_of(move || page.issues(input.keys));
-        let unit = field(input.key).map_or("", |field| field.unit);
+        let unit = if input.caption == Caption::Storage { "GB/s" } else { "" };
         view! {
             <div class="whole-input">
                 <label><span>{say(input.label)} " " <small class="muted">{say(unit)}</small></span> {control}</label>

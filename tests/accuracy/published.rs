@@ -49,6 +49,12 @@ fn pair(measured: Measured, report: &Report) -> (f64, f64) {
         Measured::Hfu(share) => (share, step.hfu),
         Measured::Tokens(rate) => (rate, step.tokens_per_s_per_gpu),
         Measured::GpuHours(hours) => (hours, step.gpu_hours.unwrap()),
+        // Of whole runs: `tests/time/whole_run.rs`.
+        Measured::Days(_)
+        | Measured::JobHours(_)
+        | Measured::Interruptions(..)
+        | Measured::HoursToInterrupt(_)
+        | Measured::Productive(_) => unreachable!("no report has it"),
     }
 }
 

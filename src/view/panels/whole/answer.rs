@@ -4,35 +4,50 @@ use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Seconds, group, show_count, significant};
+use crate::core::units::{Seconds, show_count, significant};
 use crate::core::whole_run::{Figure, Range};
 use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, strong, text};
 
 const DAY: f64 = 86_400.0;
 
-/// A number and its unit, which stands behind it in small type.
-struct Value(String, Message);
+/// The unit of a figure and of its range: its size, the sign before the number, its name in small type behind it.
+struct Scale {
+    size: f64,
+    sign: String,
+    name: Message,
+}
 
-/// A number of at most four digits at the largest unit that it fills.
-fn scaled(value: f64, units: &[(f64, &'static str)]) -> Value {
-    let unit = units.iter().find(|(size, _)| value >= size * 0.9995).or(units.last());
-    let (size, name) = unit.copied().unwrap_or((1.0, ""));
-    Value(significant(value / size, 3), name.into())
+impl Scale {
+    /// The largest of `units` that `value` fills: numbers have four digits at most.
+    fn of(value: f64, units: &[(f64, &'static str)]) -> Self {
+        let unit = units.iter().find(|(size, _)| value >= size * 0.9995).or(units.last());
+        let (size, name) = unit.copied().unwrap_or((1.0, ""));
+        Self { size, sign: String::new(), name: name.into() }
+    }
+
+    fn number(&self, value: f64) -> String {
+        let number = value / self.size;
+        let shown = if number < 0.1 { format!("{number:.2}") } else { significant(number, 3) };
+        format!("{}{shown}", self.sign)
+    }
 }
 
 /// Days, of short runs hours or minutes.
-fn calendar(days: f64) -> Value {
-    let (per_day, name) = match days {
-        _ if days >= 2.0 => (1.0, "days"),
-        _ if days * 24.0 >= 2.0 => (24.0, "hours"),
-        _ => (1440.0, "minutes"),
-    };
-    Value(significant(days * per_day, 3), name.into())
-}
-
-const HOURS: &[(f64, &str)] = &[(1e9, "billion"), (1e6, "million"), (1e4, "thousand"), (1.0, "")];
+const DAYS: &[(f64, &str)] = &[(2.0, "days"), (2.0 / 24.0, "hours"), (0.0, "minutes")];
+const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e4, "k"), (1.0, "")];
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
 const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e4, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
+
+/// The unit of a calendar: names of units hold at least two of them.
+fn calendar(days: f64) -> Scale {
+    let named = Scale::of(days, DAYS);
+    let size = match days {
+        _ if days >= 2.0 * 0.9995 => 1.0,
+        _ if days >= 2.0 / 24.0 * 0.9995 => 1.0 / 24.0,
+        _ => 1.0 / 1440.0,
+    };
+    Scale { size, ..named }
+}
 
 /// The key figures; each opens its formula.
 #[must_use]
@@ -40,43 +55,38 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let ends = range.map(|range| [range.low_days / figures.days, range.high_days / figures.days]);
     let energy = range.map(|range| [range.low_energy_kwh, range.high_energy_kwh].map(|kwh| kwh / figures.energy_kwh));
+    let days = figures.days;
     let mut cells = vec![
-        figure(t!("First step to last token"), Figure::Days, figures.days, calendar, ends, Message::default()),
-        figure(t!("GPU-hours"), Figure::GpuHours, figures.gpu_hours, |hours| scaled(hours, HOURS), ends, spare(answer)),
+        figure(t!("To the last token"), Figure::Days, days, &calendar(days), ends, Message::default()),
+        figure(
+            t!("GPU-hours"),
+            Figure::GpuHours,
+            figures.gpu_hours,
+            &Scale::of(figures.gpu_hours, COUNT),
+            ends,
+            spare(answer),
+        ),
     ];
     if let Some((cost, price)) = figures.cost.zip(run.price_per_gpu_hour) {
-        let sign = figures.currency.clone();
-        let money = |cost: f64| {
-            let Value(number, unit) = scaled(cost, HOURS);
-            Value(format!("{sign}{number}"), unit)
-        };
-        let note = t!("at {price} per GPU-hour", price = format!("{sign}{}", significant(price, 3)));
-        cells.push(figure(t!("Cost"), Figure::Cost, cost, money, ends, note));
+        let money = Scale { sign: figures.currency.clone(), ..Scale::of(cost, COUNT) };
+        let price = format!("{}{}", money.sign, significant(price, 3));
+        cells.push(figure(t!("Cost"), Figure::Cost, cost, &money, ends, t!("at {price} per GPU-hour", price)));
     }
-    let lost = Seconds((1.0 - figures.productive) * figures.days * DAY);
-    let share = |share: f64| Value(significant(share * 100.0, 3), t!("%"));
+    let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let inverse = ends.map(|[low, high]| [1.0 / high, (1.0 / low).min(1.0 / figures.productive)]);
-    cells.push(figure(
-        t!("Productive time"),
-        Figure::Productive,
-        figures.productive,
-        share,
-        inverse,
-        t!("{time} lost", time = duration(lost)),
-    ));
+    let share = Scale { size: 0.01, sign: String::new(), name: t!("%") };
+    let lost = t!("{time} lost", time = duration(lost));
+    cells.push(figure(t!("Productive time"), Figure::Productive, figures.productive, &share, inverse, lost));
     let often =
         figures.mtti_s.map_or_else(|| t!("nothing fails"), |mtti| t!("one every {time}", time = duration(mtti)));
-    let count = |count: f64| {
-        let digits = if count < 9.95 { format!("{count:.1}") } else { group(&format!("{count:.0}")) };
-        Value(if count == 0.0 { "0".to_owned() } else { digits }, t!("expected"))
-    };
-    let interruptions = figures.interruptions;
-    cells.push(figure(t!("Interruptions"), Figure::Interruptions, interruptions, count, None, often));
+    let count = Scale::of(figures.interruptions, COUNT);
+    cells.push(figure(t!("Interruptions"), Figure::Interruptions, figures.interruptions, &count, None, often));
     let pue = t!("PUE {pue}", pue = significant(setting.pue, 3));
-    cells.push(figure(t!("Energy"), Figure::Energy, figures.energy_kwh, |kwh| scaled(kwh, ENERGY), energy, pue));
+    let kwh = figures.energy_kwh;
+    cells.push(figure(t!("Energy"), Figure::Energy, kwh, &Scale::of(kwh, ENERGY), energy, pue));
     if let Some((co2e, factor)) = figures.co2e_t.zip(setting.grid) {
         let note = t!("{factor} kg per kWh", factor = significant(factor, 3));
-        cells.push(figure(t!("Emissions"), Figure::Co2e, co2e, |tonnes| scaled(tonnes, CO2E), energy, note));
+        cells.push(figure(t!("Emissions"), Figure::Co2e, co2e, &Scale::of(co2e, CO2E), energy, note));
     }
     cells.into_iter().collect()
 }
@@ -86,36 +96,28 @@ fn spare(answer: &Answer) -> Message {
     if count == 0 { t!("no spare nodes") } else { t!("with {count} spare nodes", count) }
 }
 
-/// A figure with its range, which `ends` gives as shares of it, and what else is said below.
-fn figure(
-    name: Message,
-    of: Figure,
-    value: f64,
-    show: impl Fn(f64) -> Value,
-    ends: Option<[f64; 2]>,
-    note: Message,
-) -> Node {
-    let Value(number, unit) = show(value);
+/// A figure with its range, which `ends` gives as shares of it, and a note below.
+fn figure(name: Message, of: Figure, value: f64, scale: &Scale, ends: Option<[f64; 2]>, note: Message) -> Node {
     let marks = ends.map_or_else(Node::none, |ends| {
         let [low, high] = ends.map(|end| (end - 0.5).clamp(0.0, 1.0));
         let place = format!("{};{}", percent("left", low), percent("width", high - low));
         Node::from_iter([el("u", &[("style", &place)], &[]), el("b", &[], &[])])
     });
-    let range = ends.map_or_else(Message::default, |[low, high]| {
-        let (Value(low, one), Value(high, other)) = (show(value * low), show(value * high));
-        if one == other {
-            t!("{low} to {high} {unit}", low, high, unit = other)
-        } else {
-            t!("{low} {from} to {high} {unit}", low, from = one, high, unit = other)
-        }
+    let range = ends.map(|ends| {
+        let [low, high] = ends.map(|end| scale.number(value * end));
+        t!("{low} to {high} {unit}", low, high, unit = scale.name.clone())
     });
     let cells = [
         leaf("span", "name", name),
-        el("span", &[("class", "value")], &[strong(verbatim(number)), text(" "), aside(unit)]),
+        el(
+            "span",
+            &[("class", "value")],
+            &[strong(verbatim(scale.number(value))), text(" "), aside(scale.name.clone())],
+        ),
         el("span", &[("class", "whisker")], &[marks]),
-        leaf("span", "range", range),
-        leaf("span", "range", note),
     ];
+    let lines = range.into_iter().chain([note]).map(|words| leaf("span", "range", words));
+    let cells: Vec<Node> = cells.into_iter().chain(lines).collect();
     el("button", &[("class", "key")], &cells).on(Action::ExplainWhole(of))
 }
 

@@ -2,20 +2,22 @@
 
 use super::answer::tokens;
 use super::found::{Answer, duration};
-use super::kinds::{KINDS, Row, TRAINING, in_order};
+use super::kinds::{Row, TRAINING, in_order};
 use crate::core::message::{Message, verbatim};
 use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::core::units::{Seconds, group, show_percent, significant};
+use crate::core::units::{Seconds, group, number, show_percent, significant};
 use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
 use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
 
 const DAY: f64 = 86_400.0;
+/// Share of a row's width that all bars take together: words have the rest.
+const BARS: f64 = 0.6;
 
 /// Days as they stand at the axis.
 fn day(days: f64) -> Message {
-    if days < 2.0 { t!("hour {n}", n = significant(days * 24.0, 3)) } else { t!("day {n}", n = significant(days, 3)) }
+    if days < 2.0 { t!("hour {n}", n = number(days * 24.0, 3)) } else { t!("day {n}", n = number(days, 3)) }
 }
 
 /// The bar: a share of its width for each share of time; the bracket below holds four of five outcomes.
@@ -46,11 +48,12 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let end = at(figures.days);
     let scale = if most < 2.0 { 24.0 } else { 1.0 };
     let round = ticks(0.0, most * scale, 5).into_iter().map(|tick| tick / scale);
-    let marks = round.filter(|days| (at(*days) - end).abs() > 0.12).map(|days| {
+    let marks = round.filter(|days| (at(*days) - end).abs() > 0.17 && at(*days) < 0.93).map(|days| {
         leaf("span", "", if days == 0.0 { t!("start") } else { day(days) })
             .say("style", verbatim(percent("left", at(days))))
     });
-    let ends = leaf("b", "", t!("ends {day}", day = day(figures.days))).say("style", verbatim(percent("left", end)));
+    let side = if end > 0.85 { "before" } else { "" };
+    let ends = leaf("b", side, t!("ends {day}", day = day(figures.days))).say("style", verbatim(percent("left", end)));
     let marks: Vec<Node> = marks.chain([ends]).collect();
     let said = t!(
         "{days} days from the first step to the last token of {tokens}, of which {share} train",
@@ -61,9 +64,9 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(said);
     let swatch =
         |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
-    let legend: Vec<Node> = std::iter::once(swatch(TRAINING, "Training"))
-        .chain(KINDS.iter().map(|(_, name, class)| swatch(class, name)))
-        .collect();
+    let used = in_order(figures).filter(|(_, loss)| loss.seconds.0 > 0.0).map(|((_, name, class), _)| (*name, *class));
+    let legend: Vec<Node> =
+        [("Training", TRAINING)].into_iter().chain(used).map(|(name, class)| swatch(class, name)).collect();
     let head = [
         leaf("h2", "", "From first step to last token"),
         leaf("span", "spring", ""),
@@ -86,7 +89,7 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
     let mut start = 0.0;
     let mut lines = Vec::new();
     for ((kind, name, class), time) in rows {
-        let share = if lost.0 > 0.0 { time / lost } else { 0.0 };
+        let share = if lost.0 > 0.0 { BARS * (time / lost) } else { 0.0 };
         let place = format!("{};{}", percent("left", start), percent("width", share));
         let bar = (share > 0.0).then(|| el("i", &[("class", class), ("style", &place)], &[]));
         let end = start + share;
@@ -105,7 +108,8 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
         lines.push(el("div", &[("class", class)], &cells).keyed(name));
         start = end;
     }
-    let whole = el("i", &[("class", "whole")], &[]);
+    let width = format!("right:auto;{}", percent("width", BARS));
+    let whole = el("i", &[("class", "whole"), ("style", &width)], &[]);
     let total = [
         leaf("span", "who", "Lost"),
         el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),

@@ -69,13 +69,16 @@ pub(super) fn interval(answer: &Answer) -> Node {
     };
     let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
     let dot = |at: Seconds, form, ink, name: Message| Mark::Dot((at.0, sum(losses_at(setting, at))), form, ink, name);
-    let marks = vec![
+    let mut marks = vec![
         line(&|[saving, _]| saving, Ink::Memory(1)),
         line(&|[_, repeated]| repeated, Ink::Backward),
         line(&sum, Ink::Text),
-        dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young))),
         dot(every, Form::Large, Ink::Accent, t!("this run: every {time}", time = duration(every))),
     ];
+    let is_there = (first..=last).contains(&young.0);
+    marks.extend(
+        is_there.then(|| dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young)))),
+    );
     let scale = Scale::even(0.0, most);
     let up = Axis::new(scale, scale.round(), |share| verbatim(show_percent(share)));
     let across = Scale::log([first, last].into_iter(), 1.0);

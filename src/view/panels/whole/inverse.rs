@@ -5,7 +5,7 @@ use crate::core::run::presets::MODELS;
 use crate::core::run::{Run, Schedule};
 use crate::core::search::catalogue::{Row, Trained};
 use crate::core::t;
-use crate::core::units::{group, show_count, significant};
+use crate::core::units::{group, number, show_count, significant};
 use crate::core::whole_run::{Deadline, optimal_tokens};
 use crate::view::node::markup::{Node, apply, aside, el, fold, leaf, load, muted, percent, table, text};
 
@@ -76,7 +76,7 @@ pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
         ));
     }
     let head = ["model", "layout", "tokens, by powers of ten", "tokens", "per active parameter", "your budget takes"];
-    let title = t!("Tokens within {days} days", days = significant(days, 3));
+    let title = t!("Tokens within {days} days", days = number(days, 3));
     let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, &head, &known) }];
     parts.extend(optimal.then(|| muted("The grey mark: tokens for which the model is compute-optimal, by the refit of Besiroglu et al. 2024 (18 a parameter at 1e24 FLOP). It is disputed: the third fit that Hoffmann et al. 2022 print says 98, their first two about 20. It is no advice: models that are served are trained far beyond it.")));
     if !without.is_empty() {
@@ -93,7 +93,7 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         return muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
     };
     let (mean, high) = (significant(found.days, 3), significant(found.high_days, 3));
-    let limit = significant(days, 3);
+    let limit = number(days, 3);
     let (words, gpus) = match found.gpus {
         Some(gpus) => {
             (t!("{gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}", gpus, mean, high), gpus)
@@ -163,6 +163,6 @@ mod tests {
     fn a_date_that_nothing_meets_names_the_earliest() {
         let own = Run { tokens_total: Some(1e15), ..Run::default() };
         let html = dates(&own, 1.0, Some(&deadline(&own, 1e15, 1.0).unwrap()), true).to_html();
-        assert!(html.contains("No number of GPUs ends within 1.00 days"), "{html}");
+        assert!(html.contains("No number of GPUs ends within 1 days"), "{html}");
     }
 }

@@ -3,7 +3,7 @@
 use super::found::Answer;
 use crate::core::message::verbatim;
 use crate::core::t;
-use crate::core::units::{show_percent, significant};
+use crate::core::units::{number, show_percent, significant};
 use crate::core::whole_run::{Figure, under_repair};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
@@ -61,8 +61,8 @@ pub(super) fn spares(answer: &Answer) -> Node {
     let words = t!(
         "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair. The spares are {share} of the nodes, and paid.",
         mean = significant(mean, 3),
-        nodes = significant(setting.nodes, 5),
-        days = significant(setting.repair_days, 3),
+        nodes = number(setting.nodes, 4),
+        days = number(setting.repair_days, 3),
         share = show_percent(count as f64 / setting.nodes)
     );
     let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(Figure::Spares));
