@@ -6,7 +6,7 @@ use super::kinds::{Row, TRAINING, in_order};
 use crate::core::message::{Message, verbatim};
 use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::core::units::{Seconds, group, number, show_percent, significant};
+use crate::core::units::{Seconds, group, show_percent, significant};
 use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
 use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
@@ -15,9 +15,14 @@ const DAY: f64 = 86_400.0;
 /// Share of a row's width that all bars take together: words have the rest.
 const BARS: f64 = 0.6;
 
-/// Days as they stand at the axis.
-fn day(days: f64) -> Message {
-    if days < 2.0 { t!("hour {n}", n = number(days * 24.0, 3)) } else { t!("day {n}", n = number(days, 3)) }
+/// Days or hours as they stand at the axis.
+fn day(days: f64, show: fn(f64) -> String) -> Message {
+    if days < 2.0 { t!("hour {n}", n = show(days * 24.0)) } else { t!("day {n}", n = show(days)) }
+}
+
+/// A round number without zeros that say nothing.
+fn round_number(value: f64) -> String {
+    group(&((value * 1e6).round() / 1e6).to_string())
 }
 
 /// The bar: a share of its width for each share of time; the bracket below holds four of five outcomes.
@@ -49,11 +54,12 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let scale = if most < 2.0 { 24.0 } else { 1.0 };
     let round = ticks(0.0, most * scale, 5).into_iter().map(|tick| tick / scale);
     let marks = round.filter(|days| (at(*days) - end).abs() > 0.17 && at(*days) < 0.93).map(|days| {
-        leaf("span", "", if days == 0.0 { t!("start") } else { day(days) })
+        leaf("span", "", if days == 0.0 { t!("start") } else { day(days, round_number) })
             .say("style", verbatim(percent("left", at(days))))
     });
     let side = if end > 0.85 { "before" } else { "" };
-    let ends = leaf("b", side, t!("ends {day}", day = day(figures.days))).say("style", verbatim(percent("left", end)));
+    let ends = leaf("b", side, t!("ends {day}", day = day(figures.days, |value| significant(value, 3))))
+        .say("style", verbatim(percent("left", end)));
     let marks: Vec<Node> = marks.chain([ends]).collect();
     let said = t!(
         "{days} days from the first step to the last token of {tokens}, of which {share} train",

@@ -21,8 +21,13 @@ const CELL: f64 = 19.0;
 const WORDS: f64 = 18.0;
 
 /// Lengths of a cell: an hour, a day, a week, four weeks, a year.
-const CELLS: [(f64, &str); 5] =
-    [(DAY / 24.0, "hour"), (DAY, "day"), (7.0 * DAY, "week"), (28.0 * DAY, "four weeks"), (364.0 * DAY, "year")];
+const CELLS: [(f64, &str); 5] = [
+    (DAY / 24.0, "hour"),
+    (DAY, "day"),
+    (7.0 * DAY, "week"),
+    (28.0 * DAY, "period of four weeks"),
+    (364.0 * DAY, "year"),
+];
 
 /// Interruptions of a cell, and the shares of its time that repeat work and that stand still.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -103,7 +108,7 @@ pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
     let lost: f64 = events.iter().map(|event| (event.down + event.lost).0).sum();
     let said = t!("{count} interruptions, the last token after {time}", count = events.len(), time = duration(end));
     let words = t!(
-        "{said}; {lost} are lost to restarts and repeated work. A cell is a {cell}, a column {column}.",
+        "{said}; {lost} are lost to restarts and repeated work. Each cell: one {cell}; each column: {column}.",
         said = said.clone(),
         lost = duration(Seconds(lost)),
         cell = name,
