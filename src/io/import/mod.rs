@@ -239,6 +239,8 @@ mod tests {
         for (text, stack) in [
             ("--tensor-model-parallel-size 2 --use-distributed-optimizer", "megatron-2025"),
             ("--tensor-model-parallel-size 2 --cuda-graph-impl local", "megatron-2026"),
+            ("--tensor-model-parallel-size 2 --use-flash-attn", "megatron-2024"),
+            ("--tensor-model-parallel-size 2 --use-flash-attn --attention-backend flash", "megatron-2025"),
             ("[training]\nseq_len = 8192\n", "torchtitan-eager"),
             ("[training]\nseq_len = 8192\n[compile]\nenable = true\n", "torchtitan"),
             ("{\"zero_optimization\": {\"stage\": 2}}", "deepspeed"),

@@ -136,7 +136,8 @@ mod tests {
             "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
         let shown = summary_of(config);
-        let model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
+        let mut model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
+        model.model.parts.arguments = Some("--rotary-base 500000".to_owned());
         assert!(shown.actions().contains(&&Action::Load(model.into())));
         let html = shown.to_html();
         for words in ["70.6 B parameters", "llama-3.1-70b", "head width 128", "rope_theta", "num_hidden_layers"] {

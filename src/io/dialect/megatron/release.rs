@@ -10,8 +10,8 @@ use crate::core::run::presets::Peers;
 const OF_2026: [&str; 4] = ["hybrid-layer-pattern", "cuda-graph-impl", "moe-flex-dispatcher-backend", "fp4-format"];
 /// The argument of the kernel of attention, since December 2024.
 const OF_2025: &str = "attention-backend";
-/// Arguments that chose it before.
-const OF_2024: [&str; 2] = ["use-flash-attn", "transformer-impl"];
+/// Arguments of scripts before that: the kernel's, and the one that chose core's models until they were the default.
+const OF_2024: [&str; 2] = ["use-flash-attn", "use-mcore-models"];
 
 /// The release, by arguments that only some have.
 pub(super) fn generation(entries: &Entries) -> &'static str {
