@@ -71,3 +71,24 @@ fn a_report_has_the_splits_of_its_layers() {
     assert_eq!(found.measured.unwrap().steps_s, [28.3887, 19.6071]);
     assert!(answer(&decode("v=1&pp=1").run).unwrap().uneven.is_none());
 }
+
+/// Under 1F1B, 64 equal micro-batches over 4 ranks idle (p - 1)/(m + p - 1) = 4.5 % of the time; a long one among short ones
+/// leaves gaps of its own, and is named as the cause.
+#[test]
+fn unequal_lengths_are_named_where_they_are_the_cause() {
+    let lengths: Vec<String> = (0..64).map(|at| if at % 8 == 0 { "30000" } else { "600" }.to_owned()).collect();
+    let run = format!(r#"{{"pp":4,"gpus":8,"global_batch":64,"microbatch_lengths":[{}]}}"#, lengths.join(","));
+    let report = report(&run);
+    assert!(report.pipeline.bubble_fraction > 0.2);
+    let bubble = report.warnings.iter().filter(|issue| issue.message.to_string().contains("is bubble"));
+    let fields: Vec<&str> = bubble.map(|issue| issue.field.as_str()).collect();
+    assert_eq!(fields, ["microbatch_lengths"]);
+}
+
+/// 1e15 GPUs are more than any cluster: one error, about what was entered.
+#[test]
+fn too_many_gpus_are_one_error() {
+    let value: Value = serde_json::from_str(r#"{"gpus":1e15}"#).unwrap();
+    let issues = Run::from_value(&value).map_or_else(|issues| issues, |run| evaluate(&run).unwrap_err());
+    assert_eq!(issues.iter().map(|issue| issue.field.as_str()).collect::<Vec<_>>(), ["gpus"]);
+}
