@@ -87,6 +87,7 @@ sources! {
     DEEPSPEED = "DeepSpeed", "Microsoft, DeepSpeed", "https://github.com/deepspeedai/DeepSpeed";
     TRANSFORMER_ENGINE = "Transformer Engine", "NVIDIA, Transformer Engine", "https://github.com/NVIDIA/TransformerEngine";
     ZERO = "ZeRO", "Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, 2020", "https://arxiv.org/abs/1910.02054";
+    ZERO_PLUS_PLUS = "ZeRO++", "Wang et al., ZeRO++: Extremely Efficient Collective Communication for Giant Model Training, 2023", "https://arxiv.org/abs/2306.10209";
     FP8_LM = "FP8-LM", "Peng et al., FP8-LM: Training FP8 Large Language Models, 2023", "https://arxiv.org/abs/2310.18313";
     GPT_3 = "GPT-3", "Brown et al., Language Models are Few-Shot Learners, 2020", "https://arxiv.org/abs/2005.14165";
     GPT_2 = "GPT-2", "Radford et al., Language Models are Unsupervised Multitask Learners, 2019", "https://openai.com/index/better-language-models/";

@@ -267,6 +267,9 @@ fn talkative() -> Vec<Run> {
         "stack=megatron-2025&offload.activations=core_attn,attn_proj&host_memory_gib=9000&cross_entropy=fused-linear",
         "stack=torchtitan&pp=1&zero=3&offload.parameters=cpu&host_memory_gib=9000",
         "stack=megatron-2021&rank_order=tp-cp-ep-pp-dp",
+        "stack=torchtitan&pp=1&recompute.budget=0.5",
+        "stack=deepspeed&pp=1&zero=3&zero_hpz=8&zero_qwz=true&zero_qgz=true",
+        "model=mixtral-8x7b&cp=4&cp_comm=hierarchical&shared_expert_overlap=true&moe_rank_capacity=2&moe_paged_stash=true",
         "stack=megatron-2025&graph_scope=layer&stack.grad_reduce_bytes=4",
         "stack=megatron-2025&graph_scope=attn,mlp&model=nemotron-3-nano&pp=1&tp=1",
         "stack=megatron-2025&graph_scope=iteration&model=mixtral-8x7b&moe_dispatch=per-node&moe_balance=forced",
@@ -448,4 +451,37 @@ fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {
     }
     let back = read(&script, &Run::default()).unwrap().run;
     assert_eq!(back.model.parts.arguments, run.model.parts.arguments);
+}
+
+/// Names and defaults of DeepSpeed `runtime/zero/config.py` (ZeRO++), torchtitan `job_config.py` (0.5 of a budget), Megatron-LM
+/// `transformer_config.py` and `arguments.py` ("the first value of the list indicates the group size of the a2a
+/// communication type"; `dist_muon` is Muon with the distributed optimizer).
+#[test]
+fn what_programs_of_2026_say_is_read() {
+    let megatron = "pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 --swiglu \
+        --num-experts 8 --context-parallel-size 8 --micro-batch-size 1";
+    let zero = "zero_optimization\":{\"stage\":3,\"zero_hpz_partition_size\":8,\"zero_quantized_weights\":true,\
+        \"zero_quantized_gradients\":true}}";
+    let budget = "[training]\nseq_len = 8192\n[activation_checkpoint]\nmode = \"memory_budget\"\n";
+    for (text, fields) in [
+        (format!("{{\"train_batch_size\":64,\"{zero}"), "zero=3 zero_hpz=8 zero_qwz=true zero_qgz=true"),
+        (budget.to_owned(), "recompute.budget=0.5"),
+        (format!("{budget}memory_budget = 0.2\n"), "recompute.budget=0.2"),
+        (
+            format!("{megatron} --cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 4 2"),
+            "cp_comm=hierarchical cp_a2a=4",
+        ),
+        (
+            format!("{megatron} --moe-shared-expert-overlap --moe-expert-rank-capacity-factor 1.5 --moe-paged-stash"),
+            "shared_expert_overlap=true moe_rank_capacity=1.5 moe_paged_stash=true",
+        ),
+        (format!("{megatron} --optimizer dist_muon"), "optimizer=muon zero=1"),
+    ] {
+        for pair in fields.split(' ') {
+            let (key, value) = pair.split_once('=').unwrap();
+            assert_eq!(meant(&text, &[key]).0, [value], "{key}: {text}");
+        }
+    }
+    let (_, assumed) = meant("base_model: meta-llama/Llama-3.1-8B\nsample_packing: true\n", &[]);
+    assert!(assumed.contains("documents says"), "{assumed}");
 }

@@ -72,7 +72,9 @@ const ALWAYS: &[Draw] = &[
     (8, &["overlap.dp=0"]),
     (8, &["moe_balance=forced"]),
     (8, &["capacity_factor=1", "capacity_factor=1.25"]),
-    (12, &["delay_wgrad=true"]),
+    (12, &["delay_wgrad=true", "shared_expert_overlap=true"]),
+    (12, &["moe_rank_capacity=2", "moe_rank_capacity=2&moe_paged_stash=true"]),
+    (8, &["cp=8&cp_comm=hierarchical", "cp=4&cp_comm=hierarchical&cp_a2a=2", "cp=8&cp_comm=hierarchical&cp_a2a=4"]),
     (
         8,
         &[

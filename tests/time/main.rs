@@ -6,6 +6,7 @@
 mod common;
 
 mod classes;
+mod expressible;
 mod left_out;
 mod loading;
 mod outside;

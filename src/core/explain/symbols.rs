@@ -115,11 +115,13 @@ table! {
         VERSIONS = "c", "copies of the weights";
         SHARDS = "N", "ranks that share the states";
         EXPERT_SHARDS = "N", "ranks that share the experts' states";
+        SECOND_SHARDS = "N_2", "ranks that share the second copy of the weights";
         LATENT_WIDTH = "h_e", "width of what is routed";
         GROUPED = "g_o", "width of the grouped output";
         LARGEST_TENSOR = "n", "elements of the largest tensor";
         ENGINE_GPUS = "t_r", "GPUs of an engine";
         EXPERT_RANKS = "x", "expert parallel";
+        EXCHANGE_RANKS = "u", "ranks that exchange heads for tokens";
         QUERY_WIDTH = "q", "width of the queries";
         KEY_WIDTH = "w", "width of the keys on a rank, as of the values";
         MIXER_WIDTH = "w", "width of what a mixer exchanges, there and back";

@@ -14,6 +14,9 @@ pub enum Policy {
     Modules(Vec<Module>),
     /// Every second matrix product is dropped (torchtitan's selective activation checkpointing, "op").
     EverySecondProduct,
+    /// This share is kept of all but the layer's input. Source: PyTorch `torch/_functorch/config.py`,
+    /// `activation_memory_budget`: 0 keeps what checkpoints of the region keep, 0.4 saves 40 % of the activations between.
+    Budget(f64),
 }
 
 impl Policy {
@@ -27,6 +30,7 @@ impl Policy {
             Recompute::Layers(n) if position < *n => Self::Full,
             Recompute::None | Recompute::Layers(_) => Self::Keep,
             Recompute::Modules(modules) => Self::Modules(modules.clone()),
+            Recompute::Budget(share) => Self::Budget(*share),
         }
     }
 
@@ -38,6 +42,7 @@ impl Policy {
             Self::Full => role != Role::LayerInput,
             Self::Modules(modules) => modules.iter().any(|module| drops(*module, role)),
             Self::EverySecondProduct => return every_second(role),
+            Self::Budget(share) => return if role == Role::LayerInput { 1.0 } else { *share },
         };
         if dropped { 0.0 } else { 1.0 }
     }

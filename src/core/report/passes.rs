@@ -20,6 +20,7 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
             layers: compute.routed.layers,
             attention: compute.routed.attention,
             experts: compute.routed.experts,
+            shared: compute.routed.shared,
         },
     }
 }

@@ -15,6 +15,8 @@ one_of! {
         AllGather = "all-gather" "all-gather",
         /// Heads for tokens, by all-to-all.
         Ulysses = "ulysses" "Ulysses",
+        /// Ulysses among near ranks, a ring between their groups.
+        Hierarchical = "hierarchical" "Ulysses near, ring far (a2a+p2p)",
     }
 }
 
@@ -420,6 +422,8 @@ pub enum Recompute {
     Layers(u64),
     /// These modules of every layer.
     Modules(Vec<Module>),
+    /// Kept: this share of what can be recomputed, as torch.compile's partitioner cuts its graph.
+    Budget(f64),
 }
 
 impl Recompute {
@@ -433,6 +437,7 @@ impl Recompute {
             Self::Full => t!("full recomputation"),
             Self::Layers(n) => t!("{n} recomputed layers", n = *n),
             Self::Modules(_) => t!("recomputed modules"),
+            Self::Budget(share) => t!("a budget of {share} of the activations", share = *share),
         }
     }
 }
@@ -451,6 +456,9 @@ impl Settable for Recompute {
         let layers = training("Recomputed layers").hint("full recomputation of the first n layers of a stage");
         let layers = layers.unit("a stage").advanced();
         let modules = training("Recomputed modules").hint("only these, in every layer").advanced();
+        let budget = training("Activation budget").unit("share");
+        let budget =
+            budget.hint("torch.compile keeps this share of what can be recomputed: 0 is full, 1 none").advanced();
         vec![
             Field::new(
                 "recompute",
@@ -479,6 +487,13 @@ impl Settable for Recompute {
                 Slot::Set { options: Module::choices },
                 |held| if let Self::Modules(modules) = held { modules.get() } else { Value::Null },
                 |held, value| held.replace(Held::of(value).map(Self::Modules), |held| matches!(held, Self::Modules(_))),
+            ),
+            Field::new(
+                "recompute.budget",
+                budget,
+                Slot::Number { range: (0.0, 1.0), steps: Steps::By(0.1) },
+                |held| if let Self::Budget(share) = held { share.get() } else { Value::Null },
+                |held, value| held.replace(f64::of(value).map(Self::Budget), |held| matches!(held, Self::Budget(_))),
             ),
         ]
     }

@@ -94,6 +94,10 @@ fields! {
         sequence_parallel: bool = true => parallelism("Sequence parallel").symbol("SP"),
         /// how ranks of a sequence meet all keys
         cp_comm: CpComm = CpComm::Ring => parallelism("CP exchange").advanced(),
+        /// ranks that exchange heads for tokens where the exchange has two levels; unset: those of a node
+        cp_a2a: Option<u64>
+            => parallelism("CP all-to-all").unit("ranks").count(1, 1 << 20, Double)
+                .when(|run: &Run| run.cp_comm == CpComm::Hierarchical).advanced(),
         /// the axes that ranks are numbered along, the fastest first
         rank_order: RankOrder = RankOrder::PpLast => parallelism("Rank order").advanced(),
         /// 1 shards optimizer states, 2 gradients, 3 weights
@@ -102,6 +106,14 @@ fields! {
         hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// when gradients are reduced to their shards: later sends less and holds more
         zero2_reduce: Reduction = Reduction::MicroBatch => parallelism("ZeRO-2 reduces").advanced(),
+        /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward pass
+        /// (ZeRO++ hpZ)
+        zero_hpz: Option<u64>
+            => parallelism("hpZ group").unit("ranks").count(1, 1 << 20, Double).when(|run: &Run| run.zero == 3).advanced(),
+        /// ZeRO-3 gathers weights in eight bits (ZeRO++ qwZ)
+        zero_qwz: bool = false => parallelism("8-bit weights (qwZ)").when(|run: &Run| run.zero == 3).advanced(),
+        /// ZeRO-3 scatters gradients in four bits (ZeRO++ qgZ)
+        zero_qgz: bool = false => parallelism("4-bit gradients (qgZ)").when(|run: &Run| run.zero == 3).advanced(),
         /// the order in which a rank works
         schedule: Schedule = Schedule::OneFOneB => parallelism("Schedule").when(|run: &Run| run.pp > 1),
         /// options that only some schedules use
@@ -121,6 +133,8 @@ fields! {
         global_batch: u64 = 256 => training("Global batch").unit("seq").count(1, MAX_COUNT, Round),
         /// for unequal ones: one number each, with commas
         microbatch_lengths: Option<Vec<u64>> => training("Micro-batch lengths").unit("tokens").advanced(),
+        /// of the documents packed in a sequence (THD), a sample: attention stays inside each; unset: one a sequence
+        documents: Option<Vec<u64>> => training("Packed documents").unit("tokens").advanced(),
         /// 15T for days, GPU-hours and cost
         tokens_total: Option<f64> => training("Token budget").unit("tokens").number(1.0, 1e18, 1e12).advanced(),
         /// in any currency
@@ -173,6 +187,12 @@ fields! {
         ep_overlap: Option<EpOverlap> => training("EP overlap by").advanced(),
         /// weight gradients of the experts run beside messages
         delay_wgrad: Option<bool> => training("Delayed weight gradients").advanced(),
+        /// shared experts run beside the messages of the routed ones (Megatron-LM, without EP overlap)
+        shared_expert_overlap: bool = false => training("Shared-expert overlap").advanced(),
+        /// tokens that an expert rank has room for, over the average: static shapes, so that no count reaches the host
+        moe_rank_capacity: Option<f64> => training("Rank capacity").unit("x").number(1.0, 64.0, 0.25).advanced(),
+        /// what experts keep for the backward pass waits in pages of what came, not in room for all that may
+        moe_paged_stash: bool = false => training("Paged stash").advanced(),
         /// one step you measured; the time model is scaled to it
         measured_step_s: Option<f64> => method("Measured step").unit("s").number(1e-6, 1e7, 1.0).advanced(),
         /// host data loader: ns times seq² a sample and rank

@@ -183,6 +183,31 @@ impl Scenario {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
 
+    /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that a
+    /// token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
+    /// FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
+    #[must_use]
+    pub fn attended_tokens(&self) -> u64 {
+        let Some(documents) = &self.run.documents else {
+            return self.run.seq_len;
+        };
+        let sum = |power: i32| documents.iter().map(|length| (*length as f64).powi(power)).sum::<f64>();
+        let mean = crate::units::whole((sum(2) / sum(1)).round()).unwrap_or(self.run.seq_len);
+        mean.clamp(1, self.run.seq_len)
+    }
+
+    /// Ranks of the all-to-all where context parallelism is hierarchical: as set, else those of a node. Source: Megatron-LM
+    /// `transformer_config.py`, `cp_comm_type`: "A2A communications in low-level CP groups (e.g., via `NVLink`), and P2P
+    /// communications in high-level CP groups (e.g., via `IBLink`)".
+    #[must_use]
+    pub fn exchange_ranks(&self) -> u64 {
+        let (layout, cp) = (&self.layout, self.layout.cp);
+        let near = (layout.per_node / layout.tp.max(1)).max(1);
+        let divisors = (1..=near.min(cp)).rev().filter(|ranks| cp.is_multiple_of(*ranks));
+        let whole = |ranks: &u64| self.model.heads.is_multiple_of(ranks * layout.tp);
+        self.run.cp_a2a.or_else(|| divisors.into_iter().find(whole)).unwrap_or(1).clamp(1, cp.max(1))
+    }
+
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
     /// buffers that stay.
     #[must_use]
@@ -210,6 +235,19 @@ impl Scenario {
         self.base_weight().unwrap_or(self.precision.gathered_weight())
     }
 
+    /// Bytes of a weight that ZeRO-3 gathers on its way: eight bits with qwZ. Source: ZeRO++, section 3.1.
+    #[must_use]
+    pub(crate) fn sent_weight(&self) -> f64 {
+        let whole = self.gathered_weight();
+        if self.run.zero_qwz { whole.min(1.0) } else { whole }
+    }
+
+    /// Ranks of the second copy of the weights, where ZeRO-3 keeps one. Source: ZeRO++, section 3.2.
+    #[must_use]
+    pub(crate) fn second_copy(&self) -> Option<u64> {
+        self.run.zero_hpz.filter(|_| self.zero.stage == 3)
+    }
+
     /// Bytes of a quantised weight of the frozen base.
     #[must_use]
     pub(crate) fn base_weight(&self) -> Option<f64> {
@@ -220,7 +258,9 @@ impl Scenario {
     /// Bytes of a gradient on its way between ranks.
     #[must_use]
     pub fn reduced_gradient(&self) -> f64 {
-        self.software.grad_reduce_bytes.unwrap_or_else(|| self.trained_bytes().reduced())
+        let sent = self.software.grad_reduce_bytes.unwrap_or_else(|| self.trained_bytes().reduced());
+        // Four bits by all-to-all, in a node and between nodes: ZeRO++, section 3.3.
+        if self.run.zero_qgz && self.zero.stage == 3 { sent.min(0.5) } else { sent }
     }
 
     /// Model FLOPs a step, by the Run's convention.
@@ -232,7 +272,7 @@ impl Scenario {
     /// Model FLOPs of a token: of a frozen base without the gradients of its weights, with 6 an adapter's parameter.
     #[must_use]
     pub fn flops_per_token(&self, count: AttentionCount) -> f64 {
-        let (model, seq) = (&self.model, self.run.seq_len);
+        let (model, seq) = (&self.model, self.attended_tokens());
         let all = model_flops_per_token(model, seq, count);
         match &self.adapter {
             None => all,

@@ -56,6 +56,8 @@ pub struct RoutedTime {
     pub attention: [f64; 2],
     /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
     pub experts: [f64; 3],
+    /// Shared experts, forward and backward.
+    pub shared: [f64; 2],
     /// Attention and experts again, where they are recomputed.
     pub again: f64,
 }
@@ -93,7 +95,8 @@ pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
         return 0.0;
     };
     // Padded to a capacity, no count of tokens comes back, and the host runs ahead.
-    if scenario.software.graphs.hold(GraphPart::Moe) || scenario.run.capacity_factor.is_some() {
+    let padded = scenario.run.capacity_factor.or(scenario.run.moe_rank_capacity).is_some();
+    if scenario.software.graphs.hold(GraphPart::Moe) || padded {
         return CAPTURED;
     }
     let of = |constant| scenario.fitted.of(constant);
@@ -308,6 +311,9 @@ impl ComputeTime {
             for (sum, seconds) in routed.experts.iter_mut().zip(layer.routed) {
                 *sum += count * seconds;
             }
+            for (sum, seconds) in routed.shared.iter_mut().zip(layer.shared) {
+                *sum += count * seconds;
+            }
         }
     }
 }
@@ -324,6 +330,8 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
         Recompute::None => 0.0,
         Recompute::Full => whole,
         Recompute::Layers(n) => whole * (*n as f64).min(layers) / layers.max(1.0),
+        // The partitioner runs the cheapest again first: at most this.
+        Recompute::Budget(kept) => whole * (1.0 - kept),
         Recompute::Selective => layer.core.0,
         // All but the core of attention and every second product.
         Recompute::OpSelective => layer.modules.second,

@@ -19,6 +19,8 @@ struct Setting<'a> {
     weight: Output,
     /// Tokens of the micro-batch on the rank.
     n: f64,
+    /// Tokens that attention sees as one sequence.
+    seq: u64,
     t: f64,
     c: f64,
     /// Divisor of sequence parallelism.
@@ -40,6 +42,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         run: &scenario.run,
         weight: accumulation(scenario),
         n: scenario.tokens_per_rank(),
+        seq: scenario.attended_tokens(),
         t,
         c: layout.cp as f64,
         cut: if layout.sequence_parallel { t } else { 1.0 },
@@ -167,7 +170,7 @@ const KEY_BLOCK: f64 = 128.0;
 /// The core over the keys that the mask leaves: causal attention meets half of those it is given. A window costs the
 /// blocks that it touches, `(W + 128)/W` of its keys.
 fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTime) {
-    let (m, seq) = (s.model, s.run.seq_len);
+    let (m, seq) = (s.model, s.seq);
     let fused = s.run.runs_flash_attention();
     let keys = if fused { 2.0 * mean_keys(m, mixer, seq, AttentionCount::Causal) } else { seq as f64 };
     let head_width = match m.mla {
@@ -276,9 +279,11 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
         time.add(linear(s.rates, own, width, h, s.weight));
     }
     if moe.shared_experts > 0 {
-        let before = time.linear[0];
+        let before = time.linear;
         dense(s, (moe.shared_experts * moe.expert_ffn) as f64, time);
-        time.modules.shared_experts = time.linear[0] - before;
+        let [forward, input, weight] = std::array::from_fn(|pass| time.linear[pass] - before[pass]);
+        time.modules.shared_experts = forward;
+        time.shared = [forward, input + weight];
     }
     time.modules.last = down[0];
     // Tokens are copied to their experts and back: read and written twice.
@@ -294,6 +299,8 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
         [0.0; 2]
     };
     time.modules.shared_experts += s.n * shared * forward / s.rates.elementwise.0;
+    time.shared[0] += s.n * shared * forward / s.rates.elementwise.0;
+    time.shared[1] += s.n * shared * backward / s.rates.elementwise.0;
     time.modules.expert_activation = channels * forward + rows_clamped(biased[0], width, f);
     time.elementwise.0 += permute + channels * forward + biased[0];
     time.elementwise.1 += permute + channels * backward + biased[1];

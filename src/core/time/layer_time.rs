@@ -15,6 +15,8 @@ pub(crate) struct LayerTime {
     pub host: f64,
     /// Router, experts and what moves tokens between them; 0 where the FFN is dense.
     pub routed: [f64; 3],
+    /// The experts that every token visits, forward and backward: a part of `routed`.
+    pub shared: [f64; 2],
     /// Time that recomputing single modules would repeat.
     pub modules: ModuleTime,
 }

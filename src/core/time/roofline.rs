@@ -47,7 +47,7 @@ const ACTIVATION: f64 = 5.0;
 #[must_use]
 pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
     let rates = Rates::of(scenario);
-    let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
+    let (model, layout) = (&scenario.model, &scenario.layout);
     let (t, n) = (layout.tp as f64, scenario.tokens_per_rank());
     let cut = if layout.sequence_parallel { t } else { 1.0 };
     let (h, f, d) = (model.hidden as f64, model.ffn as f64 / t, model.head_dim as f64);
@@ -67,7 +67,7 @@ pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
         bytes: n * bytes,
         seconds: n * bytes / rates.elementwise.0,
     };
-    let keys = run.seq_len as f64;
+    let keys = scenario.attended_tokens() as f64;
     let attention = Core {
         heads: a,
         head_width: d,

@@ -76,6 +76,8 @@ pub struct RoutedWindows {
     pub attention: [f64; 2],
     /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
     pub experts: [f64; 3],
+    /// Shared experts, forward and backward.
+    pub shared: [f64; 2],
 }
 
 /// Bytes that a GPU sends, and their time on the wire.

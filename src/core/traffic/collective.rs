@@ -27,6 +27,9 @@ pub(crate) const FUSED_DISPATCH: Cited<f64> =
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
 pub(crate) const LATENCY: Cited<[f64; 3]> = Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
 
+/// Seconds that an all-reduce in the switches of a node takes to begin. Source: NCCL, `tuning.cc`, NVLS.
+const NVLS_LATENCY: f64 = 25e-6;
+
 /// The wires of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fabric {
@@ -35,6 +38,8 @@ pub struct Fabric {
     /// The scale-up link and the card by the data sheet.
     link: f64,
     network: f64,
+    /// Bus bandwidth of an all-reduce in the switches of a node; 0: none.
+    switch: f64,
     /// Share of the link that a dispatch once a node reaches.
     dispatch: f64,
     /// Inside a node in an all-to-all.
@@ -57,6 +62,7 @@ impl Fabric {
             intra: gpu.intra.0 * INTRA.value,
             link: gpu.intra.0,
             network: gpu.inter.0,
+            switch: gpu.nvls.0,
             dispatch: if scenario.software.moe_fused && gpu.computes_in_fp4() {
                 FUSED_DISPATCH.value
             } else {
@@ -116,7 +122,12 @@ impl Fabric {
         let ring = 2.0 * self.turn(group) - launch;
         let depth = (group.nodes() as f64).log2() * far;
         let tree = launch + 2.0 * ((group.in_node - 1) as f64 * near + depth);
-        Seconds(ring.min(tree) + 2.0 * (n - 1.0) / n * bytes.0 / self.bus(group))
+        let moved = 2.0 * (n - 1.0) / n * bytes.0;
+        let around = ring.min(tree) + moved / self.bus(group);
+        if group.nodes() > 1 || self.switch <= 0.0 {
+            return Seconds(around);
+        }
+        Seconds(around.min(NVLS_LATENCY + moved / self.switch))
     }
 
     /// All-to-all of `bytes` a rank: what stays in the node over the scale-up link, what leaves it over the card.
@@ -166,7 +177,7 @@ mod tests {
     }
 
     /// ML Engineering, network benchmarks: all-reduce of 16 GiB reaches 235 GB/s of bus bandwidth on eight A100, 366 on
-    /// four nodes of eight B200 with 50 GB/s cards. NVLS on H200 (482) is not modelled: the ring's 367 is met.
+    /// four nodes of eight B200 with 50 GB/s cards. The ring's 367 on H200 is met; NVLS reaches 482.
     #[test]
     fn measured_bus_bandwidths_are_met_to_a_fifth() {
         for (gpu, size, in_node, measured) in [
@@ -181,6 +192,26 @@ mod tests {
             let bus = 2.0 * (n - 1.0) / n * bytes / time.0;
             assert!((bus / measured - 1.0).abs() < 0.2, "{gpu} {size}: {bus:e}");
         }
+    }
+
+    /// ML Engineering, network benchmarks: on eight H200 an all-reduce of 16 GiB reaches 482 GB/s with NVLS and 367 on rings;
+    /// gathers and what leaves the node stay rings.
+    #[test]
+    fn switches_reduce_inside_a_node() {
+        let bytes = Bytes(16.0 * crate::units::GIB);
+        let of = |nvls: Option<f64>, size: u64| {
+            let mut run = Run { gpu: Based::preset("h200-sxm-141gb"), ..Run::default() };
+            run.gpu.parts.nvls = nvls;
+            let fabric = Fabric::of(&Scenario::new(&run).unwrap());
+            let group = Group { size, in_node: 8 };
+            let n = size as f64;
+            (2.0 * (n - 1.0) / n * bytes.0 / fabric.all_reduce(group, bytes).0, fabric.gather(group, bytes).0)
+        };
+        let (with, without) = (of(Some(482.0), 8), of(None, 8));
+        assert!((with.0 / 482e9 - 1.0).abs() < 0.01, "{:e}", with.0);
+        assert!(without.0 < with.0 && without.1 == with.1);
+        assert_eq!(of(Some(482.0), 16), of(None, 16));
+        assert_eq!(of(Some(1.0), 8), without);
     }
 
     #[test]

@@ -51,7 +51,14 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let [reductions, gatherings] = with_microbatch(scenario);
     let sent = all(trained, scenario.reduced_gradient()).map(|part| part * reductions);
     let fsdp = scenario.software.fsdp;
-    let once = if zero.stage == 3 || fsdp { all(owned, scenario.gathered_weight()) } else { Default::default() };
+    let once = if zero.stage == 3 || fsdp { all(owned, scenario.sent_weight()) } else { Default::default() };
+    // The second copy's ranks, where there is one, gather for the backward pass.
+    let second = scenario.second_copy().map_or(once, |ranks| {
+        let groups = [ranks, ranks.min(zero.expert_shard)];
+        let groups = [layout.mesh().shard_group(groups[0]), layout.mesh().expert_shard_group(groups[1])];
+        let held = Held::of(scenario, &[stage]);
+        all([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
+    });
     let early = if scenario.software.gathers_alone { 0.0 } else { share };
     let beside = |comm, window, share| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
@@ -59,14 +66,15 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     // Gathered before the forward pass, and again before the backward pass.
     let passes = gatherings.max(1.0);
     let fetched = once.map(|part| part * (gatherings / passes));
+    let refetched = second.map(|part| part * (gatherings / passes) * (passes - 1.0));
     let gather = fetched[0].comm;
-    let again = gather * (passes - 1.0);
+    let again = refetched[0].comm;
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
-        bytes: fetched[0].bytes * passes,
+        bytes: fetched[0].bytes + refetched[0].bytes,
         forward: beside(gather, windows.forward, early),
         backward: beside(again, windows.backward, early),
-        experts: fetched[1] * passes,
+        experts: fetched[1] + refetched[1],
     };
     let gradients = Wait {
         bytes: sent[0].bytes,
@@ -129,6 +137,31 @@ mod tests {
             assert!((comm / (times * of(Reduction::Group, Some(32)).1) - 1.0).abs() < 1e-12);
         }
         assert_eq!(of(Reduction::Step, None), (0.0, 0.0));
+    }
+
+    /// ZeRO++ (Wang et al. 2023), table 1: of the 3 M that ZeRO-3 sends between nodes with bf16 gradients, qwZ takes half of
+    /// both gatherings, hpZ the second of them, qgZ three quarters of the scattering: 0.75 M with all three. Inside nodes it
+    /// costs time that a slow enough network leaves out.
+    #[test]
+    fn zero_plus_plus_sends_a_quarter_between_nodes() {
+        let seconds = |hpz, qwz, qgz| {
+            let mut run =
+                Run { zero: 3, tp: 1, pp: 1, gpus: 64, zero_hpz: hpz, zero_qwz: qwz, zero_qgz: qgz, ..Run::default() };
+            run.precision = crate::run::Based::preset("bf16");
+            (run.gpu.parts.inter, run.overlap.dp) = (Some(0.01), Some(0.0));
+            let (weights, gradients) = shards(&Scenario::new(&run).unwrap(), 0, &StageWindows::default());
+            weights.both().comm.0 + gradients.both().comm.0
+        };
+        let all = seconds(None, false, false);
+        for (hpz, qwz, qgz, share) in [
+            (None, true, false, 2.0),
+            (Some(8), false, false, 2.0),
+            (None, false, true, 2.25),
+            (Some(8), true, true, 0.75),
+        ] {
+            let ours = seconds(hpz, qwz, qgz) / all;
+            assert!((ours / (share / 3.0) - 1.0).abs() < 0.01, "{hpz:?} {qwz} {qgz}: {ours}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@
 use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use crate::cluster::{Axis, Link};
 use crate::explain::symbols::{
-    CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH, LATENT_WIDTH,
-    MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
+    CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH,
+    LATENT_WIDTH, MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
@@ -130,7 +130,22 @@ pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q
     match scenario.run.cp_comm {
         CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * 6.0,
         CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(c),
+        // Both levels: what `u` ranks exchange, and the blocks of `c/u` groups, as long as before: u times the tokens of a
+        // u-th of the heads. Source: Fang and Zhao 2024 (USP), section 3.
+        CpComm::Hierarchical => {
+            let near = EXCHANGE_RANKS.of::<Q>(scenario.exchange_ranks());
+            let exchanged = (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(near);
+            moved * exchanged + moved * kv * (c / near - Q::number(1.0)) * 6.0
+        }
     }
+}
+
+/// Bytes that one layer with `mixer` exchanges heads for tokens with, among `ranks`, forward and backward.
+pub(super) fn exchanged_bytes(scenario: &Scenario, mixer: Mixer, ranks: u64) -> Bytes {
+    let width = scenario
+        .attended(mixer)
+        .map_or(0.0, |heads| query_width(heads) / scenario.layout.tp as f64 + key_width(heads, scenario.layout.tp));
+    Bytes(moved::<f64>(scenario) * width * 4.0 * ring(ranks as f64))
 }
 
 /// Widths that a recurrent mixer exchanges, there and back; groups of fewer heads than ranks are repeated.

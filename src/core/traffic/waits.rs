@@ -10,9 +10,10 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
 use super::volume::{
-    MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers, stage_message, tensor_pairs,
+    MicrobatchTraffic, context_bytes, exchanged_bytes, layer_block, microbatch_traffic, routed_layers, stage_message,
+    tensor_pairs,
 };
-use crate::cluster::Axis;
+use crate::cluster::{Axis, Group};
 use crate::run::{Constant, CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 
@@ -188,6 +189,22 @@ fn context(
                 };
                 (pass(1.0, windows.attention_forward), pass(2.0, windows.attention_backward))
             }
+            CpComm::Hierarchical => {
+                let near = scenario.exchange_ranks();
+                let (u, groups) = (near as f64, c / near as f64);
+                let inner = Group { size: near, in_node: near.min(group.in_node) };
+                let bytes = exchanged_bytes(scenario, kind.mixer, near);
+                let sent = if near > 1 { Bytes(bytes.0 / 8.0 * u / (u - 1.0)) } else { Bytes(0.0) };
+                let exchange = Beside::alone(fabric.all_to_all(inner, sent) * (4.0 * count));
+                let block = layer_block(scenario, kind.mixer);
+                let share = scenario.software.overlap.cp;
+                let pass = |factor: f64, window: Seconds| {
+                    let send = fabric.send(group.link(), block * factor);
+                    let each = window / (groups * layers.max(1.0));
+                    exchange + Beside::new(send, each, share, 0.0) * ((groups - 1.0) * count)
+                };
+                (pass(1.0, windows.attention_forward), pass(2.0, windows.attention_backward))
+            }
             CpComm::AllGather => {
                 let gathered = layer_block(scenario, kind.mixer) * c;
                 let one = fabric.gather(group, gathered) * count;
@@ -248,7 +265,15 @@ fn experts(
         let forward = 1.0 / (1.0 + again);
         return (wait(both * forward, both * (1.0 - forward)), None);
     }
-    let alone = wait(Beside::alone(pass), Beside::alone(pass * again));
+    let alone = if scenario.run.shared_expert_overlap {
+        // Their first product beside the dispatch, their second beside the combine. Source: Megatron-LM `shared_experts.py`.
+        let [forward, backward] = windows.routed.shared.map(Seconds);
+        let tax = 1.0 - scenario.fitted.of(Constant::Hidden);
+        let behind = |window: Seconds| Beside::new(pass, window, 1.0, tax);
+        wait(behind(forward), behind(backward) + behind(forward) * (again - 1.0))
+    } else {
+        wait(Beside::alone(pass), Beside::alone(pass * again))
+    };
     if software.ep_overlap == EpOverlap::None {
         return (alone, None);
     }

@@ -57,6 +57,11 @@ fn read(reader: &mut SettingsReader) {
     shards(reader, "");
     let stage = reader.run.zero;
     let shard = reader.count("zero_optimization.mics_shard_size", "ranks that share shards (MiCS)");
+    reader.run.zero_hpz = reader.count("zero_optimization.zero_hpz_partition_size", "ranks of the second copy (hpZ)");
+    reader.run.zero_hpz = reader.run.zero_hpz.filter(|ranks| *ranks > 1);
+    reader.run.zero_qwz =
+        reader.flag("zero_optimization.zero_quantized_weights", "weights gathered in eight bits (qwZ)");
+    reader.run.zero_qgz = reader.flag("zero_optimization.zero_quantized_gradients", "gradients in four bits (qgZ)");
     let group = reader.run.gpus / (reader.run.tp * reader.run.pp);
     if reader.run.hsdp_shard.unwrap_or(group) != shard.unwrap_or(group) {
         reader.run.hsdp_shard = shard.filter(|shard| *shard != group);
@@ -198,6 +203,14 @@ fn write(s: &Scenario) -> Entries {
     }
     if let Some(device) = run.offload.parameters {
         writer.text("zero_optimization.offload_param.device", device.id());
+    }
+    if let Some(ranks) = run.zero_hpz {
+        writer.count("zero_optimization.zero_hpz_partition_size", ranks);
+    }
+    for (name, set) in [("weights", run.zero_qwz), ("gradients", run.zero_qgz)] {
+        if set {
+            writer.yes(&format!("zero_optimization.zero_quantized_{name}"));
+        }
     }
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {

@@ -123,7 +123,9 @@ fn unused(run: &Run, key: &str) -> bool {
         "etp" | "moe_imbalance" | "moe_balance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
         | "overlap.ep" | "ep_overlap" | "delay_wgrad" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
         // What is recomputed is said by the other two.
-        "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
+        "recompute" => {
+            matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_) | Recompute::Budget(_))
+        }
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
         key if key.starts_with("gpu.") => !run.gpu.is_changed(),
         key if key.starts_with("precision.") => !run.precision.is_changed(),

@@ -3,7 +3,7 @@
 use super::markup::{Node, cited_at, el, leaf, text, title};
 use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::sort::sort_by;
-use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
+use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE, ZERO_PLUS_PLUS};
 use crate::core::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL, NARAYANAN_2021,
     PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
@@ -35,6 +35,10 @@ pub static WORDS: &[Word] = &[
     word(&["tensor parallel", "tensor parallelism"], (&NARAYANAN_2021, "section 2.3"), "Ranks that share every matrix of a layer; they exchange activations twice a layer and pass."),
     word(&["sequence parallel", "sequence parallelism"], (&KORTHIKANTI_2022, "section 4.2.2"), "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no traffic."),
     word(&["context parallel", "context parallelism"], (&LLAMA_3, "section 3.3.2"), "Ranks that share a sequence in every layer; attention needs the keys and values of the others."),
+    word(&["CP all-to-all"], (&MEGATRON, "transformer_config.py, cp_comm_type"), "Near ranks that exchange heads for tokens where context parallelism has two levels; a ring joins their groups."),
+    word(&["hpZ group"], (&ZERO_PLUS_PLUS, "section 3.2"), "Ranks of a node that hold a second copy of the weights, from which ZeRO-3 gathers for the backward pass."),
+    word(&["8-bit weights (qwZ)"], (&ZERO_PLUS_PLUS, "section 3.1"), "Weights are quantised block by block before they are gathered: half of the bytes."),
+    word(&["4-bit gradients (qgZ)"], (&ZERO_PLUS_PLUS, "section 3.3"), "Gradients are quantised for two all-to-alls, in the node and between nodes: a quarter of the bytes."),
     word(&["CP exchange"], (&LLAMA_3, "section 3.3.2"), "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens (Ulysses)."),
     word(&["rank order"], (&MEGATRON, "core/parallel_state.py"), "The order of the parallel sizes that ranks are numbered along, the fastest first: it decides which groups stay inside a node."),
     word(&["expert parallel", "expert parallelism"], (&DEEPSEEK_V3, "section 3.2"), "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all."),

@@ -2,7 +2,9 @@
 
 use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds_of};
 use super::states::shards;
-use crate::explain::symbols::{BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, TWO_CHUNKS};
+use crate::explain::symbols::{
+    BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, SECOND_SHARDS, TWO_CHUNKS,
+};
 use crate::explain::{Quantity, Symbol};
 use crate::memory::estimate::{Item, RankLoad};
 use crate::model::layer_elements;
@@ -81,6 +83,11 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     };
     let g = reduced(GRADIENT, precision.gradients());
     let scattered = reduced(GATHERED, precision.gathered_weight());
+    // ZeRO++, section 3.2: a copy of the weights over fewer ranks.
+    let second = scenario.second_copy().map(|ranks| {
+        let all = ELEMENTS.of::<Q>(holdings.iter().map(|part| part.elements).sum::<f64>());
+        Item::buffer("second copy of the weights (hpZ)", w * all / SECOND_SHARDS.of::<Q>(ranks))
+    });
     let mut list = match scenario.zero.stage {
         2 => match scenario.reduction() {
             Reduction::MicroBatch => vec![Item::momentary("gradients being reduced", g * unit * 2.0)],
@@ -110,6 +117,7 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
         }
         _ => Vec::new(),
     };
+    list.extend(second);
     list.extend(bucket);
     list
 }
@@ -205,6 +213,17 @@ mod tests {
             let first = of(&run(1, Reduction::MicroBatch)).2;
             assert_eq!(total == first, reduction == Reduction::Step);
         }
+    }
+
+    /// ZeRO++, section 3.2: the secondary copy takes 2 P/8 bytes of each of a node's eight GPUs.
+    #[test]
+    fn a_second_copy_takes_its_share_of_the_weights() {
+        let of = |zero_hpz| {
+            let run = Run { zero_hpz, precision: Based::preset("bf16"), ..fsdp(64) };
+            Detailed.estimate(&Scenario::new(&run).unwrap(), &[load()]).per_stage.remove(0).buffers.0
+        };
+        let copy = of(Some(8)) - of(None);
+        assert!((copy / (2.0 * 8_030_261_248.0 / 8.0) - 1.0).abs() < 1e-9, "{copy}");
     }
 
     #[test]

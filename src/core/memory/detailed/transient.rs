@@ -141,7 +141,8 @@ fn context_exchange<Q: Quantity>(scenario: &Scenario, cut: &Cut<Q>) -> Named<Q> 
             let others = CONTEXT.of::<Q>(scenario.layout.cp) - Q::number(1.0);
             ("gathered keys and values", sent(others * pair * 2.0))
         }
-        CpComm::Ulysses => {
+        // The ring behind an all-to-all has blocks as large as one without.
+        CpComm::Ulysses | CpComm::Hierarchical => {
             let qkv = query + pair;
             let worst = (qkv * 4.0).max(qkv * 3.0 + output).max(qkv * 2.0 + output * 4.0);
             ("Ulysses exchange", sent(worst))

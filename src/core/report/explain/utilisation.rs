@@ -110,7 +110,7 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counte
 fn model_flops(evaluation: &Evaluation) -> Term {
     let (report, scenario) = (&evaluation.report, &evaluation.scenario);
     let tokens = report.layout.tokens_per_step;
-    let counted = Counted { seq: scenario.run.seq_len, attention: scenario.run.attention_flops, router: true };
+    let counted = Counted { seq: scenario.attended_tokens(), attention: scenario.run.attention_flops, router: true };
     let each = report.step.model_flops / tokens;
     let model = &scenario.model;
     let token = match &scenario.adapter {

@@ -80,10 +80,21 @@ fn name(part: &Sharing) -> Message {
 
 /// Weights that ZeRO-3 gathers for the passes of `m` micro-batches.
 fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
-    let times = GATHERINGS.of::<Written>(with_microbatch(scenario)[1] * m);
-    let weight = GATHERED.of::<Written>(scenario.gathered_weight()) * times;
-    let bytes = |part: &Sharing| shared_bytes(part.elements, part.shard, [Written::number(0.0), weight]);
-    Written::total("V_i", sharing(scenario, held).iter().map(|part| (name(part), bytes(part))))
+    let gatherings = with_microbatch(scenario)[1];
+    let weight = |times: f64| GATHERED.of::<Written>(scenario.sent_weight()) * GATHERINGS.of::<Written>(times * m);
+    let none = || Written::number(0.0);
+    let parts = sharing(scenario, held);
+    // The second copy is gathered for the backward pass, where that gathers at all.
+    let Some(second) = scenario.second_copy().filter(|_| gatherings > 1.0) else {
+        let bytes = |part: &Sharing| shared_bytes(part.elements, part.shard, [none(), weight(gatherings)]);
+        return Written::total("V_i", parts.iter().map(|part| (name(part), bytes(part))));
+    };
+    let both = parts.iter().flat_map(|part| {
+        let again = t!("{part}, the second copy", part = name(part));
+        let bytes = |ranks: u64, times: f64| shared_bytes(part.elements, ranks, [none(), weight(times)]);
+        [(name(part), bytes(part.shard, 1.0)), (again, bytes(second.min(part.shard), gatherings - 1.0))]
+    });
+    Written::total("V_i", both)
 }
 
 /// Gradients and weights over the ranks that share them, dense and routed each over their own, and between ranks that

@@ -166,7 +166,7 @@ fn window_of(scenario: &Scenario, traffic: Traffic) -> Message {
 /// The rule of one message.
 fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
     match traffic {
-        Traffic::Cp if scenario.run.cp_comm != CpComm::Ring => "0",
+        Traffic::Cp if !matches!(scenario.run.cp_comm, CpComm::Ring | CpComm::Hierarchical) => "0",
         _ => "min(W, φ w)",
     }
 }
@@ -178,6 +178,9 @@ fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
             "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows"
         ),
         Traffic::Dp | Traffic::Zero3 => t!("each direction and pass by itself; x fitted with the throughput rows"),
+        Traffic::Cp if scenario.run.cp_comm == CpComm::Hierarchical => {
+            t!("block by block of the ring, W and w those of one; nothing hides the all-to-all of heads for tokens")
+        }
         Traffic::Cp if scenario.run.cp_comm != CpComm::Ring => {
             t!("all-gather and Ulysses run before and after attention: nothing hides them")
         }

@@ -195,7 +195,24 @@ impl Check<'_> {
             let default = Reduction::MicroBatch.id();
             self.warnings.push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
         }
+        self.second_copy(shard);
         Zero { stage: self.run.zero, shard, expert_shard: layout.expert_dp.min(shard.max(1)) }
+    }
+}
+
+impl Check<'_> {
+    /// ZeRO++ is ZeRO-3's; the ranks of its second copy divide those of the first.
+    fn second_copy(&mut self, shard: u64) {
+        let run = self.run;
+        let set = [("zero_hpz", run.zero_hpz.is_some()), ("zero_qwz", run.zero_qwz), ("zero_qgz", run.zero_qgz)];
+        for (field, _) in set.into_iter().filter(|(_, set)| *set && run.zero != 3) {
+            let message = t!("{field} is ZeRO-3's; ZeRO-{zero} does not read it", field, zero = run.zero);
+            self.warnings.push(Issue::warning(field, message).with_fix("zero", 3));
+        }
+        if let Some(second) = run.zero_hpz.filter(|second| run.zero == 3 && !shard.is_multiple_of(*second)) {
+            let message = t!("{shard} ranks that share shards do not divide into groups of {second}", shard, second);
+            self.error_near("zero_hpz", message, second.min(shard), divisors(shard));
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl Check<'_> {
             let message = t!("Transformer Engine runs attention sinks with Ulysses only");
             let issue = Issue::error("cp_comm", message).with_fix("cp_comm", "ulysses");
             self.issues.push(issue.or_fix("cp", 1));
-        } else if windows && run.cp_comm == CpComm::Ring {
+        } else if windows && matches!(run.cp_comm, CpComm::Ring | CpComm::Hierarchical) {
             let message = t!("Transformer Engine runs sliding windows with all-gather or Ulysses, not with a ring");
             let issue = Issue::error("cp_comm", message);
             self.issues.push(issue.with_fix("cp_comm", "all-gather"));

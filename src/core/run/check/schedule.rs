@@ -8,6 +8,28 @@ use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of it.
 pub const MAX_STAGES: u64 = 4096;
+
+impl Check<'_> {
+    /// The ranks of the all-to-all of hierarchical context parallelism divide its ranks, and the heads.
+    fn exchange(&mut self, ranks: u64) {
+        let (run, heads) = (self.run, self.model.heads);
+        if run.cp_comm != CpComm::Hierarchical {
+            let message = "cp_a2a is for cp_comm=hierarchical: nothing else has two levels";
+            self.warnings.push(Issue::warning("cp_a2a", message).with_fix("cp_a2a", ""));
+        } else if !run.cp.is_multiple_of(ranks) {
+            let message = t!("cp={cp} ranks do not divide into all-to-alls of {ranks}", cp = run.cp, ranks);
+            self.error_near("cp_a2a", message, ranks.min(run.cp), divisors(run.cp));
+        } else if heads.is_multiple_of(run.tp) && !heads.is_multiple_of(ranks.saturating_mul(run.tp)) {
+            let message = t!(
+                "an all-to-all gives every rank whole heads: {heads} heads do not divide by cp_a2a tp = {ranks}",
+                heads,
+                ranks = ranks.saturating_mul(run.tp)
+            );
+            self.error_near("cp_a2a", message, ranks, divisors(run.cp));
+        }
+    }
+}
+
 impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;
@@ -23,6 +45,19 @@ impl Check<'_> {
                 "seq_len",
                 t!("{seq_len} tokens do not divide by cp tp: sequence parallelism pads them", seq_len = run.seq_len),
             ));
+        }
+        if let Some(documents) = &run.documents
+            && let Some(length) = documents.iter().find(|length| !(1..=run.seq_len).contains(*length))
+        {
+            let message = t!(
+                "a document of {length} tokens is none of a sequence of {seq_len}: it has 1 to as many",
+                length = *length,
+                seq_len = run.seq_len
+            );
+            self.issues.push(Issue::error("documents", message).with_fix("documents", run.seq_len));
+        }
+        if let Some(ranks) = run.cp_a2a {
+            self.exchange(ranks);
         }
         if run.cp > 1 && run.cp_comm == CpComm::Ulysses {
             let (heads, ranks) = (self.model.heads, run.cp.saturating_mul(run.tp));
@@ -48,6 +83,11 @@ impl Check<'_> {
         let core = match run.recomputed() {
             Recompute::Selective => true,
             Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
+            Recompute::Budget(_) if !run.software().compile => {
+                let message = "a budget of activations is torch.compile's: this software does not compile";
+                self.warnings.push(Issue::warning("recompute.budget", message).with_fix("stack.compile", true));
+                false
+            }
             _ => false,
         };
         if core && run.runs_flash_attention() {

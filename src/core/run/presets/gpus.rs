@@ -118,6 +118,7 @@ impl Sheet {
                 hbm: BytesPerSecond(self.hbm_tb * 1e12),
                 intra: BytesPerSecond(self.intra_gb * 1e9),
                 inter: BytesPerSecond(self.nic_gbit / 8.0 * 1e9),
+                nvls: BytesPerSecond(0.0),
                 host: BytesPerSecond(self.host_gb * 1e9),
                 tdp_w: self.tdp_w,
                 per_node: self.per_node,

@@ -20,8 +20,12 @@ pub(crate) static SAME: &[Same] = &[
 ];
 
 /// Exchange of context-parallel ranks.
-const EXCHANGES: [(CpComm, &str); 3] =
-    [(CpComm::Ring, "p2p"), (CpComm::AllGather, "allgather"), (CpComm::Ulysses, "a2a")];
+const EXCHANGES: [(CpComm, &str); 4] = [
+    (CpComm::Ring, "p2p"),
+    (CpComm::AllGather, "allgather"),
+    (CpComm::Ulysses, "a2a"),
+    (CpComm::Hierarchical, "a2a+p2p"),
+];
 
 /// "If this value is None, then use micro-batch-size * data-parallel-size as the global batch size."
 pub fn batch(reader: &mut SettingsReader) {
@@ -61,6 +65,9 @@ pub fn read(reader: &mut SettingsReader) {
         reader.run.rank_order = RankOrder::DpLast;
     }
     let exchange = reader.word("--cp-comm-type", "CP exchange");
+    // "the first value of the list indicates the group size of the a2a communication type".
+    let near = reader.count("--hierarchical-context-parallel-sizes", "ranks that exchange heads for tokens");
+    reader.run.cp_a2a = near.filter(|_| exchange.as_deref() == Some("a2a+p2p"));
     if reader.run.cp > 1 {
         let known = EXCHANGES.iter().find(|(_, name)| exchange.as_deref() == Some(name));
         match (known, exchange) {
@@ -140,6 +147,11 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     if let Some((_, name)) = EXCHANGES.iter().find(|(exchange, _)| *exchange == run.cp_comm && run.cp > 1) {
         writer.text("--cp-comm-type", name);
+        if run.cp_comm == CpComm::Hierarchical {
+            let near = s.exchange_ranks();
+            let sizes = [near, run.cp / near.max(1)].map(Value::from).to_vec();
+            writer.value("--hierarchical-context-parallel-sizes", Value::List(sizes));
+        }
     }
     match run.zero {
         0 => {}

@@ -69,6 +69,7 @@ fn recompute(reader: &mut SettingsReader) {
 
 fn kernels(reader: &mut SettingsReader) {
     let legacy = reader.flag("--use-flash-attn", "FlashAttention");
+    reader.flag("--use-mcore-models", "models of Megatron core");
     let backend = reader.word("--attention-backend", "attention");
     let layers = reader.word("--transformer-impl", "layers of");
     // Megatron-LM's own layers store the scores by default; Transformer Engine picks a kernel.
@@ -120,6 +121,9 @@ fn kernels(reader: &mut SettingsReader) {
         let forced = reader.flag("--moe-router-force-load-balancing", "the same tokens for every expert");
         reader.run.moe_balance = forced.then_some(Balance::Forced);
     }
+    reader.run.shared_expert_overlap = reader.flag("--moe-shared-expert-overlap", "shared experts beside messages");
+    reader.run.moe_rank_capacity = reader.number("--moe-expert-rank-capacity-factor", "room of an expert rank");
+    reader.run.moe_paged_stash = reader.flag("--moe-paged-stash", "activations of experts in pages");
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag("--moe-pad-expert-input-to-capacity", "padded to the capacity");
     reader.run.capacity_factor = capacity.filter(|_| padded);
@@ -242,13 +246,56 @@ fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
     }
 }
 
+/// Says what experts and their messages do.
+fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
+    let software = run.software();
+    let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    if software.moe_fused && experts {
+        writer.yes("--use-transformer-engine-op-fuser");
+    }
+    if software.fp8_dispatch && experts {
+        writer.text("--moe-dispatch-fwd-dtype", "mxfp8");
+    }
+    if software.delay_wgrad {
+        writer.yes("--delay-wgrad-compute");
+    }
+    if run.moe_balance == Some(Balance::Forced) {
+        writer.yes("--moe-router-force-load-balancing");
+    }
+    let backend = match software.moe_dispatch {
+        MoeDispatch::AllToAll => None,
+        MoeDispatch::PerNode => Some("deepep"),
+        MoeDispatch::HybridEp => Some("hybridep"),
+    };
+    if let Some(backend) = backend {
+        writer.text("--moe-token-dispatcher-type", "flex");
+        match (release, software.moe_dispatch) {
+            (Release::Y2024 | Release::Y2025, MoeDispatch::PerNode) => writer.yes("--moe-enable-deepep"),
+            _ => writer.text("--moe-flex-dispatcher-backend", backend),
+        }
+    }
+    if run.shared_expert_overlap {
+        writer.yes("--moe-shared-expert-overlap");
+    }
+    if let Some(room) = run.moe_rank_capacity {
+        writer.number("--moe-expert-rank-capacity-factor", room);
+    }
+    if run.moe_paged_stash {
+        writer.yes("--moe-paged-stash");
+    }
+    if let Some(factor) = run.capacity_factor {
+        writer.number("--moe-expert-capacity-factor", factor);
+        writer.yes("--moe-pad-expert-input-to-capacity");
+    }
+}
+
 /// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     let software = run.software();
     let release = Release::of(&software);
     precision::write(run, writer);
     match &run.recompute {
-        Recompute::None | Recompute::OpSelective => {}
+        Recompute::None | Recompute::OpSelective | Recompute::Budget(_) => {}
         Recompute::Selective => writer.text("--recompute-granularity", "selective"),
         Recompute::Full | Recompute::Layers(_) => {
             writer.text("--recompute-granularity", "full");
@@ -266,7 +313,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         }
     }
     match (release, software.attention) {
-        (Release::Y2024, AttentionKernel::Eager) => writer.text("--transformer-impl", "local"),
+        (Release::Y2024, AttentionKernel::Eager) => {
+            writer.yes("--use-mcore-models");
+            writer.text("--transformer-impl", "local");
+        }
         (Release::Y2024, AttentionKernel::Flash1 | AttentionKernel::Flash2) => writer.yes("--use-flash-attn"),
         (_, AttentionKernel::Eager) => writer.text("--attention-backend", "unfused"),
         (_, AttentionKernel::Cudnn | AttentionKernel::Fp8) => writer.text("--attention-backend", "fused"),
@@ -294,35 +344,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     if !software.dummy_wgrad && run.stack.preset_row().software.dummy_wgrad {
         writer.yes("--no-gradient-accumulation-fusion");
     }
-    let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
-    if software.moe_fused && experts {
-        writer.yes("--use-transformer-engine-op-fuser");
-    }
-    if software.fp8_dispatch && experts {
-        writer.text("--moe-dispatch-fwd-dtype", "mxfp8");
-    }
     write_offload(run, writer);
-    if software.delay_wgrad {
-        writer.yes("--delay-wgrad-compute");
-    }
-    if run.moe_balance == Some(Balance::Forced) {
-        writer.yes("--moe-router-force-load-balancing");
-    }
-    let backend = match software.moe_dispatch {
-        MoeDispatch::AllToAll => None,
-        MoeDispatch::PerNode => Some("deepep"),
-        MoeDispatch::HybridEp => Some("hybridep"),
-    };
-    if let Some(backend) = backend {
-        writer.text("--moe-token-dispatcher-type", "flex");
-        match (release, software.moe_dispatch) {
-            (Release::Y2024 | Release::Y2025, MoeDispatch::PerNode) => writer.yes("--moe-enable-deepep"),
-            _ => writer.text("--moe-flex-dispatcher-backend", backend),
-        }
-    }
-    if let Some(factor) = run.capacity_factor {
-        writer.number("--moe-expert-capacity-factor", factor);
-        writer.yes("--moe-pad-expert-input-to-capacity");
-    }
+    write_experts(run, release, writer);
     writer.steps("--train-iters", run);
 }

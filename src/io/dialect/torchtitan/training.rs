@@ -122,6 +122,12 @@ fn training(reader: &mut SettingsReader) {
     let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
     let recompute = match (mode.as_deref().unwrap_or("selective"), option.as_deref().unwrap_or("2")) {
         ("none", _) => Recompute::None,
+        ("memory_budget", _) => {
+            // "When mode is set to "memory_budget", this value determines how much partitioner in the compiler should trade
+            // off compute for memory": 0.5 where it is silent.
+            let share = reader.number("activation_checkpoint.memory_budget", "share of activations kept");
+            Recompute::Budget(share.unwrap_or(0.5).clamp(0.0, 1.0))
+        }
         ("full", _) => Recompute::Full,
         ("selective", "op") => Recompute::OpSelective,
         ("selective", every) => {
@@ -189,7 +195,11 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         Recompute::None => ("none", None),
         Recompute::Selective | Recompute::OpSelective => ("selective", Some("op")),
         Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
+        Recompute::Budget(_) => ("memory_budget", None),
     };
+    if let Recompute::Budget(share) = run.recompute {
+        writer.number("activation_checkpoint.memory_budget", share);
+    }
     writer.text("activation_checkpoint.mode", mode);
     if let Some(option) = option {
         writer.text("activation_checkpoint.selective_ac_option", option);

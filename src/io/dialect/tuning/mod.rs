@@ -136,6 +136,12 @@ pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], prog
     let said = names.iter().find(|name| reader.has(name));
     let name = said.or(names.first()).copied().unwrap_or_default();
     reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
+    // axolotl, LLaMA-Factory and TRL: `position_ids` or attention masks keep packed samples apart.
+    let switches = ["sample_packing", "neat_packing", "packing"];
+    let packed = switches.map(|name| reader.flag(name, "samples packed into a sequence")).contains(&true);
+    if packed && reader.run.documents.is_none() {
+        reader.assume("attention over whole sequences: documents says how long the packed samples are");
+    }
 }
 
 /// Value of a switch; none where the text does not set it.
