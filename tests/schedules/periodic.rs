@@ -138,3 +138,19 @@ fn what_is_left_out_changes_no_figure() {
     }
     assert!(wrong.is_empty(), "{} of {tried}, first {}", wrong.len(), wrong[0]);
 }
+
+/// Waves over five ranks whose last stage takes longest: after the turns that are left out a rank waits for a result of them.
+#[test]
+fn an_order_whose_rank_waits_for_what_is_left_out_is_simulated_whole() {
+    let stages = |first, usual, last| -> Vec<f64> { [vec![first], vec![usual; 8], vec![last]].concat() };
+    let durations = Durations {
+        forward: stages(1.0268, 1.012, 1.504),
+        backward_input: stages(1.4388, 1.256, 5.016),
+        backward_weight: stages(1.6532, 1.272, 4.932),
+        pair: None,
+        p2p: 0.0,
+        microbatch_scale: None,
+    };
+    let spec = Spec { waves: 1, ..Spec::new(schedule("hanayo").unwrap(), 5, 48) };
+    assert_eq!(difference(&build(&spec, &durations).unwrap().order, &durations), None);
+}
