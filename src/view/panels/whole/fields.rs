@@ -30,6 +30,8 @@ pub enum Caption {
 pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) -> Node {
     let run = &evaluation.scenario.run;
     let words = match of {
+        // Both speak of this run's own times.
+        Caption::Failures | Caption::Restart if answer.is_none() => Message::default(),
         Caption::Tokens => tokens(evaluation),
         Caption::Price if run.price_per_gpu_hour.is_none() => t!("per GPU-hour: yours, no list of prices lasts"),
         Caption::Price => t!("per GPU-hour"),
