@@ -88,6 +88,8 @@ export interface Certificate {
   whole_backward: boolean;
   /** the bound with one chunk more on every rank */
   one_more_s: number;
+  /** the bound whatever the ranks hold */
+  unlimited_s: number;
   /** states that were searched, and whether the gap is open because that came to its limit */
   states: number; stopped: boolean;
 }

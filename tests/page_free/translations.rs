@@ -7,6 +7,7 @@ use shardscope::core::cluster::GroupKind;
 use shardscope::core::explain::Term;
 use shardscope::core::explain::symbols;
 use shardscope::core::message::{Catalogue, Message};
+use shardscope::core::report::certify::proof;
 use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate, explain};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
@@ -25,7 +26,7 @@ use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
 use shardscope::view::cluster::{self, Scene};
 use shardscope::view::gallery::sketch::Axis;
-use shardscope::view::gallery::{Gallery, Look, cards, head, stack};
+use shardscope::view::gallery::{Gallery, Look, best_known, cards, head, stack};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -327,10 +328,12 @@ fn gallery_of(run: &Run) -> Vec<Node> {
     let limit = look.limit(run);
     let row = |variant| ScheduleRow::of(run, variant, limit, None);
     let rows: Vec<ScheduleRow> = Variant::all(run).into_iter().map(row).collect();
+    let certified = proof(&own).ok().map(|proof| proof.certificate());
     let gallery = Gallery {
         own: &own,
         rows: &rows,
         sketch: &|_| None,
+        certificate: &|_| Some(&certified),
         axis: Axis::of(&own, false),
         look: &look,
         unit: MemoryUnit::Gib,
@@ -341,6 +344,7 @@ fn gallery_of(run: &Run) -> Vec<Node> {
         head(&gallery, 0),
         head(&gallery, 1),
         cards(&gallery),
+        best_known(&gallery),
         stack::below(&lanes, MemoryUnit::Gib),
         stack::beside(&prepared, &[], None, MemoryUnit::Gib),
         stack::title(0, Variant::of(run), Vec::new()),

@@ -1,9 +1,11 @@
 //! A schedule of the gallery: its name, its picture on the common axis, its figures.
 
+use super::certificate::line;
 use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::certify::Certificate;
 use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
@@ -32,6 +34,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
         numbers(gallery, variant, figures),
+        line((gallery.certificate)(variant)),
     ];
     let name = variant.to_string();
     el("li", &[("class", class), ("data-variant", &name)], &parts).keyed(&name)
@@ -138,6 +141,8 @@ pub struct Gallery<'a> {
     pub rows: &'a [ScheduleRow],
     /// Their pictures, as far as they are drawn.
     pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
+    /// Their certificates, as far as they are known.
+    pub certificate: &'a dyn Fn(Variant) -> Option<&'a Option<Certificate>>,
     /// The axis that all of them share.
     pub axis: Axis,
     /// Selection and sorting.

@@ -113,6 +113,7 @@ mod tests {
                 let mut each = sketches.iter();
                 each.find(|(of, _)| *of == variant).map(|(_, one)| one)
             },
+            certificate: &|_| None,
             axis,
             look,
             unit: MemoryUnit::Gib,

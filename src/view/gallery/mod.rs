@@ -1,12 +1,15 @@
 //! The gallery: every schedule that the Run could have as a small picture on one axis, up to four of them as whole
 //! timelines one below the other.
 
+pub mod bounds;
 mod card;
 mod cards;
+pub mod certificate;
 mod head;
 pub mod sketch;
 pub mod stack;
 
+pub use bounds::best_known;
 pub use card::Gallery;
 pub(crate) use card::letter;
 pub use cards::cards;

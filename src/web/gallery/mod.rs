@@ -1,13 +1,15 @@
 //! The gallery: figures and pictures of all schedules from the worker, and those that are ticked as whole timelines.
 
+mod certified;
 mod compared;
 
 use crate::core::report::{ScheduleRow, Variant};
 use crate::core::run::Run;
 use crate::core::sort::sort_by;
 use crate::core::t;
+use crate::view::gallery::certificate::Certified;
 use crate::view::gallery::sketch::{Axis, Sketch};
-use crate::view::gallery::{Gallery, cards, head};
+use crate::view::gallery::{Gallery, best_known, cards, head};
 use crate::view::node::markup::Node;
 use crate::view::views::View;
 use crate::web::html::{effect, flag, text as text_of, view_of};
@@ -25,9 +27,11 @@ type Asked = (Run, u64);
 #[derive(Clone, Copy)]
 struct Page {
     state: State,
-    rows: RwSignal<(Option<Asked>, Vec<ScheduleRow>)>,
+    rows: RwSignal<certified::Rows>,
     /// Of one question and one axis.
     sketches: RwSignal<Vec<(Variant, Sketch)>>,
+    /// Of one question.
+    certificates: RwSignal<Vec<Certified>>,
     axis: Memo<Option<Axis>>,
     left: RwSignal<usize>,
 }
@@ -51,6 +55,7 @@ fn schedules(state: State) -> AnyView {
         state,
         rows: RwSignal::new((None, Vec::new())),
         sketches: RwSignal::new(Vec::new()),
+        certificates: RwSignal::new(Vec::new()),
         axis: Memo::new(move |_| {
             let whole = state.view.gallery.with(|look| look.whole);
             Some(Axis::of(&*state.evaluation()?, whole))
@@ -59,11 +64,17 @@ fn schedules(state: State) -> AnyView {
     };
     page.simulate();
     page.draw();
+    certified::certify(state, page.rows, page.certificates);
     let head = view_of(move || page.view(|gallery| head(gallery, page.left.get())));
     let cards = view_of(move || page.view(cards));
+    let best = view_of(move || page.view(best_known));
     view! {
+        <section class="bounds">
+            <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=best></div>
+            {limit(state)}
+            {certified::joint(state)}
+        </section>
         <div class="gallery-head" use:patched=head></div>
-        {limit(state)}
         <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=cards></div>
         {compared(state)}
     }
@@ -77,15 +88,11 @@ impl Page {
             return Node::none();
         };
         let (look, unit) = (self.state.view.gallery.get(), self.state.view.unit.get());
-        self.rows.with(|(_, rows)| {
-            self.sketches.with(|sketches| {
-                let sketch = |variant| {
-                    let mut each = sketches.iter();
-                    each.find(|(of, _)| *of == variant).map(|(_, one)| one)
-                };
-                view(&Gallery { own: &own, rows, sketch: &sketch, axis, look: &look, unit })
-            })
-        })
+        let (rows, sketches, certificates) = (self.rows.read(), self.sketches.read(), self.certificates.read());
+        let sketch = |variant| sketches.iter().find(|(of, _)| *of == variant).map(|(_, one)| one);
+        let certificate = |variant| certificates.iter().find(|(of, _)| *of == variant).map(|(_, one)| one);
+        let (sketch, certificate) = (&sketch, &certificate);
+        view(&Gallery { own: &own, rows: &rows.1, sketch, certificate, axis, look: &look, unit })
     }
 
     /// Key of the gallery that is shown; none while another view is.

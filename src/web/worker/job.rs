@@ -60,6 +60,15 @@ pub enum Job {
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
+    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: what is proven in the end of each.
+    Certificates {
+        /// The Run.
+        run: Run,
+        /// The memory limit, in stage-micro-batches.
+        limit: u64,
+        /// Which.
+        which: Vec<usize>,
+    },
 }
 
 /// A part of a job's result. Replies are numbers; the messages of a Run that cannot be evaluated are computed where they
@@ -160,6 +169,7 @@ impl Job {
             Self::Plan(_)
             | Self::Fit(_)
             | Self::Certify(_)
+            | Self::Certificates { .. }
             | Self::Split(_)
             | Self::WholeRange(_)
             | Self::Catalogue(..)
@@ -218,12 +228,15 @@ impl Job {
             )),
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
-            Self::Certify(run) => Box::new(streamed(
-                pace,
-                move || evaluate(&run).ok().and_then(|evaluation| proof(&evaluation).ok()),
-                Proof::step,
-                |proof, done| Reply::Certificate(proof.map(|proof| Box::new(proof.certificate())), done),
-            )),
+            Self::Certify(run) => Box::new(certify(Some(run), pace)),
+            Self::Certificates { run, limit, which } => {
+                let all = Variant::all(&run);
+                let proofs = which.into_iter().flat_map(move |at| {
+                    certify(all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok()), pace)
+                });
+                let is_final = |reply: &Reply| matches!(reply, Reply::Certificate(_, true));
+                Box::new(proofs.map(move |reply| reply.filter(is_final)))
+            }
             Self::Split(run) => Box::new(streamed(
                 pace,
                 move || evaluate(&run).ok().and_then(|evaluation| SplitSearch::new(&evaluation)),
@@ -232,6 +245,15 @@ impl Job {
             )),
         }
     }
+}
+
+fn certify(run: Option<Run>, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
+    streamed(
+        pace,
+        move || evaluate(&run?).ok().and_then(|evaluation| proof(&evaluation).ok()),
+        Proof::step,
+        |proof, done| Reply::Certificate(proof.map(|proof| Box::new(proof.certificate())), done),
+    )
 }
 
 fn plan(query: PlanQuery, pace: Pace) -> impl Iterator<Item = Option<Reply>> {

@@ -67,6 +67,8 @@ pub struct Certificate {
     pub whole_backward: bool,
     /// Lower bound with one activation more on every rank, seconds.
     pub one_more_s: f64,
+    /// Lower bound whatever the ranks hold, seconds.
+    pub unlimited_s: f64,
     /// States that the search generated.
     pub states: u64,
     /// The gap is open because the search ended at its limit of work.
@@ -122,11 +124,13 @@ impl Proof {
         let lower = found.unwrap_or(0.0).max(self.root).min(self.makespan);
         let gap = if lower > 0.0 { self.makespan / lower - 1.0 } else { 0.0 };
         let proven = gap < OPTIMAL;
+        let unlimited = unlimited(&self.stages).min(lower);
         Certificate {
             lower_bound_s: lower,
             gap,
             proven,
-            binding: binding(&self.stages, &self.problem, self.scale, lower),
+            binding: binding(&self.stages, &self.problem, self.scale, lower, unlimited),
+            unlimited_s: unlimited,
             best_s: self.best().unwrap_or(self.makespan).min(self.makespan),
             one_more_s: one_more(&self.stages).min(lower),
             memory_limit: self.stages.room.clone(),
@@ -159,13 +163,22 @@ impl Certificate {
 
 /// The bound with room for one activation more on every rank.
 fn one_more(stages: &Stages) -> f64 {
-    let room = stages.room.iter().map(|room| room + 1).collect();
+    with_room(stages, |room| room + 1)
+}
+
+/// The bound with room for all activations on every rank.
+fn unlimited(stages: &Stages) -> f64 {
+    with_room(stages, |_| u32::MAX)
+}
+
+fn with_room(stages: &Stages, room: impl Fn(&u32) -> u32) -> f64 {
+    let room = stages.room.iter().map(room).collect();
     let (problem, scale) = Stages { room, ..stages.clone() }.problem();
     scale.seconds(bound(&problem))
 }
 
-/// Which of work and memory alone explains a bound of `lower` seconds.
-fn binding(stages: &Stages, problem: &Problem, scale: Scale, lower: f64) -> Binding {
+/// Which of work and memory alone explains a bound of `lower` seconds; `unlimited` is the bound of work alone.
+fn binding(stages: &Stages, problem: &Problem, scale: Scale, lower: f64, unlimited: f64) -> Binding {
     let ranks = stages.ranks();
     let kinds = stages.kinds();
     let mut work = vec![0; ranks];
@@ -177,8 +190,6 @@ fn binding(stages: &Stages, problem: &Problem, scale: Scale, lower: f64) -> Bind
         // The quotient to ten bits.
         (round << 10) / Ticks::from(arc.offset)
     });
-    let free = Stages { room: vec![u32::MAX; ranks], ..stages.clone() };
-    let unlimited = scale.seconds(bound(&free.problem().0));
     let memory = tightest.map_or(0.0, |(arc, round)| {
         let reach = problem.reach();
         let head = reach[0][arc.to].map_or(0, |reach| reach.distance);

@@ -1,0 +1,248 @@
+//! How good any order can be: the best known pipeline against memory, what is proven of it, and the joint search.
+
+use super::card::Gallery;
+use super::cards::fits;
+use super::certificate::{covered, words};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::certify::BestSplit;
+use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
+use crate::core::run::{OneOf, Schedule};
+use crate::core::sort::sort_by;
+use crate::core::t;
+use crate::core::units::{Bytes, GIB, Seconds, show_percent, show_seconds};
+use crate::view::charts::drawing::Form;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::view::node::Node;
+use crate::view::node::markup::{apply, caption, el, heading, leaf, muted, table, text, title};
+
+/// Schedules whose pipelines drain, with their figures.
+fn known<'a>(gallery: &'a Gallery) -> Vec<(&'a ScheduleRow, &'a ScheduleFigures)> {
+    let drain = gallery.rows.iter().filter(|row| !row.variant.schedule.row().endless);
+    drain.filter_map(|row| Some((row, row.figures.as_ref().ok()?))).collect()
+}
+
+/// The best known pipeline against memory as a staircase, and what is proven of the best that fits.
+#[must_use]
+pub fn best_known(gallery: &Gallery) -> Node {
+    let mut rows = known(gallery);
+    if rows.len() < 2 || gallery.own.order.ranks.len() < 2 {
+        return Node::none();
+    }
+    sort_by(&mut rows, |(_, a), (_, b)| {
+        a.peak_bytes.0.total_cmp(&b.peak_bytes.0).then(a.makespan_s.0.total_cmp(&b.makespan_s.0))
+    });
+    let certificates = rows.iter().filter_map(|(row, _)| (gallery.certificate)(row.variant)?.as_ref());
+    let floor = certificates.map(|certificate| certificate.unlimited_s).reduce(f64::min);
+    let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor)]);
+    let best = rows.iter().filter(|(row, _)| fits(row));
+    let best = best.min_by(|(_, a), (_, b)| a.makespan_s.0.total_cmp(&b.makespan_s.0));
+    let answer = best.map_or_else(Node::none, |(row, figures)| answer(gallery, row, figures));
+    let heads = [
+        title("How good can any order be?"),
+        leaf("small", "", "best known step of the pipeline against the fullest GPU's memory"),
+    ];
+    Node::from_iter([
+        el("div", &[("class", "panel-head")], &heads),
+        el("div", &[("class", "halves")], &[picture, el("div", &[], &[answer])]),
+    ])
+}
+
+fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor: Option<f64>) -> Node {
+    let capacity = gallery.own.report.memory.capacity_bytes.0;
+    let point = |figures: &ScheduleFigures| (figures.peak_bytes.0, figures.makespan_s.0);
+    // Beyond twice the memory of a GPU nothing is shown.
+    let seen: Vec<_> = rows.iter().filter(|(_, figures)| figures.peak_bytes.0 < 2.0 * capacity).collect();
+    let mut steps: Vec<&&(&ScheduleRow, &ScheduleFigures)> = Vec::new();
+    for row in &seen {
+        if steps.last().is_none_or(|last| row.1.makespan_s.0 < last.1.makespan_s.0 * (1.0 - 1e-6)) {
+            steps.push(row);
+        }
+    }
+    let across = Scale::around(seen.iter().map(|(_, figures)| figures.peak_bytes.0).chain([capacity]));
+    let up = Scale::around(seen.iter().map(|(_, figures)| figures.makespan_s.0).chain(floor));
+    let corner = |pair: &[&&(&ScheduleRow, &ScheduleFigures)]| {
+        let ((left, high), (right, _)) = (point(pair[0].1), point(pair[1].1));
+        [(left, high), (right, high)]
+    };
+    let end = steps.last().map(|last| point(last.1));
+    let right = seen.last().map_or(capacity, |(_, figures)| figures.peak_bytes.0.max(capacity));
+    let line = steps.windows(2).flat_map(corner).chain(end).chain(end.map(|(_, low)| (right, low)));
+    let mut marks = vec![Mark::Rule(capacity, t!("usable memory")), Mark::Line(line.collect(), Ink::Accent)];
+    for (row, figures) in &seen {
+        let on_line = steps.iter().any(|step| step.0.variant == row.variant);
+        let name = verbatim(row.variant.name());
+        let bound = (gallery.certificate)(row.variant).and_then(Option::as_ref).map(words);
+        let figure =
+            verbatim(format!("{} · {}", show_seconds(figures.makespan_s), gallery.unit.show(figures.peak_bytes)));
+        let title = Message::joined(", ", [name, figure].into_iter().chain(bound));
+        let (form, ink) = if on_line { (Form::Large, Ink::Accent) } else { (Form::Hollow, Ink::Muted) };
+        marks.push(Mark::Dot(point(figures), form, ink, title));
+    }
+    marks.extend(floor.map(|floor| {
+        Mark::Level(floor, t!("no order of these stages is below {floor}", floor = show_seconds(Seconds(floor))))
+    }));
+    let ticks = across.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
+    let across = Axis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
+    let up = Axis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
+    let words = "Filled: the shortest known pipeline with so much memory. Rings: the other schedules.";
+    let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words);
+    Node::from_iter([picture, caption(words)])
+}
+
+/// What is proven of the best known order that fits.
+fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
+    let capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes);
+    let name = verbatim(row.variant.name());
+    let best = t!(
+        "Under {capacity} the shortest known order is {name}: {step}.",
+        capacity,
+        name = name.clone(),
+        step = show_seconds(figures.makespan_s)
+    );
+    let use_it = if row.set.is_empty() {
+        Node::none()
+    } else {
+        apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
+    };
+    let (head, covers) = match (gallery.certificate)(row.variant) {
+        Some(Some(found)) => (heading(words(found)), muted(covered(found))),
+        _ => (Node::none(), Node::none()),
+    };
+    Node::from_iter([head, el("p", &[], &[text(best), text(" "), use_it]), covers])
+}
+
+/// The search for a split of layers and an order together: its best so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Joint {
+    /// The best so far.
+    pub best: Option<BestSplit>,
+    /// It goes on.
+    pub running: bool,
+    /// It came to its end.
+    pub ended: bool,
+}
+
+/// The result of the joint search beside the Run's own pipeline.
+#[must_use]
+pub fn joint(found: &Joint, own: Seconds) -> Node {
+    let status = match (&found.best, found.running, found.ended) {
+        (_, true, _) => t!("Searching…"),
+        (None, false, true) => t!("Nothing to split: this needs one stage on each of several ranks."),
+        (Some(_), false, false) => t!("Stopped: the best so far."),
+        _ => Message::default(),
+    };
+    let status = el("p", &[("class", "muted"), ("role", "status")], &[text(status)]);
+    let Some(best) = &found.best else {
+        return status;
+    };
+    let gap = best.makespan_s / best.lower_bound_s - 1.0;
+    let certificate = if best.proven {
+        t!("◆ optimal: no split in any order is shorter")
+    } else {
+        t!("◇ at most {gap} above any split and order", gap = show_percent(gap))
+    };
+    let change = best.makespan_s / own.0 - 1.0;
+    let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let set = vec![("stage_layers", layers.clone()), ("schedule", Schedule::Optimal.choice().id.to_owned())];
+    let is_shorter = change < -5e-4;
+    let use_it = if is_shorter { apply("", set, t!("Use this split and order"), t!("Use")) } else { Node::none() };
+    let time = verbatim(format!(
+        "{} ({}{})",
+        show_seconds(Seconds(best.makespan_s)),
+        if change < 0.0 { "−" } else { "+" },
+        show_percent(change.abs())
+    ));
+    let cells = vec![text(verbatim(layers)), text(time), text(certificate), use_it];
+    let head = [t!("layers of each stage"), t!("pipeline"), t!("proven"), Message::default()];
+    Node::from_iter([status, table("Joint search", &head, &[(false, cells)])])
+}
+
+/// Places of the schedules that get a certificate, those that are compared first.
+#[must_use]
+pub fn wanted(rows: &[ScheduleRow], ticked: &[Variant]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].figures.is_ok()).collect();
+    let rank = |at: &usize| ticked.iter().position(|one| *one == rows[*at].variant).unwrap_or(usize::MAX);
+    sort_by(&mut places, |a, b| rank(a).cmp(&rank(b)).then(a.cmp(b)));
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Look;
+    use super::super::certificate::{Certified, line};
+    use super::super::sketch::Axis;
+    use super::*;
+    use crate::core::report::certify::proof;
+    use crate::core::report::{evaluate, memory_limit, run_with};
+    use crate::core::run::Run;
+    use crate::core::units::MemoryUnit;
+
+    /// The panel and the first line of every certificate of `run`.
+    fn shown(run: &Run) -> (String, Vec<Certified>) {
+        let own = evaluate(run).unwrap();
+        let look = Look::default();
+        let limit = memory_limit(run);
+        let rows: Vec<ScheduleRow> =
+            Variant::all(run).iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
+        let certified: Vec<Certified> = wanted(&rows, &look.ticked(run))
+            .into_iter()
+            .map(|at| {
+                let variant = rows[at].variant;
+                let other = evaluate(&run_with(run, variant, limit).unwrap()).unwrap();
+                let proof = proof(&other).ok().map(|mut proof| {
+                    while !proof.step() {}
+                    proof.certificate()
+                });
+                (variant, proof)
+            })
+            .collect();
+        let certificate = |variant| certified.iter().find(|(of, _)| *of == variant).map(|(_, one)| one);
+        let gallery = Gallery {
+            own: &own,
+            rows: &rows,
+            sketch: &|_| None,
+            certificate: &certificate,
+            axis: Axis::of(&own, false),
+            look: &look,
+            unit: MemoryUnit::Gib,
+        };
+        let lines: Node = certified.iter().map(|(_, one)| line(Some(one))).collect();
+        (Node::from_iter([best_known(&gallery), lines]).to_html(), certified)
+    }
+
+    /// The Run's own schedule is certified first, an endless one has no certificate, and no bound exceeds its pipeline.
+    #[test]
+    fn every_schedule_that_drains_has_a_certificate_in_words() {
+        let run = Run { global_batch: 64, ..Run::default() };
+        let (html, certified) = shown(&run);
+        assert_eq!(certified.first().map(|(variant, _)| *variant), Some(Variant::of(&run)));
+        let without = certified.iter().filter(|(_, one)| one.is_none()).map(|(variant, _)| variant.schedule);
+        assert!(without.clone().any(|schedule| schedule == Schedule::Pipedream));
+        let (mut proven, mut open) = (0, 0);
+        for found in certified.iter().filter_map(|(_, one)| one.as_ref()) {
+            assert!(found.unlimited_s <= found.lower_bound_s && found.lower_bound_s <= found.best_s * (1.0 + 1e-9));
+            if found.proven { proven += 1 } else { open += 1 }
+        }
+        assert_eq!(html.matches("certificate proven").count(), proven);
+        assert!(proven > 0 && open > 0 && html.matches("◇ at most").count() > open);
+        assert!(html.contains("no order of these stages is below") && !html.contains("NaN"));
+    }
+
+    /// A split that takes longer than the Run's own pipeline is not offered.
+    #[test]
+    fn a_split_is_offered_where_it_is_shorter() {
+        let best = BestSplit { stage_layers: vec![9, 9, 8, 6], makespan_s: 2.0, lower_bound_s: 1.9, proven: false };
+        let found = Joint { best: Some(best), running: false, ended: true };
+        let [shorter, longer] = [2.5, 1.95].map(|own| joint(&found, Seconds(own)));
+        let set = vec![("stage_layers", "9,9,8,6".to_owned()), ("schedule", "optimal".to_owned())];
+        assert!(
+            shorter
+                .actions()
+                .iter()
+                .any(|action| matches!(action, crate::view::node::markup::Action::Apply(found) if *found == set))
+        );
+        assert!(longer.actions().is_empty());
+        assert!(shorter.to_html().contains("at most 5.3 % above any split and order"));
+    }
+}
