@@ -50,6 +50,8 @@ function written() {
     const high = parseFloat(document.querySelector('.pipe .paper').style.height);
     const root = getComputedStyle(document.documentElement);
     const kinds = { f: '--t-forward', b: '--t-backward', w: '--t-weight' };
+    // One reading: Chromium warns of several.
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, Math.ceil(high));
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     for (const [name, value] of Object.entries({ class: 'still', viewBox: `0 0 ${width} ${high}`, height: high, preserveAspectRatio: 'none' })) svg.setAttribute(name, value);
     for (const [kind, variable] of Object.entries(kinds)) {
@@ -57,8 +59,9 @@ function written() {
       let d = '';
       for (let row = 0; row < rows; row += 1) {
         const [top, pitch] = [(row * high) / rows, high / rows];
-        const { data } = canvas.getContext('2d').getImageData(0, Math.round(top + 2), width, 1);
-        const is = (x) => x < width && data[4 * x + 3] === 255 && (data[4 * x] << 16 | data[4 * x + 1] << 8 | data[4 * x + 2]) === colour;
+        const first = Math.round(top + 2) * width;
+        const at = (x) => 4 * (first + x);
+        const is = (x) => x < width && data[at(x) + 3] === 255 && (data[at(x)] << 16 | data[at(x) + 1] << 8 | data[at(x) + 2]) === colour;
         for (let x = 0, from; x < width; x += 1) {
           if (!is(x)) continue;
           for (from = x; is(x);) x += 1;
