@@ -23,7 +23,9 @@ function silent() {
 async function mark() {
   for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
   for (const element of document.body.querySelectorAll('*')) {
-    if (element.checkVisibility() && element.getBoundingClientRect().top < innerHeight) element.dataset.seen = '';
+    // What has no box of its own is as visible as what is in it.
+    const shown = element.checkVisibility() || getComputedStyle(element).display === 'contents';
+    if (shown && element.getBoundingClientRect().top < innerHeight) element.dataset.seen = '';
   }
 }
 
