@@ -93,6 +93,8 @@ pub struct Measured {
     used: Vec<(Message, Message)>,
     assumed: Vec<Message>,
     notes: Vec<Message>,
+    /// The calculator's step and peaks of the same run beside the measured ones.
+    compared: Vec<Message>,
 }
 
 impl From<logs::Reading> for Measured {
@@ -100,6 +102,7 @@ impl From<logs::Reading> for Measured {
         Self {
             errors: Vec::new(),
             observation: read.observation("").map(|one| one.to_value()),
+            compared: read.compared(),
             program: read.program,
             used: read.measured.into_iter().chain(read.used).collect(),
             assumed: read.assumed,

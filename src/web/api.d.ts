@@ -114,7 +114,7 @@ export interface PlanRequest {
   pin?: string[];
   /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
-  /** units of work, about 1.5 microseconds each, after which the command line's answer stops; 1,200,000 by default */
+  /** units of work, about 1.5 microseconds each, after which the search stops; 1,200,000 by default */
   work?: number;
 }
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
@@ -141,6 +141,8 @@ export interface Observation {
 }
 export interface Calibration {
   errors: Issue[];
+  /** runs, and runs to make next, that the limit of work leaves out */
+  warnings: Issue[];
   /** the field `profile` of a Run */
   profile: { [part: string]: unknown };
   constants: { name: string; factor: number; width_before: number; width: number; share: number; informed: boolean;
@@ -158,6 +160,8 @@ export interface Measured {
   /** what `calibrate` takes; null where nothing was measured */
   observation: Observation | null;
   used: [string, string][]; assumed: string[]; notes: string[];
+  /** the calculator's step and peaks of the same run beside the measured ones */
+  compared: string[];
 }
 /** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in `run`. */
 export function readLog(text: string, run?: Run): Measured | Refusal;

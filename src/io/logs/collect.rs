@@ -36,6 +36,8 @@ pub(crate) struct Heard {
     pub(super) bar: (u64, f64),
     /// The step of the last line that printed one.
     pub(super) step: Option<u64>,
+    /// The number of the last line that had one.
+    last: Option<f64>,
     /// First and last step by program.
     numbers: BTreeMap<Program, (u64, u64)>,
     /// Runs that began before this one.
@@ -44,6 +46,10 @@ pub(crate) struct Heard {
     earlier: Option<Box<Heard>>,
     /// The batch grew while it ran.
     pub grown: bool,
+    /// Lines that tell of a step, and those of them whose step or batch is smaller than that of the line before.
+    turns: (u64, u64),
+    /// Times and rates that no step has: 0, NaN, 10³⁰⁰.
+    pub impossible: u64,
 }
 
 impl Log {
@@ -88,8 +94,20 @@ impl Heard {
         most.map(|(program, _)| *program)
     }
 
+    /// True if the lines of two runs stand in turn.
+    #[must_use]
+    pub(crate) fn is_mixed(&self) -> bool {
+        let (lines, back) = self.turns;
+        let mut steps = self.series.iter().filter(|(_, what, _)| what.is_step());
+        back >= MIXED && 3 * back >= lines || steps.any(|(.., series)| series.is_mixed())
+    }
+
     pub(super) fn add(&mut self, program: Program, quantity: Quantity, value: f64) {
         let step = self.step;
+        if quantity.is_step() && !POSSIBLE.contains(&value) {
+            self.impossible += 1;
+            return;
+        }
         let known = self.series.iter_mut();
         let found = known.filter(|(of, what, _)| *of == program && *what == quantity).map(|(.., series)| series).next();
         if let Some(series) = found {
@@ -179,6 +197,9 @@ impl Heard {
         for (word, quantity, scale) in pattern.numbers {
             let behind = line.find(word).map(|at| &line[at + word.len()..]);
             let Some((value, _)) = behind.and_then(number) else {
+                let is_none = quantity.is_step() && behind.is_some_and(is_no_number);
+                self.impossible += u64::from(is_none);
+                any |= is_none;
                 continue;
             };
             let value = value * scale;
@@ -195,11 +216,14 @@ impl Heard {
 
     /// Takes the number of a step; one that is not behind the first of the run begins another.
     fn step(&mut self, pattern: &Pattern, number: f64) {
+        let before = self.last.replace(number);
         self.step = crate::core::units::whole(number);
         let is_step = pattern.numbers.iter().any(|(_, what, _)| what.is_step());
         let (Some(step), true) = (self.step, is_step) else {
             return;
         };
+        self.turns.0 += 1;
+        self.turns.1 += u64::from(before.is_some_and(|before| number + RANKS_APART < before));
         let known = self.numbers.get(&pattern.program).copied();
         let (first, last) = known.unwrap_or((step, step));
         if step <= first && last > first + 1 {
@@ -217,6 +241,7 @@ impl Heard {
         let before = self.series_of(Quantity::GlobalBatch);
         let before = before.and_then(|(of, series)| series.last().filter(|_| of == program));
         if before.is_some_and(|before| (before / batch - 1.0).abs() > SAME_BATCH) {
+            self.turns.1 += u64::from(before.is_some_and(|before| batch < before));
             self.series.retain(|(_, what, _)| !what.is_step());
             self.grown = true;
         }
@@ -224,10 +249,23 @@ impl Heard {
     }
 }
 
+/// Seconds of a step, or what is done in one.
+const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-7..=1e13;
+/// Steps that ranks of one run are apart, at most, when each prints its own.
+const RANKS_APART: f64 = 2.0;
+/// Steps backwards that two runs in turn have at least.
+const MIXED: u64 = 3;
 /// Settings that may be found anew at every batch.
 const PER_BATCH: [&str; 1] = ["micro_batch"];
 /// Batches that differ less are printed with few digits.
 const SAME_BATCH: f64 = 0.02;
+
+/// True if `text` begins with what programs print for no number.
+fn is_no_number(text: &str) -> bool {
+    let text = text.trim_start_matches([' ', '\t', '\'', '"', '=', ':', '-', '+']);
+    let start = text.get(..3).unwrap_or_default();
+    start.eq_ignore_ascii_case("nan") || start.eq_ignore_ascii_case("inf")
+}
 
 /// A setting on a line of its own, as YAML and JSON write it: `tensor_model_parallel_size: 4`.
 fn stated(line: &str) -> Option<(&'static str, f64)> {

@@ -6,11 +6,12 @@ use super::steps::Summary;
 use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
+use crate::core::report::report;
 use crate::core::run::{Multiplier, Run, Scenario};
 use crate::core::t;
 use crate::core::time::{IN_TRAINING, Rates};
 use crate::core::traffic::{INTER, INTRA};
-use crate::core::units::{group, show_bandwidth, show_seconds, significant};
+use crate::core::units::{MemoryUnit, fixed, show_bandwidth, show_off, show_seconds, significant};
 
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
@@ -113,16 +114,68 @@ impl Reading {
         if heard.grown {
             reading.notes.push(t!("its batch changes while it runs: the steps of the last batch are read"));
         }
-        reading.peaks(heard);
-        reading.step(heard);
+        if heard.is_mixed() {
+            reading.notes.push(t!(
+                "the lines of two runs stand in it in turn: no step and no peak is read; give each run a file of its own"
+            ));
+        } else {
+            reading.peaks(heard);
+            reading.step(heard);
+        }
         reading.benchmarks(heard);
-        // Numbers that nothing can have measured are of a broken line.
-        let plausible = |value: f64, most: f64| (1e-6..=most).contains(&value);
-        reading.step = reading.step.filter(|step| plausible(step.seconds, 1e7));
-        reading.peaks.retain(|peak| plausible(peak.gib, 1e5));
-        reading.ratios.retain(|(_, ratio)| plausible(*ratio, 100.0));
-        reading.sigma = reading.sigma.min(2.0);
+        reading.leave_out(heard.impossible);
         Ok(reading)
+    }
+
+    /// Leaves out numbers that nothing can have measured, which are of a broken line, and says so; `others` were left out
+    /// before.
+    fn leave_out(&mut self, others: u64) {
+        let plausible = |value: f64, most: f64| (1e-6..=most).contains(&value);
+        let found = |reading: &Self| u64::from(reading.step.is_some()) + reading.peaks.len() as u64;
+        let before = found(self);
+        self.step = self.step.filter(|step| plausible(step.seconds, 1e7));
+        self.peaks.retain(|peak| plausible(peak.gib, 1e5));
+        self.ratios.retain(|(_, ratio)| plausible(*ratio, 100.0));
+        self.sigma = self.sigma.min(2.0);
+        let count = others + before - found(self);
+        if count > 0 {
+            self.notes.push(t!(
+                "values that no step and no peak can have, such as 0 or no number, are left out: {count}",
+                count
+            ));
+        }
+    }
+
+    /// The calculator's figures for the same run beside the measured step and peaks; nothing where the run does not work.
+    #[must_use]
+    pub fn compared(&self) -> Vec<Message> {
+        let Ok(report) = report(&self.run) else {
+            return Vec::new();
+        };
+        let step = self.step.map(|step| {
+            let expected = report.step.time_s;
+            t!(
+                "The shipped constants say {expected}, {off} against what was measured.",
+                expected = show_seconds(expected),
+                off = show_off(expected.0 / step.seconds - 1.0, 1)
+            )
+        });
+        let fullest = report.memory.per_stage.get(report.memory.peak_stage);
+        let peaks = fullest.into_iter().flat_map(|rank| self.peaks.iter().map(move |peak| (rank, peak)));
+        let peaks = peaks.map(|(rank, peak)| {
+            let (kind, bytes) = match peak.kind {
+                MemoryKind::Allocated => (t!("peak of allocated memory"), rank.allocated()),
+                MemoryKind::Reserved => (t!("peak of reserved memory"), rank.reserved()),
+                MemoryKind::Device => (t!("memory that the driver shows"), rank.total),
+            };
+            t!(
+                "{kind}: the estimate for the fullest GPU says {expected}, {off} against what was measured.",
+                kind,
+                expected = MemoryUnit::Gib.show(bytes),
+                off = show_off(bytes.gib() / peak.gib - 1.0, 1)
+            )
+        });
+        step.into_iter().chain(peaks).collect()
     }
 
     fn peaks(&mut self, heard: &Heard) {
@@ -206,15 +259,18 @@ impl Reading {
             let coarse = program == Program::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
-            self.measured.push((
-                words,
+            let seconds = show_seconds(crate::core::units::Seconds(found.median));
+            let words_of = if used + left_out == 1 {
+                t!("{seconds} a step, by one value", seconds)
+            } else {
                 t!(
                     "{seconds} a step: the median of {used}; first and odd ones left out: {left_out}",
-                    seconds = show_seconds(crate::core::units::Seconds(found.median)),
+                    seconds,
                     used,
                     left_out
-                ),
-            ));
+                )
+            };
+            self.measured.push((words, words_of));
             if work > 1.0 {
                 self.assumed.push(t!(
                     "a step of {batch} sequences of {seq_len} tokens on {gpus} GPUs",
@@ -239,7 +295,7 @@ impl Reading {
         if let (Some(step), Some(rate), true) = (self.step, rate, heard.series_of(Quantity::Seconds).is_some()) {
             let own = rate.median * step.seconds;
             if (own / tokens - 1.0).abs() > SAME_COUNT {
-                let whole = |count: f64| group(&format!("{count:.0}"));
+                let whole = |count: f64| fixed(count, 0);
                 self.notes.push(t!("by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(own), tokens = whole(tokens)));
             }
         }

@@ -4,6 +4,10 @@ use super::patterns::Quantity;
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;
+/// Values that differ by less, relatively, are of one run: ranks of a step wait for each other.
+const SAME: f64 = 0.1;
+/// Values that tell whether two runs alternate, at least.
+const ALTERNATE: usize = 8;
 /// Steps that are kept; of more, every other one.
 const MAX_KEPT: usize = 65_536;
 
@@ -14,6 +18,8 @@ pub(crate) struct Series {
     stride: u64,
     /// Of rates the smallest is the slowest.
     is_rate: bool,
+    /// Values of a step that already had one, and those of them that differ from it.
+    repeated: (usize, usize),
 }
 
 /// Summary of a series.
@@ -48,6 +54,8 @@ impl Series {
         let recent = self.values.iter_mut().rev().take(64);
         for (known, kept) in recent {
             if *known == number {
+                self.repeated.0 += 1;
+                self.repeated.1 += usize::from(differ(value, *kept));
                 let slower = if self.is_rate { f64::min } else { f64::max };
                 *kept = slower(*kept, value);
                 return;
@@ -74,6 +82,35 @@ impl Series {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// True if the values are those of two runs that write in turn: most steps have two values, or every other value is of
+    /// another size.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        let (repeated, differing) = self.repeated;
+        let twice = self.len() > 1 && repeated >= self.len() / 2 && differing > repeated / 2;
+        twice || self.alternates()
+    }
+
+    /// True if the values have two sizes that follow each other, in the order that they came.
+    fn alternates(&self) -> bool {
+        let rest = self.values.get(2..).unwrap_or_default();
+        if rest.len() < ALTERNATE {
+            return false;
+        }
+        let mut sorted: Vec<f64> = rest.iter().map(|(_, value)| *value).collect();
+        sorted.sort_by(f64::total_cmp);
+        let (small, large) = sorted.split_at(sorted.len() / 2);
+        let (Some(least), Some(most)) = (median(small), median(large)) else {
+            return false;
+        };
+        let between = (least * most).sqrt();
+        let switches = rest.windows(2).filter(|pair| (pair[0].1 < between) != (pair[1].1 < between)).count();
+        // Within a size they scatter less than from one to the other.
+        let near = |value: &&f64| !differ(**value, least) || !differ(**value, most);
+        let near = sorted.iter().filter(near).count();
+        differ(least, most) && switches * 5 >= (rest.len() - 1) * 4 && near * 5 >= sorted.len() * 4
     }
 
     /// The summary of durations: the first two are left out where there are more, then those over 1.5 medians.
@@ -141,6 +178,11 @@ impl Series {
     }
 }
 
+/// True if two values are not of the same step.
+fn differ(a: f64, b: f64) -> bool {
+    (a / b).ln().abs() > SAME
+}
+
 /// The middle of sorted values.
 #[must_use]
 pub fn median(sorted: &[f64]) -> Option<f64> {
@@ -165,6 +207,21 @@ mod tests {
         let summary = series.durations().unwrap();
         assert_eq!((summary.median, summary.used, summary.left_out), (10.0, 3, 3));
         assert!(summary.spread < 0.03);
+    }
+
+    /// Steps of 5 and 9 s in turn are of two runs; ranks that print one step, a checkpoint and a slow phase are of one.
+    #[test]
+    fn two_runs_in_turn_are_told_from_one() {
+        let series = |values: &mut dyn Iterator<Item = (Option<u64>, f64)>| {
+            let mut series = Series::default();
+            values.for_each(|(number, value)| series.add(number, value));
+            series.is_mixed()
+        };
+        assert!(series(&mut (0..20).map(|at| (None, if at % 2 == 0 { 5.0 } else { 9.0 }))));
+        assert!(series(&mut (0..40).map(|at| (Some(at / 2), if at % 2 == 0 { 5.0 } else { 9.0 }))));
+        assert!(!series(&mut (0..80).map(|at| (Some(at / 8), 5.0 + 0.02 * (at % 8) as f64))));
+        assert!(!series(&mut (0..40).map(|at| (None, if at % 10 == 0 { 9.0 } else { 5.0 }))));
+        assert!(!series(&mut (0..40).map(|at| (None, if at < 20 { 5.0 } else { 9.0 }))));
     }
 
     #[test]

@@ -3,10 +3,9 @@
 use super::Reading;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
-use crate::core::report::report;
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Seconds, show_off, show_percent, show_seconds};
+use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::io::import::summary::changes;
 use crate::view::node::action::Measured;
 use crate::view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
@@ -18,11 +17,15 @@ use crate::view::panels::words;
 pub fn summary(of: &Reading, present: &Run) -> Node {
     let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = &of.program))];
     if let Some(step) = of.step {
-        let (used, left_out) = (step.used, step.left_out);
-        parts.push(paragraph(t!(
-            "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones left out: {left_out}.",
-            seconds = show_seconds(Seconds(step.seconds)), used, spread = show_percent(step.spread), left_out
-        )));
+        let (seconds, used, left_out) = (show_seconds(Seconds(step.seconds)), step.used, step.left_out);
+        parts.push(paragraph(if used + left_out == 1 {
+            t!("A step took {seconds}, by one value.", seconds)
+        } else {
+            t!(
+                "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones left out: {left_out}.",
+                seconds, used, spread = show_percent(step.spread), left_out
+            )
+        }));
     }
     let pairs = |all: &[(Message, Message)]| -> Vec<_> {
         let rows = all.iter();
@@ -38,7 +41,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
     let differences = changes(present, run);
     parts.push(subheading("Its run"));
     parts.push(paragraph(words::line(run)));
-    parts.extend(expected(of, run));
+    parts.extend(of.compared().into_iter().map(paragraph));
     if !differences.is_empty() {
         let head = ["", "this page", "the file"];
         parts.push(table("Other than on this page", &head, &differences));
@@ -66,17 +69,6 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
         parts.push(leaf("p", "issue warning", "Nothing in it was measured that can be learned from."));
     }
     el("div", &[("class", "imported")], &parts)
-}
-
-/// The step by the shipped constants.
-fn expected(of: &Reading, run: &Run) -> Option<Node> {
-    let measured = of.step?.seconds;
-    let expected = report(run).ok()?.step.time_s;
-    Some(paragraph(t!(
-        "The shipped constants say {expected}, {off} against what was measured.",
-        expected = show_seconds(expected),
-        off = show_off(expected.0 / measured - 1.0, 1)
-    )))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use shardscope::core::run::{AttentionKernel, Multiplier, Run};
 use shardscope::io::logs::read;
 
 /// An iteration of Megatron-LM, without what newer versions add.
-fn iteration(number: u64, consumed: u64, ms: f64) -> String {
+pub(super) fn iteration(number: u64, consumed: u64, ms: f64) -> String {
     format!(
         " iteration {number:>8}/  500 | consumed samples: {consumed:>12} | elapsed time per iteration (ms): {ms:.1} | learning rate: 1.5E-04 | lm loss: 7.3E+00 | loss scale: 1.0 | grad norm: 2.9 |"
     )

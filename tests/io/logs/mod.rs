@@ -4,6 +4,7 @@
 
 mod around;
 mod formats;
+mod odd;
 
 use shardscope::core::calibrate::MemoryKind;
 use shardscope::core::run::{Multiplier, Run, Value};
