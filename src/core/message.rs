@@ -251,7 +251,7 @@ impl From<&'static str> for Argument {
 impl From<f64> for Argument {
     /// A constant as it is written; a measured or computed figure is formatted by `units` first.
     fn from(number: f64) -> Self {
-        Self::Text(verbatim(number.to_string()))
+        Self::Text(verbatim(crate::units::shortest(number)))
     }
 }
 

@@ -6,5 +6,6 @@
 mod common;
 
 mod explained;
+mod numbers;
 mod ranks;
 mod translations;

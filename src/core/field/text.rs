@@ -4,7 +4,7 @@ use super::row::{Field, Slot};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;
-use crate::units::{group, is_mark, parse_count, parse_number};
+use crate::units::{group, is_mark, parse_count, parse_number, shortest};
 
 impl<T: Default + 'static> Field<T> {
     /// The value that typed or linked text means.
@@ -79,7 +79,7 @@ pub fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Map(_) => None,
         Value::Bool(yes) => Some(yes.to_string()),
-        Value::Number(number) => Some(number.to_string()),
+        Value::Number(number) => Some(shortest(*number)),
         Value::Text(text) => Some(text.clone()),
         Value::List(items) => Some(items.iter().filter_map(plain).collect::<Vec<_>>().join(",")),
     }

@@ -29,7 +29,7 @@ impl MemoryUnit {
             Self::Gib => bytes.gib(),
             Self::Gb => bytes.gb(),
         };
-        group(&format!("{value:.1}"))
+        fixed(value, 1)
     }
     /// Number and unit: `61.2 GiB`.
     #[must_use]
@@ -99,13 +99,14 @@ pub fn show_count(count: f64) -> String {
 /// A share in percent, one decimal below 100: `15.8 %`.
 #[must_use]
 pub fn show_percent(share: f64) -> String {
-    format!("{} %", group(&format!("{:.1}", share * 100.0)))
+    format!("{} %", fixed(share * 100.0, 1))
 }
 
 /// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`.
 #[must_use]
 pub fn show_off(share: f64, decimals: usize) -> String {
-    format!("{:+.decimals$} %", share * 100.0).replace('-', "−")
+    let sign = if share < 0.0 { "" } else { "+" };
+    format!("{sign}{} %", fixed(share * 100.0, decimals))
 }
 
 /// A value with the largest prefix that it fills; a whole number of the plain unit stays whole: `512 B`.
@@ -143,11 +144,34 @@ pub fn scientific(value: f64) -> String {
     format!("{:.2}e{power}", value / 10f64.powi(power))
 }
 
-/// A number with `digits` significant digits and grouped thousands: `9.84`, `178`, `12 300`.
+/// Magnitudes that are printed digit by digit; larger and smaller ones as a power of ten.
+const PLAIN: std::ops::Range<f64> = 1e-9..1e15;
+/// Magnitudes below this are rounding of the arithmetic, and printed as 0.
+const LEAST: f64 = 1e-200;
+
+/// A number as it reads back, with a power of ten where it would have more digits than any count: `0.1`, `1e-320`.
+#[must_use]
+pub fn shortest(number: f64) -> String {
+    /// Digits of the largest 64-bit count.
+    const COUNT: usize = 20;
+    let plain = number.to_string();
+    if plain.len() > COUNT + 1 { format!("{number:e}") } else { plain }
+}
+
+/// A number with `decimals` and grouped thousands: `12 345.6`.
+#[must_use]
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if value.abs() < PLAIN.end { group(&format!("{value:.decimals$}")) } else { significant(value, 3) }
+}
+
+/// A number with `digits` significant digits and grouped thousands: `9.84`, `178`, `12 300`, `1.20e17`.
 #[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
+    if value.abs() < LEAST || !value.is_finite() {
         return "0".to_owned();
+    }
+    if !PLAIN.contains(&value.abs()) {
+        return format!("{value:.*e}", digits.saturating_sub(1)).replace('-', "−");
     }
     let digits = i32::try_from(digits).unwrap_or(3);
     // The power of ten of the first digit; 9.996 at three digits is 10.0 and has one more.
@@ -227,6 +251,13 @@ mod tests {
         assert_eq!(significant(12_345.0, 3), "12\u{202f}300");
         assert_eq!(significant(0.012_345, 3), "0.0123");
         assert_eq!(MemoryUnit::Gib.show(Bytes::from_gib(61.24)), "61.2 GiB");
+        assert_eq!(significant(1e300, 3), "1.00e300");
+        assert_eq!([0.1, 8192.0, 1e300, 1e-320].map(shortest), ["0.1", "8192", "1e300", "1e-320"]);
+        assert_eq!(significant(1.5e-12, 3), "1.50e−12");
+        assert_eq!(significant(1e-320, 3), "0");
+        assert_eq!(show_percent(1e300), "1.00e302 %");
+        assert_eq!(show_off(-0.384, 0), "−38 %");
+        assert_eq!(MemoryUnit::Gb.show(Bytes(1e300)), "1.00e291 GB");
         assert_eq!(MemoryUnit::Gb.show(Bytes(61.24e9)), "61.2 GB");
     }
 }

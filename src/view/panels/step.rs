@@ -5,7 +5,7 @@ use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
 use crate::core::t;
 use crate::core::time::{Step, range};
-use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
+use crate::core::units::{Seconds, fixed, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, ask, el, faint, inline, leaf, strong, text};
 
 /// Certainty of the step, utilisation, and the time of a token budget.
@@ -114,7 +114,7 @@ fn budget(step: &Step) -> Node {
     let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
         return Node::none();
     };
-    let whole = |value: f64| group(&format!("{value:.0}"));
+    let whole = |value: f64| fixed(value, 0);
     let days = if days < 10.0 { significant(days, 3) } else { whole(days) };
     let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
     if let Some(cost) = step.cost {
@@ -147,7 +147,7 @@ mod tests {
         let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
         let hours = days * 24.0 * 64.0;
         for figure in [days, hours, hours * 2.0] {
-            assert!(html.contains(&group(&format!("{figure:.0}"))), "{figure} {html}");
+            assert!(html.contains(&fixed(figure, 0)), "{figure} {html}");
         }
         let none = step(&evaluate(&Run::default()).unwrap()).to_html();
         assert!(!none.contains("GPU-hours"));

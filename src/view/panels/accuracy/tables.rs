@@ -5,7 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::t;
-use crate::core::units::{Seconds, group, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, strong, table, text};
 use crate::view::panels::words;
 
@@ -84,7 +84,7 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
     let rows = facts.iter().map(|fact| {
         let row = &bench.rows[fact.row];
         let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
-        let rate = |seconds: f64| text(verbatim(group(&format!("{:.0}", tokens / seconds))));
+        let rate = |seconds: f64| text(verbatim(fixed(tokens / seconds, 0)));
         let name = load("link", &row.run, verbatim(&row.label), &[text(verbatim(row.source().name))]);
         let cells = vec![
             el("span", &[("class", "wrap"), ("translate", "no")], &[name]),

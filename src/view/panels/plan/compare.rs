@@ -6,7 +6,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
 use crate::core::search::session::PlanCommand;
 use crate::core::t;
-use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
+use crate::core::units::{Bytes, Seconds, fixed, show_percent, show_seconds};
 use crate::view::node::markup::{Node, el, grid, leaf, load, scrolled, text};
 
 /// A figure: its name, its value, and how it is shown.
@@ -18,10 +18,10 @@ const FIGURES: [Figure; 9] = [
     ("bubble", |one| one.figures.bubble_s.0, seconds),
     ("exposed communication", |one| one.figures.exposed_comm_s.0, seconds),
     ("optimizer", |one| one.figures.optimizer_s.0, seconds),
-    ("tokens/s/GPU", |one| one.figures.tokens_per_s_per_gpu, |_, value| group(&format!("{value:.0}"))),
+    ("tokens/s/GPU", |one| one.figures.tokens_per_s_per_gpu, |_, value| fixed(value, 0)),
     ("MFU", |one| one.figures.mfu, |_, value| show_percent(value)),
     ("peak memory", |one| one.figures.peak.bytes.0, |view, value| view.unit.show(Bytes(value))),
-    ("micro-batches", |one| one.figures.microbatches as f64, |_, value| group(&format!("{value:.0}"))),
+    ("micro-batches", |one| one.figures.microbatches as f64, |_, value| fixed(value, 0)),
 ];
 
 fn seconds(_: &View, value: f64) -> String {

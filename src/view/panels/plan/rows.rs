@@ -10,7 +10,7 @@ use crate::core::search::session::{Order, PlanCommand};
 use crate::core::search::sweep::Points;
 use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
 use crate::core::t;
-use crate::core::units::{Bytes, group, show_count, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{Bytes, fixed, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::node::action::{Compare, Fold};
 use crate::view::node::markup::{
@@ -232,7 +232,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
     let figures = &one.figures;
     let memory = &figures.peak;
     let (low, high) = (show_seconds(figures.low_s), show_seconds(figures.high_s));
-    let rate = group(&format!("{:.0}", figures.tokens_per_s_per_gpu));
+    let rate = fixed(figures.tokens_per_s_per_gpu, 0);
     let change = |words: String, better: bool| {
         let class = if better { "change better" } else { "change" };
         leaf("small", class, verbatim(words))
