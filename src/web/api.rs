@@ -57,7 +57,7 @@ pub async fn plan(request: JsValue) -> JsValue {
         Ok(request) => request,
         Err(errors) => return reply(Err::<(), _>(errors)),
     };
-    while !request.search.step(SLICE).done {
+    while !request.search.step(SLICE).is_over() {
         next_turn().await;
     }
     reply(Ok(request.plan()))

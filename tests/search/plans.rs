@@ -360,6 +360,34 @@ fn a_plan_within_its_work_says_what_it_leaves_out() {
     assert_eq!(plan_errors(r#"{"work":0}"#), ["work"]);
 }
 
+/// The limit of work is the search's own: slices of any size, as a page or JavaScript takes them, end at the same place.
+#[test]
+fn slices_end_at_the_limit_of_work_too() {
+    let text = r#"{"run":{"gpus":256,"global_batch":256},"work":30000}"#;
+    let whole = answer(text);
+    assert!(whole.warnings.iter().any(|issue| issue.field == "work"));
+    for slice in [1, 700, 1 << 40] {
+        let mut request = Request::from_value(&value(text)).unwrap();
+        let mut last = request.search.step(slice);
+        while !last.is_over() {
+            last = request.search.step(slice);
+        }
+        let sliced = request.plan();
+        assert!(!last.done && last.stopped.is_some_and(|share| share > 0.0 && share < 1.0), "{last:?}");
+        assert_eq!((sliced.evaluated, sliced.reported), (whole.evaluated, whole.reported), "{slice}");
+        assert_eq!(sliced.warnings, whole.warnings);
+    }
+}
+
+/// Schedules whose order is searched for take no more work than others to be bounded, and their reports count as what they are.
+#[test]
+fn a_plan_over_searched_orders_ends_within_its_work() {
+    let text = r#"{"run":{"gpus":512,"model":"llama-3.1-70b","global_batch":1024},"space":{"schedule":["optimal"]},"work":60000}"#;
+    let plan = answer(text);
+    assert!(plan.warnings.iter().any(|issue| issue.field == "work"), "{:?}", plan.warnings);
+    assert!(plan.reported < 100, "{}", plan.reported);
+}
+
 /// Sixty runs of `16 * 64 * 3` ops each are more than an answer takes up; the last ones are left out, and that is said.
 #[test]
 fn a_calibration_of_long_schedules_says_which_runs_it_leaves_out() {

@@ -92,6 +92,9 @@ impl Architecture {
         let runs = self.pattern.runs();
         let mut at = 0;
         for (kind, count) in runs.clone().chain(runs) {
+            if repeats == 0 && at >= rest.end {
+                break;
+            }
             let (start, end) = (at, at + count);
             let inside = rest.end.clamp(start, end) - rest.start.clamp(start, end);
             let whole = if start < period { repeats * count } else { 0 };

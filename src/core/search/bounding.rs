@@ -68,7 +68,13 @@ impl Bounding {
     /// Share of the blocks of `space` that is done.
     #[must_use]
     pub fn share(&self, space: &Space) -> f64 {
-        self.next as f64 / space.blocks.len().max(1) as f64
+        (self.next as f64 / space.blocks.len().max(1) as f64).min(1.0)
+    }
+
+    /// The next block.
+    #[must_use]
+    pub(crate) fn next(&self) -> usize {
+        self.next
     }
 
     /// True if every block of `space` is done.
@@ -134,7 +140,7 @@ impl Bounding {
             self.promises.push(Promise { bound: *bound, timed: false, peak, place: Place::new(index, at) });
         }
         self.weighed.scenario = Some((*block, scenario));
-        2 + members.len() as u64
+        2 + members.len() as u64 + orders.spent()
     }
 
     /// The best bound of the layout at `place`, and the units of work that this took.

@@ -13,6 +13,8 @@ use std::rc::Rc;
 /// Number of times that the most promising layout so far is reported before every layout is bounded: first rows to look
 /// at.
 const PREVIEWS: f64 = 16.0;
+/// Units of work after which there is another one, however large the space.
+const PREVIEW: u64 = 100_000;
 
 /// Progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,60 @@ pub struct Progress {
     pub feasible: u64,
     /// Of these, the ones whose full report was asked.
     pub reported: u64,
+    /// The share of the layouts looked at, 0 to 1, where the search stopped at its limit of work.
+    pub stopped: Option<f64>,
+}
+
+impl Progress {
+    /// True if nothing more is searched: it is done, or stopped at its limit of work.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.done || self.stopped.is_some()
+    }
+}
+
+/// The work that a search may do. Three quarters of it are for bounds: where the space needs more, blocks evenly spread over
+/// it are left out.
+#[derive(Clone, Debug)]
+struct Allowance {
+    left: u64,
+    /// Work that is kept for reports.
+    kept: u64,
+    /// Share of the blocks that bounds can be afforded for, and how much of it is due.
+    share: f64,
+    due: f64,
+    /// Blocks looked at.
+    looked: usize,
+    stopped: bool,
+}
+
+impl Allowance {
+    /// Blocks in a row that share much of their work.
+    const ROW: usize = 32;
+    /// Units, counted as those of a report, that a layout's bound takes at most.
+    const BOUND: u64 = 8;
+
+    fn new(work: u64, space: &Space) -> Self {
+        let blocks = space.blocks.iter();
+        let units: u64 = blocks.map(|block| Self::BOUND * (space.members(block).len() as u64 + 2)).sum();
+        let kept = work / 4;
+        let share = ((work - kept) as f64 / units.max(1) as f64).min(1.0);
+        Self { left: work, kept, share, due: 1.0, looked: 0, stopped: false }
+    }
+
+    /// True if the row that begins with block `next` is left out.
+    fn passes_over(&mut self, next: usize) -> bool {
+        if !next.is_multiple_of(Self::ROW) {
+            return false;
+        }
+        let passes = self.due < 1.0 || self.left <= self.kept;
+        self.due += self.share - if passes { 0.0 } else { 1.0 };
+        passes
+    }
+
+    fn spend(&mut self, work: u64) {
+        self.left = self.left.saturating_sub(work);
+    }
 }
 
 /// A search under way.
@@ -37,7 +93,10 @@ pub struct Search {
     ranking: Ranking,
     known: Known,
     previews: f64,
+    /// Units of work since the last preview.
+    unseen: u64,
     queued: usize,
+    allowance: Option<Allowance>,
     first_bound: f64,
     share: f64,
     done: bool,
@@ -53,7 +112,9 @@ impl Search {
             ranking: Ranking::new(Vec::new(), top, false),
             known: Known::default(),
             previews: 1.0,
+            unseen: 0,
             queued: 0,
+            allowance: None,
             first_bound: 0.0,
             share: 0.0,
             done: false,
@@ -65,10 +126,15 @@ impl Search {
         self.space.also(others);
     }
 
+    /// Limits the search to about `work` units; before the first step.
+    pub(crate) fn allow(&mut self, work: u64) {
+        self.allowance = Some(Allowance::new(work, &self.space));
+    }
+
     /// Works for about `budget` units, each of a microsecond or a few, and returns the progress.
     pub fn step(&mut self, budget: u64) -> Progress {
         let mut left = budget.max(1);
-        while left > 0 && !self.done {
+        while left > 0 && !self.progress().is_over() {
             let spent = if self.bounding.is_over(&self.space) { self.rank() } else { self.bound() };
             left = left.saturating_sub(spent.max(1));
         }
@@ -78,43 +144,7 @@ impl Search {
 
     /// Works until it is over.
     pub fn finish(&mut self) {
-        while !self.step(u64::MAX).done {}
-    }
-
-    /// Works for about `work` units at most. Three quarters of them are for bounds: where the space needs more, blocks
-    /// evenly spread over it are left out, and the search is not over. Returns the share of the blocks looked at, 0 to 1.
-    pub(crate) fn finish_within(&mut self, work: u64) -> f64 {
-        /// Blocks in a row that share much of their work.
-        const ROW: usize = 32;
-        /// Units, counted as those of a report, that a layout's bound takes at most.
-        const BOUND: u64 = 8;
-        let blocks = &self.space.blocks;
-        let units: u64 = blocks.iter().map(|block| BOUND * (self.space.members(block).len() as u64 + 2)).sum();
-        let total = blocks.len().max(1);
-        let kept = work / 4;
-        let share = ((work - kept) as f64 / units.max(1) as f64).min(1.0);
-        let (mut left, mut due, mut looked) = (work, 1.0, 0usize);
-        while !self.is_bounded() {
-            if due < 1.0 || left <= kept {
-                self.bounding.pass_over(ROW);
-            } else {
-                due -= 1.0;
-                for _ in 0..ROW {
-                    if !self.is_bounded() {
-                        left = left.saturating_sub(BOUND * self.bound().max(1));
-                        looked += 1;
-                    }
-                }
-            }
-            due += share;
-        }
-        self.ranking.add(&self.bounding.promises[self.queued..]);
-        self.queued = self.bounding.promises.len();
-        while left > 0 && !self.done {
-            left = left.saturating_sub(self.rank().max(1));
-        }
-        self.done &= looked >= self.space.blocks.len();
-        looked as f64 / total as f64
+        while !self.step(u64::MAX).is_over() {}
     }
 
     /// Its progress.
@@ -127,6 +157,10 @@ impl Search {
             evaluated: bounding.evaluated - ranking.void,
             feasible: bounding.promises.len() as u64 - ranking.void - ranking.ran_out,
             reported: ranking.reported,
+            stopped: self.allowance.as_ref().filter(|allowance| allowance.stopped).map(|allowance| {
+                let blocks = self.space.blocks.len().max(1);
+                allowance.looked as f64 / blocks as f64
+            }),
         }
     }
 
@@ -193,7 +227,7 @@ impl Search {
     /// Bounding is taken for most of the work; then the bound climbs towards the time of the last row.
     fn share_now(&self) -> f64 {
         const BOUNDING: f64 = 0.7;
-        if self.done {
+        if self.progress().is_over() {
             return 1.0;
         }
         let bounding = BOUNDING * self.bounding.share(&self.space);
@@ -208,26 +242,65 @@ impl Search {
     }
 
     fn bound(&mut self) -> u64 {
-        let mut work = self.bounding.step(&self.space);
+        let next = self.bounding.next();
+        if let Some(allowance) = &mut self.allowance {
+            if allowance.passes_over(next) {
+                self.bounding.pass_over(Allowance::ROW);
+                self.queue_last();
+                return 1;
+            }
+            allowance.looked += 1;
+        }
+        let work = self.bounding.step(&self.space);
+        self.unseen += work;
+        let mut preview = 0;
         let share = self.bounding.share(&self.space);
-        if share * PREVIEWS >= self.previews {
-            self.previews += 1.0;
-            self.ranking.add(&self.bounding.promises[self.queued..]);
-            self.queued = self.bounding.promises.len();
-            self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
-            if !self.bounding.is_over(&self.space) {
+        if share * PREVIEWS >= self.previews || self.unseen > PREVIEW {
+            self.previews += f64::from(u8::from(share * PREVIEWS >= self.previews));
+            self.unseen = 0;
+            self.queue();
+            if !self.is_bounded() {
                 let (bounding, known) = (&mut self.bounding, &mut self.known);
-                work += self.ranking.step(&self.space, bounding, known);
+                preview = self.ranking.step(&self.space, bounding, known);
             }
         }
-        work
+        self.queue_last();
+        if let Some(allowance) = &mut self.allowance {
+            allowance.spend(Allowance::BOUND * work + preview);
+        }
+        work + preview
+    }
+
+    /// Ranks what is bounded.
+    fn queue(&mut self) {
+        self.ranking.add(&self.bounding.promises[self.queued..]);
+        self.queued = self.bounding.promises.len();
+        self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
+    }
+
+    /// Ranks what is left when every block is done.
+    fn queue_last(&mut self) {
+        if self.is_bounded() && self.queued < self.bounding.promises.len() {
+            self.queue();
+        }
     }
 
     fn rank(&mut self) -> u64 {
-        if self.ranking.is_over() {
+        let over = self.ranking.is_over();
+        if let Some(allowance) = &mut self.allowance
+            && (allowance.left == 0 || over && allowance.looked < self.space.blocks.len())
+        {
+            allowance.stopped = true;
+            return 1;
+        }
+        if over {
             self.done = true;
             return 1;
         }
-        self.ranking.step(&self.space, &mut self.bounding, &mut self.known)
+        let work = self.ranking.step(&self.space, &mut self.bounding, &mut self.known);
+        if let Some(allowance) = &mut self.allowance {
+            allowance.spend(work);
+        }
+        work
     }
 }

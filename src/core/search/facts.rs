@@ -2,7 +2,7 @@
 //! of a rank.
 
 use crate::pipeline::stats::Alive;
-use crate::pipeline::{Item, Kind, Order, Spec};
+use crate::pipeline::{Item, Kind, Order, Placement, Spec};
 
 /// One rank of an order.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,21 +52,53 @@ impl Facts {
         Some(longer)
     }
 
+    /// Facts of an order of `spec` that depends on durations: those that no duration changes, and that need no order. None
+    /// where ranks may hold other stages than their placement says.
+    #[must_use]
+    pub fn timed(spec: &Spec) -> Option<Self> {
+        let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
+        if !row.uses_durations || !matches!(row.placement, Placement::Loop | Placement::Snake) {
+            return None;
+        }
+        let all = f64::from(spec.microbatches);
+        let rank = |rank| {
+            let stages: Vec<usize> = (0..chunks).map(|chunk| row.placement.stage(rank, chunk, p) as usize).collect();
+            let one = |slot| if slot == 0 { 1.0 / f64::from(spec.splits) } else { 0.0 };
+            RankFacts {
+                work: vec![[all; 3]; stages.len()],
+                alive: vec![(0..stages.len()).map(one).collect()],
+                versions: u64::from((row.copies)(p, rank)),
+                first: stages.first().copied().unwrap_or(0),
+                last: None,
+                stages,
+            }
+        };
+        Some(Self {
+            ranks: (0..p).map(rank).collect(),
+            hops: hops(spec.stages(), row.placement, p),
+            pieces: f64::from(spec.pieces()),
+        })
+    }
+
     /// Facts of `order`; of one that is `timed` by durations only those that no duration changes.
     #[must_use]
     pub fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
-        let mut hops = vec![0.0];
-        for stage in 1..order.stages {
-            let before = hops.last().copied().unwrap_or(0.0);
-            let crosses = order.placement.crosses(stage, order.pp());
-            hops.push(before + f64::from(u8::from(crosses)));
-        }
         Self {
             ranks: (0..order.ranks.len()).map(|rank| rank_facts(order, spec, rank, timed)).collect(),
-            hops,
+            hops: hops(order.stages, order.placement, order.pp()),
             pieces: f64::from(spec.pieces()),
         }
     }
+}
+
+/// Messages from the first stage to each stage.
+fn hops(stages: u32, placement: Placement, pp: u32) -> Vec<f64> {
+    let mut hops = vec![0.0];
+    for stage in 1..stages {
+        let before = hops.last().copied().unwrap_or(0.0);
+        hops.push(before + f64::from(u8::from(placement.crosses(stage, pp))));
+    }
+    hops
 }
 
 fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {

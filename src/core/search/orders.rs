@@ -4,6 +4,7 @@
 use super::axes::{Chunks, Split};
 use super::facts::{Facts, enter};
 use super::space::Block;
+use crate::pipeline::spec::op_count;
 use crate::pipeline::{self, Durations, Placement, Spec};
 use crate::run::{Kinds, Run, Scenario};
 use std::cell::OnceCell;
@@ -110,7 +111,12 @@ pub struct Orders {
     known: BTreeMap<(u64, u64, Split, u64), Rc<Family>>,
     /// Orders do not depend on how layers lie on stages: by schedule, chunks, ranks and micro-batches.
     facts: BTreeMap<(u8, u64, u64, u64), Option<Rc<Facts>>>,
+    /// Ops laid out since this was last asked.
+    laid_out: u64,
 }
+
+/// Ops laid out that take a unit of work of a bound.
+const OPS: u64 = 100;
 
 impl Orders {
     /// The family of `block`, whose scenario is `scenario`, under `schedules`.
@@ -138,6 +144,11 @@ impl Orders {
         });
         self.known.insert(key, Rc::clone(&made));
         made
+    }
+
+    /// Units of work that orders took since this was last asked.
+    pub fn spent(&mut self) -> u64 {
+        std::mem::take(&mut self.laid_out) / OPS
     }
 
     /// The sorts of ranks of a schedule in `family`, whose layouts share `run`; none where it has no order.
@@ -176,7 +187,13 @@ impl Orders {
         if let Some(known) = self.facts.get(&key) {
             return known.clone();
         }
-        let made = self.stretched(run, chunks, pp, microbatches).or_else(|| facts(run, chunks, pp, microbatches));
+        let made = self.stretched(run, chunks, pp, microbatches).or_else(|| {
+            let spec = spec(run, chunks, pp, microbatches)?;
+            Facts::timed(&spec).or_else(|| {
+                self.laid_out = self.laid_out.saturating_add(op_count(&spec));
+                facts(&spec)
+            })
+        });
         let made = made.map(Rc::new);
         self.facts.insert(key, made.clone());
         made
@@ -227,10 +244,9 @@ fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
 }
 
 /// The facts of an order; none where there is none.
-fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
-    let spec = spec(run, chunks, pp, microbatches)?;
-    let built = pipeline::build(&spec, &Durations::unit(spec.stages())).ok()?;
-    Some(Facts::of(&built.order, &spec, spec.schedule.uses_durations))
+fn facts(spec: &Spec) -> Option<Facts> {
+    let built = pipeline::build(spec, &Durations::unit(spec.stages())).ok()?;
+    Some(Facts::of(&built.order, spec, spec.schedule.uses_durations))
 }
 
 #[cfg(test)]
@@ -240,7 +256,7 @@ mod tests {
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
         let chunks = Chunks { schedule, virtual_stages: v, each: v };
-        facts(&Run::default(), chunks, pp, m).unwrap()
+        facts(&spec(&Run::default(), chunks, pp, m).unwrap()).unwrap()
     }
 
     /// 1F1B: rank r holds p - r micro-batches; the last rank's last backward has all others behind it.
@@ -265,7 +281,7 @@ mod tests {
             for (pp, v) in [(2, 2), (4, 3), (6, 2)] {
                 for rounds in [6, 7, 11] {
                     let chunks = Chunks { schedule: *schedule, virtual_stages: v, each: v };
-                    let whole = facts(&run, chunks, pp, rounds * pp);
+                    let whole = facts(&spec(&run, chunks, pp, rounds * pp).unwrap());
                     shorter += u32::from(orders.stretched(&run, chunks, pp, rounds * pp).is_some());
                     let ours = orders.facts(&run, chunks, pp, rounds * pp);
                     assert_eq!(ours.as_deref(), whole.as_ref(), "{schedule:?} {pp} {rounds}");
@@ -284,7 +300,8 @@ mod tests {
             let chunks = Chunks { schedule: *schedule, virtual_stages: each, each };
             for m in [4, 8, 20] {
                 let known = spec(&run, chunks, 4, m);
-                let (Some(held), Some(facts)) = (known.as_ref().and_then(held), facts(&run, chunks, 4, m)) else {
+                let facts = known.as_ref().and_then(facts);
+                let (Some(held), Some(facts)) = (known.as_ref().and_then(held), facts) else {
                     continue;
                 };
                 let ranks = facts.ranks.into_iter();
@@ -292,6 +309,23 @@ mod tests {
                 assert!(held.eq(ranks), "{schedule:?} {m}");
             }
         }
+    }
+
+    /// Facts that no duration changes, against those of an order.
+    #[test]
+    fn facts_of_a_timed_schedule_need_no_order() {
+        let mut held = 0;
+        for (schedule, _) in Schedule::ALL {
+            let chunks = Chunks { schedule: *schedule, virtual_stages: 2, each: 2 };
+            for (pp, m) in [(2, 6), (4, 8)] {
+                let spec = spec(&Run::default(), chunks, pp, m).unwrap();
+                if let Some(timed) = Facts::timed(&spec) {
+                    assert_eq!(facts(&spec), Some(timed), "{schedule:?} {pp} {m}");
+                    held += 1;
+                }
+            }
+        }
+        assert!(held >= 4, "{held}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::bounding::Bounding;
 use super::promise::{Place, Promise};
 use super::space::Space;
 use crate::memory::Verdict;
-use crate::report::{Memory, Peak, Report, report};
+use crate::report::{Memory, Peak, Report, effort, report};
 use crate::run::Run;
 use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
@@ -127,10 +127,10 @@ impl Known {
                 return Outcome::None;
             };
             let run = space.run(&block, member);
+            work = work.saturating_add(effort(&run) / OPS);
             let Ok(report) = report(&run) else {
                 return Outcome::None;
             };
-            work += 2 * block.pp * block.chunks * report.layout.microbatches / OPS;
             if fits(&report.memory) {
                 let figures = Figures::from(&report);
                 Outcome::Fits(Rc::new(Found { run, figures, place }))

@@ -29,8 +29,6 @@ pub struct Request {
     pub search: Search,
     /// Parts of it that were not followed.
     pub warnings: Vec<Issue>,
-    /// Units of work after which [`plan`] stops.
-    work: u64,
 }
 
 impl Request {
@@ -71,7 +69,7 @@ impl Request {
             base.hsdp_shard = None;
         }
         let space = Space::new(base, axes, &model);
-        Ok(Self { search: Search::new(space, top), warnings, work: WORK })
+        Ok(Self { search: Search::new(space, top), warnings })
     }
 
     /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
@@ -155,8 +153,10 @@ impl Request {
         if !issues.is_empty() {
             return Err(issues);
         }
-        let request = Self { work, ..Self::with_axes(&run, axes, &pins, top)? };
-        Ok(if also { request.also(&run) } else { request })
+        let request = Self::with_axes(&run, axes, &pins, top)?;
+        let mut request = if also { request.also(&run) } else { request };
+        request.search.allow(work);
+        Ok(request)
     }
 
     /// `run` without what a search changes: two runs with the same have the same plan.
@@ -190,6 +190,7 @@ impl Request {
         let mut warnings = self.warnings.clone();
         let progress = self.search.progress();
         warnings.extend(nothing_found(progress, self.search.best()));
+        warnings.extend(progress.stopped.map(stopped));
         Plan::new(self.search.best(), progress, warnings)
     }
 }
@@ -266,8 +267,6 @@ fn stopped(share: f64) -> Issue {
 /// Unknown fields, wrong types, a run that is none.
 pub fn plan(request: &Value) -> Result<Plan, Vec<Issue>> {
     let mut request = Request::from_value(request)?;
-    let share = request.search.finish_within(request.work);
-    let mut plan = request.plan();
-    plan.warnings.extend((!request.search.progress().done).then(|| stopped(share)));
-    Ok(plan)
+    request.search.finish();
+    Ok(request.plan())
 }

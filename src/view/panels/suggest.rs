@@ -41,7 +41,7 @@ impl Searched {
             return Self::default();
         };
         Self {
-            done: progress.done,
+            done: progress.is_over(),
             evaluated: progress.evaluated,
             feasible: progress.feasible,
             best: result.best.as_ref().map(|found| Suggestion {

@@ -4,15 +4,30 @@
 
 use super::super::certify::many::{DIRECT, folded};
 use super::super::certify::modulo::periodic;
+use super::super::certify::problem::Problem;
 use super::super::certify::{Search, Stages};
 use super::super::durations::Durations;
 use super::super::order::Order;
 use super::super::registry::Spec;
+use super::zb_auto::zb_auto;
 use crate::issue::Issue;
 use crate::t;
 
+/// Micro-batches for each rank that are searched, of many.
+const SEARCHED: u64 = 4;
 /// States that the search generates at most.
 const WORK: u64 = 40_000;
+
+/// States of one pass of the search, from the first op to the last, at most: about a second.
+const PASS: u64 = 1_000_000;
+
+/// States of one pass of the search over `problem`: each op laid out is one of those that a rank may run next. Of many
+/// micro-batches only as many are searched as fill the ranks twice.
+fn pass(problem: &Problem) -> u64 {
+    let (ranks, chains) = (problem.ranks as u64, problem.chains.len() as u64);
+    let searched = u64::from(problem.microbatches).min(SEARCHED * ranks);
+    chains * searched * ranks
+}
 
 /// The order with the least makespan that was found.
 pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
@@ -28,6 +43,7 @@ pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue
         let message = "a rank must hold at least one micro-batch";
         return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
     }
+    let room_of_all = room.iter().copied().min();
     let stages = Stages {
         home: (0..spec.pp as usize).collect(),
         microbatches: spec.microbatches,
@@ -40,6 +56,13 @@ pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue
         apart: Vec::new(),
     };
     let (problem, _) = stages.problem();
+    if pass(&problem) > PASS {
+        // One pass alone would be too much: the period that is solved by itself, or the order of a rule.
+        return match periodic(&stages) {
+            Some(chains) => Ok(spec.order(stages.rows(&chains))),
+            None => zb_auto(&Spec { memory_limit: room_of_all, memory_limits: None, ..spec.clone() }, durations),
+        };
+    }
     if problem.ops() > DIRECT
         && let Some(folded) = folded(&stages, WORK)
     {
@@ -76,6 +99,22 @@ mod tests {
             assert!(written < 4 * 3 * 200, "{written}");
             let (_, stats) = measure(&order, &durations).unwrap();
             assert!(stats.peak_in_flight.iter().all(|peak| *peak <= limit));
+        }
+    }
+
+    /// What one pass of the search cannot afford is the solved period, or a rule's order: legal, and within its memory.
+    #[test]
+    fn a_pipeline_that_is_too_large_to_search_has_an_order() {
+        let ms = [1.0, 1.1, 0.9];
+        for (p, m, limit) in [(64, 256, 64), (128, 256, 40), (64, 256, 5)] {
+            let durations = Durations::uniform(p, ms[0], ms[1], ms[2]).with_p2p(0.05);
+            let order = built(p, m, limit, &durations);
+            assert!(order.check().is_ok());
+            let (_, stats) = measure(&order, &durations).unwrap();
+            assert!(stats.peak_in_flight.iter().all(|peak| *peak <= limit), "{p} {m} {limit}");
+            // No order is faster than a rank's work and the way through the others.
+            let least = f64::from(m) * 3.0 + f64::from(p - 1) * ms[0];
+            assert!(stats.makespan_s >= least, "{p} {m}: {} {least}", stats.makespan_s);
         }
     }
 

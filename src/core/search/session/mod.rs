@@ -22,6 +22,8 @@ use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
+/// Units of work of a search on the page, where it can be stopped and shows what it has: about half a minute.
+const WORK: u64 = 30_000_000;
 /// Shortest sequence of a sweep.
 const MIN_TOKENS: u64 = 1024;
 /// Longest sequence of a sweep.
@@ -79,7 +81,7 @@ impl PlanResult {
     /// True if the search is over.
     #[must_use]
     pub fn is_searched(&self) -> bool {
-        self.progress.is_some_and(|progress| progress.done)
+        self.progress.is_some_and(|progress| progress.is_over())
     }
 }
 
@@ -178,7 +180,11 @@ impl PlanSession {
             if self.request.is_none() {
                 let request = Request::new(&self.question, &[], TOP).ok();
                 let also = self.query.also;
-                self.request = request.map(|request| if also { request.also(&self.question) } else { request });
+                self.request = request.map(|request| {
+                    let mut request = if also { request.also(&self.question) } else { request };
+                    request.search.allow(WORK);
+                    request
+                });
             }
             if !self.search(budget) || !self.front(budget) {
                 return false;
@@ -228,7 +234,7 @@ impl PlanSession {
             return true;
         };
         let (search, filter) = (&mut request.search, &self.query.filter);
-        if !search.progress().done {
+        if !search.progress().is_over() {
             search.step(budget);
             return false;
         }
@@ -265,7 +271,7 @@ impl PlanSession {
     fn share(&self) -> f64 {
         if let Some(request) = &self.request
             && let progress = request.search.progress()
-            && !progress.done
+            && !progress.is_over()
         {
             return progress.share;
         }

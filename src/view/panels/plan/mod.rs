@@ -14,6 +14,7 @@ pub use controls::View;
 use crate::core::message::{Message, verbatim};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
+use crate::core::units::show_percent;
 use crate::view::node::action::Fold;
 use crate::view::node::markup::{Node, bullet, el, leaf, muted, paragraph, percent, text};
 use controls::fold;
@@ -49,7 +50,13 @@ fn progress(view: &View) -> Node {
             reported = progress.reported
         );
         let stopped = view.query.stopped.then(|| t!("Stopped."));
-        Message::joined(" ", std::iter::once(counts).chain(stopped))
+        let limit = progress.stopped.map(|share| {
+            t!(
+                "The search ended at its limit of work, with {share} of the layouts looked at, evenly spread.",
+                share = show_percent(share)
+            )
+        });
+        Message::joined(" ", std::iter::once(counts).chain(stopped).chain(limit))
     } else if over {
         return Node::none();
     } else {
@@ -74,7 +81,7 @@ fn progress(view: &View) -> Node {
 }
 
 fn body(view: &View, progress: Progress) -> Node {
-    let axes = Axes::of(&view.query.run).ok().filter(|_| progress.done);
+    let axes = Axes::of(&view.query.run).ok().filter(|_| progress.is_over());
     let measured = view.query.run.measured_step_s.map(|_| {
         let factor = view.own.and_then(|own| own.report.step.rescaled_by);
         measured_step(factor)
@@ -84,13 +91,13 @@ fn body(view: &View, progress: Progress) -> Node {
     if let Some(axes) = &axes {
         parts.push(rows::chips(view, axes));
     }
-    parts.push(rows::rows(view, progress.done));
+    parts.push(rows::rows(view, progress.is_over()));
     parts.push(compare::pinned(view));
     if let Some(axes) = &axes {
         let pictures = [pareto::pareto(view), map::map(view, axes)];
         parts.push(el("div", &[("class", "two")], &pictures));
     }
-    if progress.done {
+    if progress.is_over() {
         parts.push(walk(view));
     }
     parts.into_iter().collect()
