@@ -70,9 +70,9 @@ bench: build ## timings and sizes, for reading: they decide no test; ratios go t
 	@node tools/size.mjs
 
 CASES ?= 1000000
-fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations, certificates against exhaustive search (CASES=1000000), some minutes
+fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations, certificates against exhaustive search, a directed search for slow requests (CASES=1000000), some minutes
 	@tools/setup rust
-	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules -- --nocapture hostile fixes periodic exhaustive
+	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules -- --nocapture hostile fixes periodic exhaustive slow
 
 STEPS ?= 1000
 soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes

@@ -14,4 +14,5 @@ mod links;
 mod logs;
 mod refused;
 mod round_trip;
+mod slow;
 mod tuning;
