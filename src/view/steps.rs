@@ -12,7 +12,7 @@ const LESSONS: [(&str, &[(&str, usize)]); 7] = [
     ("sequence", &[("outside", 1), ("tokens", 2), ("ulysses", 3), ("ring", 4), ("causal", 5), ("zig-zag", 6), ("compared", 7)]),
     ("pipelines", &[("naive", 1), ("gpipe", 2), ("1f1b", 3), ("interleaving", 4), ("zb-h1", 5), ("zb-v", 6), ("chimera", 7), ("hanayo", 8), ("dualpipe", 9), ("pipedream", 10), ("bubble", 11), ("uneven", 12)]),
     ("overlap", &[("kernels", 1), ("exchange", 2), ("gradients", 3), ("gathers", 4), ("tensor", 5), ("ring", 6), ("cost", 7)]),
-    ("layout", &[("fit", 1), ("recomputation", 2), ("batch", 3), ("tensor", 4), ("pipeline", 5), ("context", 6), ("recipe", 7)]),
+    ("layout", &[("fit", 1), ("recomputation", 2), ("batch", 3), ("tensor", 4), ("pipeline", 5), ("context", 6), ("savings", 0), ("restore", 0), ("nodes", 0), ("recipe", 7)]),
 ];
 
 /// A step by its lesson and its place there, both from 0; shown and linked as `pipelines.interleaving`.

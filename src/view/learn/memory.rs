@@ -3,6 +3,7 @@
 use super::bars::{Bar, gib, model, part, run};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
 use super::{Lesson, Live, Step};
+use crate::core::memory::methods::he::CHECKPOINTED;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
@@ -210,7 +211,16 @@ fn recompute(dials: &Dials) -> Live {
             "Selective recomputation repeats only attention: most of the bytes where scores are stored, little of the time."
         ),
     ];
+    let input = 2.0;
+    let note = t!(
+        "Pengfei He's blog divides activations by {factor}, keeping the input of the FFN's norm. A layer's own input alone is {input} of {kept} bytes per token and hidden unit: divided by {all}.",
+        factor = number(CHECKPOINTED, 3),
+        input = number(input, 3),
+        kept = number(KORTHIKANTI, 3),
+        all = number(KORTHIKANTI / input, 3)
+    );
     Live::of(text)
+        .note(note)
         .worded(
             "A = 2 s b h per layer",
             t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
@@ -285,6 +295,19 @@ mod tests {
         let scores = 5.0 * a * s / h;
         assert!((scores - 80.0_f64).abs() < 1e-9);
         assert!((scores / (KORTHIKANTI + scores) - 0.70).abs() < 0.005);
+    }
+
+    /// The blog: activations over a factor of about 9 with the pre-norm input of the FFN alone; Korthikanti 2022: 34 of which
+    /// full recomputation keeps 2.
+    #[test]
+    fn the_blogs_factor_of_checkpoints_is_beside_full_recomputation() {
+        let step = &LESSON.steps[4];
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        assert!(
+            note.contains("activations by 9,")
+                && note.ends_with("2 of 34 bytes per token and hidden unit: divided by 17."),
+            "{note}"
+        );
     }
 
     /// The blog's worked example: 147 366 233 505 792 bytes as printed, 22 313 351 535 132 672 by its formula, and

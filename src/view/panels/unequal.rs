@@ -7,7 +7,7 @@ use crate::core::report::Evaluation;
 use crate::core::report::unequal::{Unequal, Way, unequal as ways};
 use crate::core::run::Schedule;
 use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds, significant};
+use crate::core::units::{Seconds, show_percent, show_seconds, significant, thousands};
 use crate::view::charts::drawing::{Anchor, Box, DETAIL, Drawing};
 use crate::view::charts::figure::figure;
 use crate::view::charts::ink::Ink;
@@ -45,6 +45,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
             Node::none(),
         ),
         muted(&message),
+        figure("lengths", "Samples by length, tokens", histogram(&found).inline("Histogram of sample lengths")),
         figure(
             "packing",
             "Micro-batches by time: samples, and what is padding (hatched)",
@@ -92,6 +93,40 @@ const PITCH: f64 = STRIP + WORDS + 8.0;
 
 /// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
 /// one below the other.
+/// Bins of the histogram of lengths, and its height, pixels.
+const BINS: usize = 16;
+const HIGH: f64 = 80.0;
+const AXIS: f64 = 18.0;
+
+/// Samples in equal ranges of length, up to the longest.
+fn counts(found: &Unequal) -> [usize; BINS] {
+    let mut counts = [0; BINS];
+    for length in found.ways.first().into_iter().flat_map(|way| way.microbatches.iter().flatten()) {
+        let bin = (length.saturating_sub(1) * BINS as u64).checked_div(found.longest).unwrap_or(0);
+        counts[usize::try_from(bin).unwrap_or(0).min(BINS - 1)] += 1;
+    }
+    counts
+}
+
+#[must_use]
+fn histogram(found: &Unequal) -> Drawing {
+    let counts = counts(found);
+    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let mut drawing = Drawing::new(HIGH + AXIS);
+    for (bin, count) in counts.iter().enumerate() {
+        let [x, next] = [bin, bin + 1].map(|bin| bin as f64 / BINS as f64);
+        let height = (HIGH - 4.0) * *count as f64 / most;
+        let to = (bin as u64 + 1) * found.longest / BINS as u64;
+        let place = Box { x, width: next - x - 0.004, y: HIGH - height, height };
+        drawing.fill(place, Ink::Memory(3), 1.0, t!("{count} samples of up to {to} tokens", count = *count, to));
+        if bin % 4 == 3 {
+            drawing.words((next, HIGH + 10.0), Anchor::End, Ink::Muted, verbatim(thousands(to)));
+        }
+    }
+    drawing.line((0.0, HIGH), (1.0, HIGH), Ink::Line, 1.0);
+    drawing
+}
+
 #[must_use]
 pub(crate) fn packing(found: &Unequal) -> Drawing {
     let mut drawn: Vec<&Way> = Vec::new();
@@ -241,6 +276,19 @@ mod tests {
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());
             }
+        }
+    }
+
+    /// Every sample is in one bin; half of a uniform draw is shorter than half of the longest, about.
+    #[test]
+    fn the_histogram_counts_every_sample_once() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for (spread, label) in SPREADS {
+            let found = ways(&evaluation, spread).unwrap();
+            let counts = counts(&found);
+            assert_eq!(counts.iter().sum::<usize>(), found.samples, "{label}");
+            let short = counts[..BINS / 2].iter().sum::<usize>() as f64 / found.samples as f64;
+            assert!(spread != Spread::Uniform || (short - 0.5).abs() < 0.15, "{short}");
         }
     }
 

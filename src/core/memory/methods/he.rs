@@ -18,7 +18,7 @@ use crate::source::HE_BLOG;
 use crate::t;
 
 /// Divisor of activations by checkpointing the pre-norm input of the MLP. Source: He blog, activation checkpointing.
-const CHECKPOINTED: f64 = 9.0;
+pub const CHECKPOINTED: f64 = 9.0;
 
 /// The blog's symbols.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,8 @@
 //! Choosing a layout: the recipe of the playbook, and what each size does to throughput and memory.
 
 mod axes;
+mod playbook;
+mod restore;
 
 use super::bars::{Bar, Scale, gib, run, total};
 use super::dials::{Dials, Slider, TENSOR, slider};
@@ -8,7 +10,7 @@ use super::{Lesson, Live, Step};
 use crate::core::message::verbatim;
 use crate::core::run::{Optimizer, Run};
 use crate::core::search::recipe::walk;
-use crate::core::source::{KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
+use crate::core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
 use crate::core::t;
 use crate::core::units::{Bytes, Seconds, number, show_count, show_percent, show_seconds, significant};
 use crate::view::charts::ink::Ink;
@@ -35,6 +37,9 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: &[("tp", "8")] },
         Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: &[("pp", "8")] },
         Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
+        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0)], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: &[] },
+        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "how to choose"), on_run: &[] },
+        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 2)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: &[] },
         Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: &[] },
     ],
 };

@@ -81,6 +81,11 @@ fn finished(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
     times.map(|time| bytes / time.0)
 }
 
+/// Seconds of an all-gather of nothing over `nodes` nodes of eight.
+fn latency(fabric: &Fabric, nodes: u64) -> f64 {
+    fabric.gather(Group { size: 8 * nodes, in_node: 8 }, Bytes(0.0)).0
+}
+
 pub(super) fn exchange(dials: &Dials) -> Live {
     let bytes = dials.get("S") as f64 * 1e6;
     let Some(evaluation) = run("gpus=64") else {
@@ -116,12 +121,22 @@ pub(super) fn exchange(dials: &Dials) -> Live {
         lines: vec![line("all-gather, reduce-scatter", Ink::Forward, 0), line("all-reduce", Ink::Exposed, 1)],
         level: None,
     };
+    let waits = Plot {
+        up: Axis { name: "latency of an all-gather, ms", spacing: Spacing::Linear },
+        lines: vec![Line {
+            name: "latency alone".into(),
+            ink: Ink::Muted,
+            points: nodes.map(|nodes| (nodes as f64, 1e3 * latency(&fabric, nodes))).to_vec(),
+            marks: Marks::Dots,
+        }],
+        level: None,
+    };
     let rows = nodes.iter().map(|nodes| {
         let rates = at(*nodes).map(|rate| verbatim(three(rate)));
-        [vec![index(*nodes)], rates.to_vec()].concat()
+        [vec![index(*nodes)], rates.to_vec(), vec![verbatim(three(1e3 * latency(&fabric, *nodes)))]].concat()
     });
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
-    let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s"];
+    let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s", "latency of an all-gather, ms"];
     Live::of(text)
         .formula(
             "t = hops · latency + S (n − 1) / (n B)",
@@ -138,5 +153,20 @@ pub(super) fn exchange(dials: &Dials) -> Live {
             far = show_bandwidth(gpu.inter.0),
             nodes = 64_u8
         ))
-        .plots(across, &[plot], &head, rows.collect())
+        .plots(across, &[plot, waits], &head, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lecture: a ring of n ranks has n - 1 steps, each with its latency, so that twice the nodes wait twice as long.
+    #[test]
+    fn the_latency_of_a_ring_grows_with_its_ranks() {
+        let fabric = Fabric::of(&run("gpus=64").unwrap().scenario);
+        for nodes in [8, 16, 32, 64] {
+            let ratio = latency(&fabric, 2 * nodes) / latency(&fabric, nodes);
+            assert!((1.8..=2.2).contains(&ratio), "{nodes}: {ratio}");
+        }
+    }
 }

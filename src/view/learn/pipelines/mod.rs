@@ -19,7 +19,8 @@ const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
 /// Enough of them for schedules that need more than ranks.
 const MANY: Slider = M.over(&[16, 32], 0);
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
-const L: Slider = slider("l", "layers of the first rank", &[2, 6, 8, 10, 12, 14], 3);
+const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 13, 14], 4);
+const TOWER: Slider = slider("v", "width of the vision tower", &[1280, 4096, 8000], 1);
 const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
 /// The lesson.
@@ -40,7 +41,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
         Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M.over(&[4, 8, 16, 32], 2)], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
         Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
-        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
+        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L, TOWER], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
     ],
 };
 

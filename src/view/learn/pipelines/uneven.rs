@@ -14,6 +14,8 @@ use crate::core::t;
 use crate::core::units::{show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::charts::strips::strips;
+use crate::view::node::Node;
+use crate::view::node::markup::{el, load, text as text_node};
 
 /// A published run, and the step that was measured.
 fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {
@@ -25,11 +27,17 @@ fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {
     Some((known, step))
 }
 
-/// NVIDIA's run on `tp` ranks a stage, with `first` layers of the language model on its first rank.
-fn with(first: u64, tp: u64) -> Option<Evaluation> {
+/// Width of the vision tower of the run that was measured, the second of the note's three cases.
+const MEASURED_WIDTH: u64 = 4096;
+
+/// NVIDIA's run on `tp` ranks a stage, with a vision tower of this width and `first` layers of the language model on its
+/// first rank.
+fn with(first: u64, tp: u64, width: u64) -> Option<Evaluation> {
     let run = published("qwen2-vl-even")?.0.run();
     let layers = run.stage_layers.as_ref()?.iter().sum::<u64>();
     let split = Some(vec![first, layers.checked_sub(first)?]);
+    let tower = [("model.vision.hidden", width), ("model.vision.ffn", 4 * width)];
+    let run = run.with_texts(&tower.map(|(key, value)| (key, value.to_string())))?;
     let run = Run { stage_layers: split, gpus: 2 * tp, tp, ..run };
     evaluate(&run).ok()
 }
@@ -44,7 +52,7 @@ fn measured() -> f64 {
 /// and the projector.
 fn held(first: u64) -> [f64; 2] {
     let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
-    let Some(evaluation) = with(first, 1) else {
+    let Some(evaluation) = with(first, 1, MEASURED_WIDTH) else {
         return [0.0; 2];
     };
     let memory = Uneven.rank(&evaluation.scenario, 0, &load);
@@ -54,8 +62,8 @@ fn held(first: u64) -> [f64; 2] {
 }
 
 pub(super) fn uneven(dials: &Dials) -> Live {
-    let first = dials.get("l");
-    let (Some(even), Some(chosen)) = (with(14, 2), with(first, 2)) else {
+    let (first, width) = (dials.get("l"), dials.get("v"));
+    let (Some(even), Some(chosen)) = (with(14, 2, width), with(first, 2, width)) else {
         return Live::default();
     };
     let rule = split(&even.scenario);
@@ -105,17 +113,18 @@ pub(super) fn uneven(dials: &Dials) -> Live {
                 significant(gain, 3)
             ),
         )
-        .note(t!(
+        .note(if width == MEASURED_WIDTH { t!(
             "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast. Without tensor parallelism its note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
             rule = layers(&rule),
             gain = significant(measured(), 4),
             printed = significant(printed, 6),
             projector = significant(projector, 3)
-        ));
+        ) } else { t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule)) });
+    let open = load("", &chosen.scenario.run, "Opens this split on the page.", &[text_node("Open this run")]);
     Live {
         legend: key(&[("c-forward", "F forward"), ("c-backward", "BW backward"), ("hatch", "bubble")]),
         picture: strips(&drawn.map(|(name, one)| (named(name, one), one.timeline()))).inline("Even and uneven stages"),
-        table: data(&head, rows.into_iter().collect()),
+        table: Node::from_iter([el("p", &[], &[open]), data(&head, rows.into_iter().collect())]),
         ..live
     }
 }
@@ -139,8 +148,25 @@ mod tests {
     /// The split of the rule is faster than the even one, as measured, and moving all layers is not.
     #[test]
     fn the_rules_split_is_faster_than_the_even_one() {
-        let step = |first| with(first, 2).unwrap().report.step.time_s.0;
+        let step = |first| with(first, 2, MEASURED_WIDTH).unwrap().report.step.time_s.0;
         assert!(step(10) < 0.95 * step(14));
         assert!(step(2) > step(10));
+    }
+
+    /// The note's three cases: towers of 1280, 4096 and 8000 give 13/15, 10/18 and 0/28 by its rule; each split runs, and is
+    /// faster than the even one where it is not nearly even.
+    #[test]
+    fn the_three_cases_of_the_note_run() {
+        let step = &LESSON.steps[11];
+        for (at, split, first) in [(0, "13/15", 13), (1, "10/18", 10), (2, "0/28", 0)] {
+            let sliders = step.sliders;
+            let l = sliders[0].values.iter().position(|value| *value == first).unwrap();
+            let live = (step.live)(&Dials::new(sliders, &[l, at]));
+            assert!(live.note.to_string().contains(&format!("gives {split};")), "{}", live.note);
+            let width = sliders[1].values[at];
+            let time = |first| with(first, 2, width).unwrap().report.step.time_s.0;
+            assert!(time(first) < 1.05 * time(14), "{split}");
+            assert!(first > 10 || time(first) < 0.95 * time(14), "{split}");
+        }
     }
 }

@@ -65,6 +65,11 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
         rate = show_bandwidth(network.0),
         tokens = number(needed.round(), 6)
     );
+    let loops = t!(
+        "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common largest score.",
+        loops = verbatim("for j in 0 … c − 1, for i in 0 … c − 1: Oᵢ ← Oᵢ + exp(Qᵢ Kᵢ₋ⱼᵀ) Vᵢ₋ⱼ")
+    );
+    let note = Message::joined(" ", [loops, note]);
     live(text).formula("ratio = (k / a) F / ((s / c) B)", values).note(note)
 }
 
@@ -177,6 +182,38 @@ mod tests {
                 // What a rank has now, the next has one step later.
                 assert_eq!(met(one, 1, ranks), met((one + 1) % ranks, 2, ranks));
             }
+        }
+    }
+
+    /// The double loop over steps and ranks, with sums scaled to the largest score so far, is attention over all keys.
+    #[test]
+    fn the_double_loop_is_attention() {
+        let ranks = 4;
+        let queries = [0.3, -1.2, 2.0, 0.7];
+        let blocks = [
+            [(0.5, 1.0), (-0.2, 3.0)],
+            [(1.1, -2.0), (0.0, 0.5)],
+            [(-0.7, 4.0), (2.2, 1.5)],
+            [(0.9, -1.0), (0.4, 2.5)],
+        ];
+        let mut sums = [(f64::NEG_INFINITY, 0.0, 0.0); 4];
+        for step in 0..ranks {
+            for rank in 0..ranks {
+                let at = usize::try_from(rank).unwrap();
+                let (most, below, above) = &mut sums[at];
+                for (key, value) in blocks[usize::try_from(met(rank, step, ranks)).unwrap()] {
+                    let score: f64 = queries[at] * key;
+                    let larger = most.max(score);
+                    let (old, new) = ((*most - larger).exp(), (score - larger).exp());
+                    (*most, *below, *above) = (larger, *below * old + new, *above * old + new * value);
+                }
+            }
+        }
+        for (query, (_, below, above)) in queries.iter().zip(sums) {
+            let all = || blocks.iter().flatten().map(|(key, value): &(f64, f64)| ((query * key).exp(), *value));
+            let whole: f64 =
+                all().map(|(weight, value)| weight * value).sum::<f64>() / all().map(|(weight, _)| weight).sum::<f64>();
+            assert!((above / below - whole).abs() < 1e-12);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Exchanges of the ranks of a layer, with the whole sequence between its blocks or with parts of it.
 
 use super::passes::Piece;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::run::Scenario;
 use crate::core::t;
 use crate::core::traffic::microbatch_traffic;
@@ -61,6 +61,12 @@ fn exchanges(pieces: &[Piece]) -> usize {
     pieces.iter().map(of).sum()
 }
 
+/// Bytes per token and hidden unit that a rank keeps of the original transformer's FFN with its norm: with tensor
+/// parallelism alone `5 + 16/t`, with sequence parallelism `21/t`. Source: lecture, sequence parallelism.
+fn ffn(t: f64) -> [f64; 2] {
+    [5.0 + 16.0 / t, 21.0 / t]
+}
+
 pub(super) fn between(dials: &Dials) -> Live {
     let (t, s) = (dials.get("t"), dials.get("s"));
     let pieces = pieces(t, ["all-gather", "reduce-scatter"], ["reduce-scatter", "all-gather"], t);
@@ -81,9 +87,18 @@ pub(super) fn between(dials: &Dials) -> Live {
             count = exchanges(&pieces)
         ),
     ];
-    let note = t!(
+    let width = scenario(t, s, "").map_or(0.0, |it| it.model.hidden as f64);
+    let [whole, cut] = ffn(t as f64).map(|each| show_bytes(Bytes(each * s as f64 * width)));
+    let kept = t!(
+        "By the lecture, a rank keeps {whole} of an FFN and its norm without and {cut} with it, {formula}.",
+        whole,
+        cut,
+        formula = verbatim("5 b s h + 16 b s h / t → 21 b s h / t")
+    );
+    let gathered = t!(
         "Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, behind compute; not counted here."
     );
+    let note = Message::joined(" ", [kept, gathered]);
     sent(Live::of(text), dials, "&sequence_parallel=true").note(note).layer(&pieces)
 }
 
@@ -104,6 +119,21 @@ pub(super) fn layer_bytes(scenario: &Scenario) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Korthikanti 2022, equations 2 and 4: with attention, `5 + 8/t` and `13/t`, a layer keeps `10 + 24/t` and `34/t`. At one
+    /// rank nothing is cut.
+    #[test]
+    fn an_ffn_and_attention_keep_the_papers_sum() {
+        for t in [1.0, 2.0, 8.0] {
+            let [whole, cut] = ffn(t);
+            assert!((whole + 5.0 + 8.0 / t - (10.0 + 24.0 / t)).abs() < 1e-12);
+            assert!((cut + 13.0 / t - 34.0 / t).abs() < 1e-12);
+        }
+        let step = super::super::LESSON.steps.iter().find(|step| step.id == "between").unwrap();
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 1])).note.to_string();
+        // 7 and 21/8 of 4096 tokens of 8192.
+        assert!(note.contains("keeps 224 MiB") && note.contains("and 84.0 MiB with"), "{note}");
+    }
 
     /// Playbook, tensor parallelism: 4 exchanges a layer forward and 4 backward with sequence parallelism, `8 s b h
     /// (t - 1)/t` elements; without, 2 and 2 all-reduces that send twice as much each.

@@ -1,5 +1,6 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
+mod layouts;
 mod scatter;
 mod tables;
 
@@ -14,6 +15,7 @@ use crate::core::time::range;
 use crate::core::units::show_percent;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{Action, Node, bullet, el, fold, footnote, heading, link_button, muted, text};
+use layouts::layouts;
 use scatter::picture;
 use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
 
@@ -42,7 +44,7 @@ pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
 /// All published runs, folded.
 #[must_use]
 pub fn all(bench: &Bench) -> Node {
-    let parts = [summary(bench), picture(bench, true, &[], &[]), details(bench)];
+    let parts = [summary(bench), picture(bench, true, &[], &[]), layouts(bench), details(bench)];
     fold("All runs, by source", parts.into_iter().collect::<Node>())
 }
 
