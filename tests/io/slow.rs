@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// Requests that are kept to be changed.
 const SLOWEST: usize = 100;
 /// Requests of a run that is no fuzzing.
-const FEW: usize = 40;
+const FEW: usize = 20;
 /// Units of work of their plans.
-const WORK: u64 = 20_000;
+const WORK: u64 = 4_000;
 const MINUTES: u64 = 5;
 
 /// Values that make a request large.

@@ -7,7 +7,7 @@ use super::text::{plain, shorten};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;
-use crate::units::group;
+use crate::units::{group, shortest};
 
 /// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
@@ -135,18 +135,15 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
         _ if number > high as f64 => Err(t!("too large (at most {high})", high)),
-        _ => Err(t!(
-            "{number} is not a whole number from {low} to {high}",
-            number = group(&number.to_string()),
-            low,
-            high
-        )),
+        _ => {
+            Err(t!("{number} is not a whole number from {low} to {high}", number = group(&shortest(number)), low, high))
+        }
     }
 }
 
 /// The message of a number outside the range.
 fn outside(number: f64, (low, high): (f64, f64)) -> Message {
-    let [number, low, high] = [number, low, high].map(|number| group(&number.to_string()));
+    let [number, low, high] = [number, low, high].map(|number| group(&shortest(number)));
     t!("{number} is outside {low} to {high}", number, low, high)
 }
 

@@ -33,8 +33,8 @@ impl<T: Default + 'static> Field<T> {
                 t!(
                     "\"{text}\" is not a number from {low} to {high}",
                     text = shorten(text),
-                    low = group(&range.0.to_string()),
-                    high = group(&range.1.to_string())
+                    low = group(&shortest(range.0)),
+                    high = group(&shortest(range.1))
                 )
             }),
             Slot::Toggle => match text.to_ascii_lowercase().as_str() {

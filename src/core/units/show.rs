@@ -198,9 +198,13 @@ fn first_digit(value: f64) -> i32 {
     power
 }
 
-/// Thin spaces between groups of three digits before the decimal point; four digits stay together.
+/// Thin spaces between groups of three digits before the decimal point; four digits stay together. A power of ten stays as
+/// it is.
 #[must_use]
 pub fn group(number: &str) -> String {
+    if number.contains('e') {
+        return number.replace('-', "−");
+    }
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     // A minus as long as a plus, not a hyphen.
