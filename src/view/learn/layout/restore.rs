@@ -29,8 +29,8 @@ struct Tried {
 /// The steps for `s` tokens on `gpus`: a change is kept where it fits and is faster.
 fn walk(s: u64, gpus: u64) -> Vec<Tried> {
     let link = |set: &[(&str, &str)]| {
-        let pairs: String = set.iter().map(|(key, value)| format!("&{key}={value}")).collect();
-        run(&format!("model=llama-3.1-70b&seq_len={s}&gpus={gpus}&global_batch=512{pairs}"))
+        let pairs: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        run(&format!("model=llama-3.1-70b&seq_len={s}&gpus={gpus}&global_batch=512&{}", pairs.join("&")))
     };
     let mut set = SHRUNK.to_vec();
     let Some(first) = link(&set) else {
