@@ -63,7 +63,7 @@ impl Facts {
         let all = f64::from(spec.microbatches);
         let rank = |rank| {
             let stages: Vec<usize> = (0..chunks).map(|chunk| row.placement.stage(rank, chunk, p) as usize).collect();
-            let one = |slot| if slot == 0 { 1.0 / f64::from(spec.splits) } else { 0.0 };
+            let one = |slot| if slot == 0 { 1.0 / f64::from(spec.pieces()) } else { 0.0 };
             RankFacts {
                 work: vec![[all; 3]; stages.len()],
                 alive: vec![(0..stages.len()).map(one).collect()],
