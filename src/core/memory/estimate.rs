@@ -5,7 +5,7 @@ use crate::explain::Quantity;
 use crate::issue::Issue;
 use crate::sort::sort_by;
 use crate::units::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Stages and micro-batches that the schedule makes one pipeline rank hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl RankLoad {
 }
 
 /// A purpose of memory, in the order of the bars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
     /// Weights that compute.

@@ -22,8 +22,8 @@ pub static PROCESS: Cited<Bytes> = Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
 
-/// Prediction whether a run will fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Prediction of the outcome, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Well below the capacity.

@@ -150,6 +150,12 @@ impl Memory {
         let mut all = self.phases.iter();
         all.find(|phase| phase.memory.total == self.peak_bytes)
     }
+    /// The verdict of the GPUs and of the host, whichever is worse: the one rule of what is proposed.
+    #[must_use]
+    pub fn overall(&self) -> Verdict {
+        let host = self.host.as_ref().and_then(|host| host.verdict);
+        self.verdict.max(host.unwrap_or(Verdict::Fits))
+    }
     /// The fullest rank.
     #[must_use]
     pub fn peak(&self) -> Peak {
@@ -158,7 +164,9 @@ impl Memory {
             bytes: self.peak_bytes,
             capacity: self.capacity_bytes,
             need: self.need_bytes,
+            high: self.need_high_bytes,
             verdict: self.verdict,
+            overall: self.overall(),
             chance: self.chance,
         }
     }
@@ -175,8 +183,12 @@ pub struct Peak {
     pub capacity: Bytes,
     /// Need by the estimate, process and fragmentation included.
     pub need: Bytes,
+    /// Largest need, in view of measured runs.
+    pub high: Bytes,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
+    /// The same of GPU and host, whichever is worse.
+    pub overall: Verdict,
     /// Outcomes of the measured runs with this verdict.
     pub chance: Chance,
 }

@@ -1,8 +1,8 @@
 //! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch. And what
 //! is cheapest for a token budget: a row for each number of GPUs.
 
-use super::ranking::fits;
 use super::sweep::{Grown, Points, Sweep, Until, doublings};
+use crate::memory::Verdict;
 use crate::report::report;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub(crate) fn largest_micro_batch(run: &Run) -> Option<Run> {
     sizes
         .filter(|size| run.global_batch.is_multiple_of(*size))
         .map(|micro_batch| Run { micro_batch, microbatch_lengths: None, ..run.clone() })
-        .find(|run| report(run).is_ok_and(|report| fits(&report.memory)))
+        .find(|run| report(run).is_ok_and(|report| report.memory.overall() == Verdict::Fits))
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
         let found = largest_micro_batch(&Run::default()).unwrap();
         let memory = |micro_batch| {
             let run = Run { micro_batch, ..Run::default() };
-            report(&run).map(|report| fits(&report.memory)).ok()
+            report(&run).map(|report| report.memory.overall() == Verdict::Fits).ok()
         };
         assert_eq!(memory(found.micro_batch), Some(true));
         assert_ne!(memory(found.micro_batch * 2), Some(true));

@@ -8,12 +8,13 @@ use super::facts::{Facts, RankFacts};
 use super::orders::{Profile, Sort, Sorts};
 use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
+use crate::memory::verdict::Need;
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::steady::slowest_cycle;
 use crate::run::{Kinds, Method, Scenario, Schedule};
 use crate::time::{Rates, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
-use crate::units::Seconds;
+use crate::units::{Bytes, Seconds};
 
 /// Sums of the report run in another order: a bound gives way by this share.
 const ROUNDING: f64 = 1e-9;
@@ -206,10 +207,10 @@ impl Layout<'_> {
         (sync.exposed().0, step_end(scenario, rates, held.updated(scenario)))
     }
 
-    /// Memory of its fullest rank at least, bytes, where chunks of each kind of stage take `bytes`; none where that is more
-    /// than there is.
+    /// Memory of its fullest rank at least, bytes, where chunks of each kind of stage take `bytes`, and whether it may be
+    /// called "fits"; none where that is more than there is.
     #[must_use]
-    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Option<f64> {
+    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Option<(f64, bool)> {
         if self.scenario.run.memory_method != Method::Detailed {
             return self.estimated_peak(bytes);
         }
@@ -221,11 +222,13 @@ impl Layout<'_> {
             detailed::needed(self.scenario, owned.bytes, chunks).0
         });
         let peak = needed.fold(0.0, f64::max) * (1.0 - ROUNDING);
-        (peak <= self.scenario.gpu.usable.0).then_some(peak)
+        let usable = self.scenario.gpu.usable;
+        let may_fit = Need::calibrated(Bytes(peak)).verdict(usable) == Verdict::Fits;
+        (peak <= usable.0).then_some((peak, may_fit))
     }
 
     /// The same by a method that is not made of these parts.
-    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Option<f64> {
+    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Option<(f64, bool)> {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {
             let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
@@ -238,7 +241,8 @@ impl Layout<'_> {
         let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
         let estimate = memory::estimate(self.scenario, &loads);
         let peak = estimate.peak().1;
-        (estimate.verdict() != Verdict::Oom && peak <= estimate.capacity).then_some(peak.0)
+        let verdict = estimate.verdict();
+        (verdict != Verdict::Oom && peak <= estimate.capacity).then_some((peak.0, verdict == Verdict::Fits))
     }
 }
 

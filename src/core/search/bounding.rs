@@ -130,14 +130,14 @@ impl Bounding {
             let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
             let fsdp = usize::from(member.zero == 3);
             let bytes = bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
-            let Some(peak) = layout.peak(bytes) else {
+            let Some((peak, may_fit)) = layout.peak(bytes) else {
                 continue;
             };
             let bound = bounds[fsdp].get_or_insert_with(|| {
                 let times = stages.plain(block, &scenario, &family.kinds);
                 even_time(&scenario, &family.kinds, &times)
             });
-            self.promises.push(Promise { bound: *bound, timed: false, peak, place: Place::new(index, at) });
+            self.promises.push(Promise { bound: *bound, timed: false, peak, may_fit, place: Place::new(index, at) });
         }
         self.weighed.scenario = Some((*block, scenario));
         2 + members.len() as u64 + orders.spent()

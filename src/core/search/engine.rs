@@ -2,6 +2,7 @@
 //!
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
+use super::able::is_able;
 use super::bounding::Bounding;
 use super::promise::{Place, Promise};
 use super::ranking::{Found, Known, Ranking};
@@ -97,6 +98,8 @@ pub struct Search {
     unseen: u64,
     queued: usize,
     allowance: Option<Allowance>,
+    /// Ranks only what the software of the base can run.
+    able: bool,
     first_bound: f64,
     share: f64,
     done: bool,
@@ -109,16 +112,49 @@ impl Search {
         Self {
             space,
             bounding: Bounding::default(),
-            ranking: Ranking::new(Vec::new(), top, false),
+            ranking: Ranking::new(&[], top, false),
             known: Known::default(),
             previews: 1.0,
             unseen: 0,
             queued: 0,
             allowance: None,
+            able: false,
             first_bound: 0.0,
             share: 0.0,
             done: false,
         }
+    }
+
+    /// Ranks only what is called "fits"; before the first step.
+    #[must_use]
+    pub fn sure(mut self) -> Self {
+        self.ranking = Ranking::new(&[], self.ranking.top(), true);
+        self
+    }
+
+    /// Ranks only what the software of the base can run; before the first step.
+    #[must_use]
+    pub(crate) fn able(mut self) -> Self {
+        self.able = true;
+        self
+    }
+
+    /// Hands over to the ranking what is bounded since the last time.
+    fn queue(&mut self) {
+        let new = &self.bounding.promises[self.queued..];
+        if self.able {
+            let space = &self.space;
+            let able = |promise: &&Promise| {
+                let block = &space.blocks[promise.place.block()];
+                let member = space.members(block).get(promise.place.member());
+                member.is_some_and(|member| is_able(space, block, *member))
+            };
+            self.ranking.add(&new.iter().filter(able).copied().collect::<Vec<_>>());
+        } else {
+            self.ranking.add(new);
+        }
+        self.queued = self.bounding.promises.len();
+        self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
     }
 
     /// Searches the layouts of `others` too; before the first step.
@@ -186,6 +222,11 @@ impl Search {
     pub(crate) fn ask(&mut self, place: Place) -> (Option<Rc<Found>>, u64) {
         let (_, work) = self.known.ask(&self.space, place);
         (self.known.found(place), work)
+    }
+
+    /// The best bound of the layout at `place`, and the units of work that this took.
+    pub(crate) fn time(&mut self, place: Place) -> (f64, u64) {
+        self.bounding.time(&self.space, place)
     }
 
     /// The space of layouts.
@@ -272,11 +313,6 @@ impl Search {
     }
 
     /// Ranks what is bounded.
-    fn queue(&mut self) {
-        self.ranking.add(&self.bounding.promises[self.queued..]);
-        self.queued = self.bounding.promises.len();
-        self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
-    }
 
     /// Ranks what is left when every block is done.
     fn queue_last(&mut self) {

@@ -100,7 +100,7 @@ impl Front {
             if search.is_reported(promise.place) || !self.beats(point) {
                 let (found, asked) = search.ask(promise.place);
                 left = left.saturating_sub(asked);
-                let sure = |found: &Rc<Found>| found.figures.peak.verdict == Verdict::Fits;
+                let sure = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
                 let Some(found) = found.filter(|found| !self.sure || sure(found)) else {
                     continue;
                 };
@@ -151,7 +151,7 @@ fn is_beaten(point: (f64, f64), by: (f64, f64)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ranking::{Figures, fits};
+    use super::super::ranking::{Figures, is_listed};
     use super::super::request::Request;
     use super::*;
     use crate::report::report;
@@ -174,7 +174,7 @@ mod tests {
         for block in &space.blocks {
             for member in space.members(block) {
                 let report = report(&space.run(block, *member));
-                let report = report.ok().filter(|report| fits(&report.memory));
+                let report = report.ok().filter(|report| is_listed(&report.memory));
                 all.extend(report.map(|report| {
                     let figures = Figures::from(&report);
                     (figures.peak.bytes.0, figures.time_s.0)

@@ -221,7 +221,7 @@ impl Map {
         {
             for (cell, sizes) in job.cells.into_iter().rev() {
                 let (promises, any) = of_layout(own, sizes);
-                self.open(cell, promises, any);
+                self.open(cell, &promises, any);
             }
         }
         spent
@@ -243,7 +243,7 @@ impl Map {
     }
 
     /// Opens a cell on its layouts, of which there are `any`.
-    fn open(&mut self, cell: usize, promises: Vec<Promise>, any: bool) {
+    fn open(&mut self, cell: usize, promises: &[Promise], any: bool) {
         if promises.is_empty() {
             self.found.cells[cell] = if any { Cell::Out } else { Cell::Void };
         } else {
@@ -302,7 +302,7 @@ impl Map {
             }
         }
         for (cell, (promises, any)) in promises.into_iter().zip(any).enumerate() {
-            self.open(cell, promises, any);
+            self.open(cell, &promises, any);
         }
     }
 

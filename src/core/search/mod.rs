@@ -5,8 +5,10 @@
 //! [`Search`] computes the full report of those that may still win, so that its answer is the one of reporting them all.
 //! It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
 
+mod able;
 pub mod answers;
 pub mod axes;
+pub mod better;
 pub mod bound;
 mod bounding;
 pub mod catalogue;
@@ -27,11 +29,12 @@ pub mod stages;
 pub mod sweep;
 mod why;
 
+pub use able::can_run;
 pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
 pub use promise::{Place, Promise};
 pub use rank::{Plan, Row, TIE, recommended, ties};
-pub use ranking::{Figures, Found, fits};
+pub use ranking::{Figures, Found, is_listed};
 pub use request::{Request, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};
 pub use why::{differences, why};

@@ -38,6 +38,8 @@ pub struct Promise {
     pub timed: bool,
     /// Memory of the fullest GPU at least, bytes.
     pub peak: f64,
+    /// The verdict "fits" is possible.
+    pub may_fit: bool,
     /// Which layout.
     pub place: Place,
 }

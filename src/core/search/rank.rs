@@ -4,6 +4,7 @@ use super::engine::Progress;
 use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
+use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::{Report, report};
 use crate::run::{Run, Value};
@@ -39,7 +40,7 @@ pub struct Plan {
     pub warnings: Vec<Issue>,
     /// Layouts looked at: all of the space that divide and have an order.
     pub evaluated: u64,
-    /// Of these, the ones that fit: see [`super::fits`].
+    /// Of these, the ones that are listed: see [`super::is_listed`].
     pub feasible: u64,
     /// Of these, the ones whose full report was asked; the others cannot be among the best.
     pub reported: u64,
@@ -84,16 +85,18 @@ pub fn ties(found: &[Rc<Found>]) -> usize {
     found.partition_point(|one| time(one) <= limit)
 }
 
-/// The simplest of those that tie with the first: smallest tp cp pp, then most memory left, then fastest.
+/// The simplest of those that tie with the first, of those that fit where some do: smallest tp cp pp, then most memory left,
+/// then fastest.
 #[must_use]
 pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
         let (run, peak) = (&one.run, one.figures.peak);
-        (run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
+        (peak.overall != Verdict::Fits, run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
     };
     (0..ties(found)).min_by(|a, b| {
-        let ((size_a, left_a), (size_b, left_b)) = (key(a), key(b));
-        size_a.cmp(&size_b).then(left_b.0.total_cmp(&left_a.0)).then(a.cmp(b))
+        let ((tight_a, size_a, left_a), (tight_b, size_b, left_b)) = (key(a), key(b));
+        let size = tight_a.cmp(&tight_b).then(size_a.cmp(&size_b));
+        size.then(left_b.0.total_cmp(&left_a.0)).then(a.cmp(b))
     })
 }

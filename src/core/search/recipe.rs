@@ -4,8 +4,9 @@
 //! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
 //! count; each rule is tried in its order, every step is a full report.
 
-use super::ranking::{Found, fits};
+use super::ranking::Found;
 use super::why::differences;
+use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
 use crate::model::Architecture;
 use crate::report::{Report, report};
@@ -48,7 +49,7 @@ type Tried = (Run, Report);
 
 fn tried(run: Run) -> Option<Tried> {
     let report = report(&run).ok()?;
-    fits(&report.memory).then_some((run, report))
+    (report.memory.overall() == Verdict::Fits).then_some((run, report))
 }
 
 /// Walks the recipe for `run`; `best` is the search's first.
@@ -274,7 +275,7 @@ mod tests {
                 assert!(pair[1].time_s <= pair[0].time_s);
             }
             for step in &walk.steps {
-                assert!(fits(&report(&step.run).unwrap().memory));
+                assert_eq!(report(&step.run).unwrap().memory.overall(), Verdict::Fits);
             }
             // The walk cannot beat a search of the same schedule, unless it recomputes.
             let end = &walk.steps[5];

@@ -3,11 +3,12 @@
 
 use super::axes::Axes;
 use super::engine::{Progress, Search};
-use super::rank::Plan;
+use super::rank::{Plan, recommended};
 use super::ranking::Found;
 use super::space::Space;
 use crate::calibrate::fit_step;
 use crate::issue::Issue;
+use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::report;
 use crate::run::{AdapterMethod, Run, Schedule, ScheduleOptions, Value};
@@ -191,8 +192,23 @@ impl Request {
         let progress = self.search.progress();
         warnings.extend(nothing_found(progress, self.search.best()));
         warnings.extend(progress.stopped.map(stopped));
+        warnings.extend(only_tight(self.search.best()));
         Plan::new(self.search.best(), progress, warnings)
     }
+}
+
+/// Says that the recommended layout is tight, because none that fits ties with the fastest.
+fn only_tight(best: &[Rc<Found>]) -> Option<Issue> {
+    let fits = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
+    let recommended = recommended(best).and_then(|index| best.get(index));
+    recommended.filter(|found| !fits(found))?;
+    let message = match best.iter().position(fits) {
+        Some(index) => {
+            t!("the recommended layout is tight; the fastest that fits is number {number}", number = index as u64 + 1)
+        }
+        None => t!("the recommended layout is tight: none of the fastest fits"),
+    };
+    Some(Issue::warning("", message))
 }
 
 /// Why a finished search found nothing.

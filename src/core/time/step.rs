@@ -11,7 +11,7 @@ use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::t;
 use crate::units::Seconds;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Sharpness with which the slower of two processes that feed each other through a short queue sets the pace. Fitted to
 /// table 3, where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
@@ -81,7 +81,7 @@ pub struct StepParts {
 }
 
 /// Kinds of [`Step::parts`]: from the compute that the peak allows to the step that is predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// Executed FLOPs at the peak.

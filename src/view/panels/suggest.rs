@@ -1,17 +1,18 @@
 //! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can change.
 
-use super::plan::rows::narrowed;
-use super::waterfall::main_loss;
-use crate::core::memory::Verdict;
+use super::waterfall::{main_loss, part_words};
+use crate::core::memory::{Component, Verdict};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
 use crate::core::run::{OneOf, Recompute, Run};
+use crate::core::search::better::{Better, Betters, Cause, Gain, Reason};
 use crate::core::search::session::{PlanQuery, PlanResult};
-use crate::core::search::{Figures, Found, Place, Request, TIE, why};
+use crate::core::search::{Request, TIE, differences};
 use crate::core::t;
+use crate::core::time::PartKind;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
+use crate::view::node::markup::{Action, Node, el, fold, leaf, load, muted, strong, text};
 use std::sync::Arc;
 
 /// Progress of the search in the background.
@@ -21,61 +22,24 @@ pub struct Searched {
     pub done: bool,
     /// Layouts looked at.
     pub evaluated: u64,
-    /// Of these, the ones that fit.
-    pub feasible: u64,
-    /// The fastest.
-    pub best: Option<Suggestion>,
+    /// True if some layout is within the memory of a GPU.
+    pub any: bool,
+    /// Those that do better than the page's own.
+    pub betters: Betters,
 }
 
 impl Searched {
     /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
     #[must_use]
     pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
-        let own = Found {
-            run: evaluation.scenario.run.clone(),
-            figures: Figures::from(&evaluation.report),
-            place: Place::new(0, 0),
-        };
-        let same = Request::question(&query.run) == Request::question(&own.run);
+        let own = &evaluation.scenario.run;
+        let same = Request::question(&query.run) == Request::question(own);
         let Some(progress) = result.progress.filter(|_| same) else {
             return Self::default();
         };
-        Self {
-            done: progress.is_over(),
-            evaluated: progress.evaluated,
-            feasible: progress.feasible,
-            best: result.best.as_ref().map(|found| Suggestion {
-                run: Arc::new(found.run.clone()),
-                time: found.figures.time_s,
-                range: narrowed(found),
-                peak: found.figures.peak.bytes,
-                why: why(found, &own),
-            }),
-        }
+        let betters = if query.run == *own { result.betters.clone() } else { Betters::default() };
+        Self { done: progress.is_over() && betters.done, evaluated: progress.evaluated, any: result.best.is_some(), betters }
     }
-
-    /// The layout found that takes less time than that of `evaluation` by more than a tie, or fits where that does not.
-    #[must_use]
-    pub fn better(&self, evaluation: &Evaluation) -> Option<&Suggestion> {
-        let report = &evaluation.report;
-        let fits = report.memory.verdict != Verdict::Oom;
-        self.best.as_ref().filter(|best| !fits || best.time.0 * (1.0 + TIE) < report.step.time_s.0)
-    }
-}
-
-/// A layout that a search found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Suggestion {
-    /// The layout.
-    pub run: Arc<Run>,
-    /// Its step.
-    pub time: Seconds,
-    /// The range of its step, where a profile says it.
-    pub range: Option<String>,
-    /// Memory of its fullest GPU.
-    pub peak: Bytes,
-    /// Why it beats the page's own, in a sentence.
-    pub why: Message,
 }
 
 /// The sizes of a layout that are not 1, its schedule, and what else differs from `own`.
@@ -111,63 +75,50 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     Message::joined(" · ", parts)
 }
 
-/// Gain of a suggested layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gain {
-    /// Less time a step.
-    Time,
-    /// Less memory on the fullest GPU.
-    Memory,
-    /// Fewer GPUs.
-    Gpus,
-}
-
-impl Gain {
-    /// Its words, and the colour that it has in the pictures.
-    const fn row(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Time => ("Less time", "c-forward"),
-            Self::Memory => ("Less memory", "c-activations"),
-            Self::Gpus => ("Fewer GPUs", "c-weight"),
-        }
+/// Words of a gain, and the colour that it has in the pictures.
+const fn kind(gain: Gain) -> (&'static str, &'static str) {
+    match gain {
+        Gain::Time => ("Less time", "c-forward"),
+        Gain::Memory => ("Less memory", "c-activations"),
+        Gain::Gpus => ("Fewer GPUs", "c-weight"),
     }
 }
 
 /// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
 /// done about it.
-pub(crate) struct Card<'a> {
-    /// Its gain.
-    pub gain: Gain,
+struct Card {
+    /// What it gains.
+    gain: Gain,
     /// The layout.
-    pub run: &'a Arc<Run>,
+    run: Arc<Run>,
     /// Its name.
-    pub name: Message,
+    name: Message,
     /// The figure that gains.
-    pub figure: Message,
+    figure: Message,
     /// By how much.
-    pub saved: Message,
+    saved: Message,
     /// The cause.
-    pub why: Message,
+    why: Message,
     /// Verdict and memory.
-    pub verdict: (Verdict, Message),
+    verdict: (Verdict, Message),
 }
 
-impl Card<'_> {
-    pub(crate) fn view(self) -> Node {
-        let (kind, colour) = self.gain.row();
+impl Card {
+    fn view(self) -> Node {
+        let (kind, colour) = kind(self.gain);
         let (class, mark) = match self.verdict.0 {
             Verdict::Fits => ("fits", "✓ "),
             Verdict::Tight => ("tight", "▲ "),
             Verdict::Oom => ("oom", "✕ "),
         };
-        let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(self.run))));
+        let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&self.run))));
         let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
         let cells = [
             el("p", &[("class", "kind")], &[leaf("i", colour, ""), text(kind)]),
             leaf("h3", "", &self.name),
             el("p", &[("class", "gain")], &[strong(self.figure), text(", "), text(self.saved)]),
             leaf("p", "why", self.why),
-            el("p", &[("class", "act")], &[verdict, compare, load("main", self.run, self.name, &[text("Use")])]),
+            el("p", &[("class", "act")], &[verdict, compare, load("main", &self.run, self.name, &[text("Use")])]),
         ];
         el("article", &[("class", "suggestion")], &cells)
     }
@@ -176,39 +127,175 @@ impl Card<'_> {
 /// The cards of the layouts that do better, or why there are none.
 #[must_use]
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
-    let (report, own) = (&evaluation.report, &evaluation.scenario.run);
-    let Some(best) = searched.better(evaluation) else {
-        return el("div", &[("class", "suggestions none")], &[nothing(evaluation, searched)]);
-    };
-    let mut time = show_seconds(best.time);
-    if let Some(range) = &best.range {
-        time = format!("{time}; {range}");
+    let Betters { list, tight, .. } = &searched.betters;
+    let cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
+    let none = list.iter().all(|better| better.gain != Gain::Time);
+    let tight = if none && !tight.is_empty() { only_tight(evaluation, tight, unit) } else { Node::none() };
+    if cards.is_empty() {
+        let words = if tight == Node::none() { nothing(evaluation, searched) } else { tight };
+        return el("div", &[("class", "suggestions none")], &[words]);
     }
-    let saved = 1.0 - best.time / report.step.time_s;
-    let saved = match report.memory.verdict {
-        Verdict::Oom => t!("and it fits"),
-        _ => t!("{saved} % less", saved = format!("{:.0}", saved * 100.0)),
+    el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight])
+}
+
+/// Tight layouts that take less time, on demand.
+fn only_tight(evaluation: &Evaluation, tight: &[Better], unit: MemoryUnit) -> Node {
+    let own = evaluation.report.step.time_s;
+    let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / own);
+    let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
+    let most = tight.iter().map(saved).fold(0.0, f64::max);
+    let usable = unit.show(evaluation.report.memory.capacity_bytes);
+    let words = t!(
+        "{count} that take {least} to {most} % less are tight: the range of their need passes {usable}.",
+        count = tight.len(),
+        least = format!("{least:.0}"),
+        most = format!("{most:.0}"),
+        usable
+    );
+    let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
+    let parts = [
+        leaf("p", "tight", t!("▲ No layout that fits takes less time.")),
+        leaf("p", "muted", words),
+        fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
+    ];
+    el("div", &[("class", "only-tight")], &parts)
+}
+
+/// Tight layouts that are shown.
+const MOST_TIGHT: usize = 4;
+
+/// The card of a layout.
+fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
+    let (own, report) = (&evaluation.scenario.run, &evaluation.report);
+    let figures = &better.figures;
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    let (time, peak) = (show_seconds(figures.time_s), unit.show(figures.peak.bytes));
+    let word = |figure: &str| match figures.peak.overall {
+        Verdict::Fits => t!("fits, {figure}", figure = figure.to_owned()),
+        Verdict::Tight => t!("tight, {figure}", figure = figure.to_owned()),
+        Verdict::Oom => t!("out of memory, {figure}", figure = figure.to_owned()),
     };
-    let card = Card {
-        gain: Gain::Time,
-        run: &best.run,
-        name: brief(&best.run, own),
-        figure: verbatim(time),
+    let (figure, saved, verdict) = match better.gain {
+        Gain::Time => {
+            let saved = 1.0 - figures.time_s / report.step.time_s;
+            (verbatim(time), t!("{saved} % less", saved = percent(saved)), word(&peak))
+        }
+        Gain::Memory => {
+            let saved = unit.show(Bytes((report.memory.peak_bytes - figures.peak.bytes).0.max(0.0)));
+            (verbatim(peak), t!("{saved} less", saved), word(&time))
+        }
+        Gain::Gpus => {
+            let hours = |gpus: u64, time: Seconds| gpus as f64 * time.0;
+            let saved = 1.0 - hours(better.run.gpus, figures.time_s) / hours(own.gpus, report.step.time_s);
+            let saved = t!("{saved} % fewer GPU-hours", saved = percent(saved));
+            (t!("{gpus} GPUs", gpus = better.run.gpus), saved, word(&peak))
+        }
+    };
+    let name = brief(&better.run, own);
+    let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, &better.run, cause, unit)).collect();
+    if better.gain == Gain::Gpus {
+        reasons.push(t!("A step takes {time}.", time = show_seconds(figures.time_s)));
+    }
+    Card {
+        gain: better.gain,
+        run: Arc::new(better.run.clone()),
+        name,
+        figure,
         saved,
-        why: best.why.clone(),
-        verdict: (Verdict::Fits, t!("fits, {peak}", peak = unit.show(best.peak))),
+        why: Message::joined(" ", reasons),
+        verdict: (figures.peak.overall, verdict),
+    }
+}
+
+/// The cause in a sentence: what is set differently, and the quantity before and after.
+fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
+    let Cause { reason, before, after, pipelines } = *cause;
+    let [(dp, m), (other_dp, other_m)] = pipelines;
+    let (name, show): (&'static str, Box<dyn Fn(f64) -> String>) = match reason {
+        Reason::Part(PartKind::Bubble) => ("bubble", Box::new(show_percent)),
+        Reason::Part(part) => (part_words(part), Box::new(|value| show_seconds(Seconds(value)))),
+        Reason::Share(part) => (part_words(part), Box::new(show_percent)),
+        Reason::Memory(component) => (component.name(), Box::new(move |value| unit.show(Bytes(value)))),
     };
-    el("div", &[("class", "suggestions")], &[card.view()])
+    let (before, after) = (show(before), show(after));
+    let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
+    if bubble && m != other_m && own.pp > 1 && other.pp > 1 {
+        let counted = if m == 1 { t!("1 micro-batch") } else { t!("{m} micro-batches", m) };
+        return t!(
+            "DP {dp} leaves {counted} per pipeline, DP {other_dp} leaves {other_m}: {name} {before} to {after}.",
+            dp,
+            counted,
+            other_dp,
+            other_m,
+            name = Message::plain(name),
+            before,
+            after
+        );
+    }
+    let differs = relevant(own, other, reason);
+    t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
+}
+
+/// The difference that `reason` depends on first; all differences where it has none of these.
+fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
+    use Component::{Activations, Buffers, Gradients, Optimizer, Overhead, Weights};
+    let size = |name: &'static str, of: fn(&Run) -> u64| {
+        let (now, then) = (of(own), of(other));
+        (now != then).then(|| t!("{name} {then} instead of {now}", name = verbatim(name), then, now))
+    };
+    let (tp, pp) = (size("TP", |run| run.tp), size("PP", |run| run.pp));
+    let (cp, ep) = (size("CP", |run| run.cp), size("EP", |run| run.ep));
+    let dp = size("DP", |run| run.data_parallel().unwrap_or(0));
+    let zero = size("ZeRO", |run| run.zero);
+    let micro = (own.micro_batch != other.micro_batch)
+        .then(|| t!("micro-batch {then} instead of {now}", then = other.micro_batch, now = own.micro_batch));
+    let schedule = || {
+        let alike = (own.schedule, own.virtual_stages) == (other.schedule, other.virtual_stages);
+        let label = |run: &Run| match run.virtual_stages {
+            1 => verbatim(run.schedule.choice().label),
+            chunks => verbatim(format!("{} × {chunks}", run.schedule.choice().label)),
+        };
+        let both = own.pp > 1 && other.pp > 1 && !alike;
+        both.then(|| t!("{then} instead of {now}", then = label(other), now = label(own)))
+    };
+    let recompute = || {
+        let then = match other.recompute {
+            Recompute::None => t!("no recomputation"),
+            Recompute::Selective => t!("selective recomputation"),
+            _ => other.recompute.words(),
+        };
+        (own.recompute != other.recompute).then_some(then)
+    };
+    let first = match reason {
+        Reason::Part(part) | Reason::Share(part) => match part {
+            PartKind::Bubble => schedule().or(pp).or(dp),
+            PartKind::Recompute => recompute(),
+            PartKind::ExposedCp => cp,
+            PartKind::ExposedEp => ep,
+            PartKind::ExposedDp => dp.or(zero),
+            PartKind::Optimizer => zero.or(dp),
+            PartKind::ExposedTp => tp,
+            PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Loader => micro.or(tp).or(cp),
+        },
+        Reason::Memory(component) => match component {
+            Weights | Gradients | Optimizer => zero.or(pp).or(tp).or(ep),
+            Activations => recompute().or(micro).or(cp).or(tp).or(pp).or_else(schedule),
+            Buffers | Overhead => micro.or(tp).or(cp).or(pp),
+        },
+    };
+    first.unwrap_or_else(|| differences(other, own))
 }
 
 /// The words in place of the cards.
 fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
-    } else if searched.best.is_none() {
-        t!("No layout fits on these GPUs.")
-    } else if evaluation.report.memory.verdict == Verdict::Oom {
-        t!("Out of memory: this layout does not fit.")
+    } else if evaluation.report.memory.overall() == Verdict::Oom {
+        if searched.any {
+            t!("Out of memory: no layout on these GPUs fits, a few are tight.")
+        } else {
+            t!("Out of memory: no layout fits on these GPUs.")
+        }
     } else {
         t!(
             "Within {tie} % of the fastest of {evaluated} layouts.",
@@ -228,64 +315,10 @@ pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
         }
         None => t!("No loss that a layout can change."),
     };
-    let Searched { done, evaluated, feasible, .. } = *searched;
-    let searched = match (evaluated, done) {
+    let searched = match (searched.evaluated, searched.done) {
         (0, _) => Message::default(),
-        (_, true) => t!("{evaluated} layouts searched, {feasible} fit.", evaluated, feasible),
-        (_, false) => t!("Searching layouts: {evaluated}.", evaluated),
+        (evaluated, true) => t!("{evaluated} layouts searched.", evaluated),
+        (evaluated, false) => t!("Searching layouts: {evaluated}.", evaluated),
     };
     Message::joined(" ", [loss, searched])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::report::evaluate;
-
-    fn found(run: Run, time: f64) -> Searched {
-        Searched {
-            done: true,
-            evaluated: 10,
-            feasible: 5,
-            best: Some(Suggestion {
-                run: Arc::new(run),
-                time: Seconds(time),
-                range: None,
-                peak: Bytes(1e10),
-                why: Message::default(),
-            }),
-        }
-    }
-
-    #[test]
-    fn a_layout_is_suggested_where_it_is_faster_than_a_tie_or_this_one_does_not_fit() {
-        let own = evaluate(&Run::default()).unwrap();
-        let time = own.report.step.time_s.0;
-        let other = Run { tp: 4, pp: 2, ..Run::default() };
-        let shown =
-            |evaluation: &Evaluation, time: f64| suggestion(evaluation, &found(other.clone(), time), MemoryUnit::Gib);
-        let faster = shown(&own, time * 0.8);
-        assert!(faster.to_html().contains("TP 4 · PP 2 · 1F1B") && faster.to_html().contains("20 % less"));
-        assert!(faster.actions().contains(&&Action::Load(Arc::new(other.clone()))));
-        assert!(shown(&own, time * 0.99).actions().is_empty());
-        let full = Run { seq_len: 65_536, ..Run::default() };
-        let full = evaluate(&full).unwrap();
-        assert_eq!(full.report.memory.verdict, Verdict::Oom);
-        let slower = shown(&full, full.report.step.time_s.0 * 2.0);
-        assert!(slower.to_html().contains("and it fits") && slower.actions().len() == 2);
-    }
-
-    #[test]
-    fn without_a_better_layout_there_are_words_and_nothing_to_press() {
-        let own = evaluate(&Run::default()).unwrap();
-        let words = |searched: &Searched| {
-            let view = suggestion(&own, searched, MemoryUnit::Gib);
-            assert!(view.actions().is_empty());
-            view.to_html()
-        };
-        assert!(words(&Searched::default()).contains("Looking for better layouts"));
-        let none = found(Run::default(), own.report.step.time_s.0);
-        assert!(words(&none).contains("of the fastest of 10 layouts"));
-        assert!(lead(&own, &none).to_string().contains("10 layouts searched, 5 fit."));
-    }
 }

@@ -48,6 +48,21 @@ const fn changeable(part: PartKind) -> Option<&'static str> {
     })
 }
 
+/// Words in a sentence for any part.
+#[must_use]
+pub const fn part_words(part: PartKind) -> &'static str {
+    match changeable(part) {
+        Some(words) => words,
+        None => match part {
+            PartKind::Kernels => "kernels below peak",
+            PartKind::Launches => "kernel launches",
+            PartKind::Optimizer => "optimizer step",
+            PartKind::Loader => "data loader",
+            _ => "ideal compute",
+        },
+    }
+}
+
 /// The rows of `step` that are shown: name, class, figure and time.
 pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
     ROWS.iter().filter_map(|row| {

@@ -4,6 +4,7 @@
 mod advice;
 mod over_time;
 
+use crate::core::search::better::Gain;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::view::panels::memory;
@@ -16,7 +17,6 @@ use crate::web::panel::{fold, shown};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
-use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// Views of the panel; a frame has the first two.
@@ -65,9 +65,11 @@ fn suggestion(state: State) -> AnyView {
     let run = Memo::new(move |_| {
         let own = state.evaluation()?;
         let searched = state.planner.searched(&own);
-        searched.better(&own).map(|better| Arc::clone(&better.run))
+        let list = searched.betters.list;
+        let leaner = list.iter().find(|better| better.gain == Gain::Memory);
+        leaner.or(list.first()).map(|better| better.run.clone())
     });
-    let other = evaluated(move || run.get().map(|run| (*run).clone()));
+    let other = evaluated(move || run.get());
     nodes("suggested", move || {
         let other = other.with(|other| other.evaluation.clone());
         let (Some(own), Some(other), true) = (state.evaluation(), other, run.with(Option::is_some)) else {

@@ -55,7 +55,7 @@ impl Planner {
     /// Searches layouts of `run`.
     pub(in crate::web) fn follow(self, run: &Run) {
         if self.query.with_untracked(Option::is_none) {
-            let query = PlanQuery::search(run);
+            let query = PlanQuery::improve(run);
             self.ask(Some(&query));
             self.query.set(Some(query));
         } else {

@@ -5,6 +5,8 @@ use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scen
 
 /// Context parallelism beyond this is not suggested.
 const MAX_CP: u64 = 64;
+/// Shorter sequences are not suggested.
+const MIN_TOKENS: u64 = 256;
 /// GPUs are multiplied by at most this.
 const MAX_GPUS: u64 = 64;
 
@@ -45,7 +47,7 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
 
 /// Changes of fine-tuning: adapters beside a frozen or a quantised base, optimizers that keep less, states, parameters
 /// or activations on the host as the software moves them. A check that refuses a combination drops it.
-fn tuning(scenario: &Scenario) -> [Ladder; 5] {
+fn tuning(scenario: &Scenario) -> [Ladder; 6] {
     let (run, software) = (&scenario.run, &scenario.software);
     let quantised = scenario.adapter.as_ref().map(|adapter| adapter.base.is_some());
     let adapters: &[&str] = match quantised {
@@ -72,10 +74,18 @@ fn tuning(scenario: &Scenario) -> [Ladder; 5] {
     [
         ladder("adapter.method", adapters.iter().map(|method| one("adapter.method", method))),
         ladder("optimizer", shorter.into_iter()),
+        ladder("seq_len", shorter_sequences(run).map(|tokens| number("seq_len", tokens))),
         moved("offload.optimizer", parts.optimizer.is_some(), sharded),
         moved("offload.parameters", parts.parameters.is_some(), 3),
         moved("offload.activations", parts.activations.is_some(), 0),
     ]
+}
+
+/// Sequences of half the length and less.
+pub(crate) fn shorter_sequences(run: &Run) -> impl Iterator<Item = u64> {
+    let halved = std::iter::successors(Some(run.seq_len), |tokens| Some(tokens / 2));
+    let unequal = run.microbatch_lengths.is_some();
+    halved.skip(1).take_while(move |tokens| *tokens >= MIN_TOKENS && !unequal)
 }
 
 /// More GPUs, by doubling.

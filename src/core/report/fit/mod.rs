@@ -8,6 +8,7 @@
 mod ladders;
 mod search;
 
+pub(crate) use ladders::shorter_sequences;
 pub(crate) use search::Goal;
 pub use search::{Fit, LIMIT};
 
@@ -18,7 +19,7 @@ use crate::memory::{self, RankLoad, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
-use crate::run::registry::{Slot, field};
+use crate::run::registry::{Field, Slot, field};
 use crate::run::{Method, Run, Scenario, Schedule};
 use crate::units::{Bytes, Seconds};
 use serde::de::Error;
@@ -203,12 +204,8 @@ impl Base {
     fn judge(&self, candidate: Candidate, set: &Set, changes: usize) -> Option<Suggestion> {
         let (before, run) = (&self.run, candidate.run);
         let report = evaluate(&run).ok()?.report;
-        if !self.reached(report.memory.verdict, report.memory.peak_bytes) {
-            return None;
-        }
         // What a host could not hold does not fit.
-        let host = report.memory.host.and_then(|host| host.verdict);
-        if host.is_some_and(|verdict| verdict != Verdict::Fits) {
+        if !self.reached(report.memory.overall(), report.memory.peak_bytes) {
             return None;
         }
         let mut set = set.clone();
@@ -235,6 +232,19 @@ impl Base {
     }
 }
 
+/// A value of `field`, as a link writes it, in the form's own words.
+#[must_use]
+pub fn shown(field: &Field, text: &str) -> Message {
+    match &field.slot {
+        Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
+            .into_iter()
+            .find(|option| option.id == text)
+            .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
+        Slot::Toggle => Message::plain(if text == "true" { "on" } else { "off" }),
+        _ => verbatim(text),
+    }
+}
+
 /// The fields in the form's own words.
 #[must_use]
 pub fn words(set: &[(&str, String)]) -> Message {
@@ -244,15 +254,7 @@ pub fn words(set: &[(&str, String)]) -> Message {
             "" | "b" => Message::plain(field.label),
             symbol => verbatim(symbol),
         };
-        let value = match &field.slot {
-            Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
-                .into_iter()
-                .find(|option| option.id == text)
-                .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
-            Slot::Toggle => Message::plain(if text == "true" { "on" } else { "off" }),
-            _ => verbatim(text),
-        };
-        Some(Message::joined(" ", [name, value]))
+        Some(Message::joined(" ", [name, shown(field, text)]))
     });
     Message::joined(", ", words)
 }

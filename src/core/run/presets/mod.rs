@@ -1,5 +1,6 @@
 //! The published models and GPUs one can start from. Ids never change; corrected data gets a new id.
 
+mod abilities;
 mod gpus;
 mod models;
 mod published;
@@ -7,6 +8,7 @@ mod shapes;
 mod stacks;
 mod tuned;
 
+pub use abilities::Abilities;
 pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, ids_of};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};

@@ -9,6 +9,7 @@ mod query;
 pub use query::{Asked, Extra, Order, PlanCommand, PlanQuery};
 
 use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
+use super::better::{Betters, Improving};
 use super::engine::{Progress, Search};
 use super::filter::Filter;
 use super::front::{Front, Layouts};
@@ -48,6 +49,8 @@ pub struct PlanResult {
     pub cheapest: Option<Points>,
     /// The fastest layout of all.
     pub best: Option<Rc<Found>>,
+    /// Layouts that do better than that of the run.
+    pub betters: Betters,
     /// The pinned layouts.
     pub pinned: Vec<Rc<Found>>,
     /// The map, while its fold is open.
@@ -69,6 +72,7 @@ impl Default for PlanResult {
             layouts: Layouts::default(),
             cheapest: None,
             best: None,
+            betters: Betters::default(),
             pinned: Vec::new(),
             map: None,
             sweep: None,
@@ -103,6 +107,7 @@ pub struct PlanSession {
     filtered: Option<Ranking>,
     front: Option<Front>,
     cheapest: Option<Sweep>,
+    improving: Option<Improving>,
     map: Option<Map>,
     sweep: Option<Sweep>,
     answering: Option<Answering>,
@@ -125,6 +130,7 @@ impl PlanSession {
             filtered: None,
             front: None,
             cheapest: None,
+            improving: None,
             map: None,
             sweep: None,
             answering: None,
@@ -145,7 +151,7 @@ impl PlanSession {
         let before = std::mem::replace(&mut self.query, query.clone());
         let now = &self.query;
         if before.also != now.also {
-            self.request = None;
+            (self.request, self.improving) = (None, None);
         }
         if before.filter != now.filter || before.also != now.also {
             (self.filtered, self.front, self.map) = (None, None, None);
@@ -186,7 +192,7 @@ impl PlanSession {
                     request
                 });
             }
-            if !self.search(budget) || !self.front(budget) {
+            if !self.search(budget) || !self.improve(budget) || !self.front(budget) {
                 return false;
             }
         }
@@ -241,12 +247,24 @@ impl PlanSession {
         if filter.is_empty() {
             return true;
         }
-        let ranking = self.filtered.get_or_insert_with(|| Ranking::new(kept(search, filter), TOP, filter.fits));
+        let ranking = self.filtered.get_or_insert_with(|| Ranking::new(&kept(search, filter), TOP, filter.fits));
         let mut left = budget;
         while left > 0 && !ranking.is_over() {
             left = left.saturating_sub(search.rank_more(ranking).max(1));
         }
         ranking.is_over()
+    }
+
+    /// Works on the layouts that do better than that of the run; true when they are found.
+    fn improve(&mut self, budget: u64) -> bool {
+        let Some(request) = self.request.as_mut().filter(|_| self.query.improves) else {
+            return true;
+        };
+        let (search, run) = (&mut request.search, &self.query.run);
+        if self.improving.as_ref().is_none_or(|improving| improving.run() != run) {
+            self.improving = Improving::new(run, search);
+        }
+        self.improving.as_mut().is_none_or(|improving| improving.step(search, budget))
     }
 
     /// Works on the Pareto front where it is shown; true when it is found.
@@ -288,6 +306,12 @@ impl PlanSession {
         }
     }
 
+    /// Layouts that do better than that of the run, as far as they are known.
+    fn betters(&self) -> Betters {
+        let improving = self.improving.as_ref().filter(|improving| *improving.run() == self.query.run);
+        improving.map(|improving| improving.found().clone()).unwrap_or_default()
+    }
+
     /// The answer so far; `done` is the last value of [`PlanSession::step`].
     #[must_use]
     pub fn result(&self, done: bool) -> PlanResult {
@@ -305,6 +329,7 @@ impl PlanSession {
             layouts: self.front.as_ref().map(Front::layouts).unwrap_or_default(),
             cheapest: self.cheapest.as_ref().map(|sweep| sweep.found.clone()),
             best: search.and_then(|search| search.best().first().cloned()),
+            betters: self.betters(),
             pinned: search.map(found).unwrap_or_default(),
             map: map.map(|map| map.found.clone()),
             sweep: self.sweep.as_ref().map(|sweep| sweep.found.clone()),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 const MAX_PINNED: usize = 4;
 
 /// A request to the planner.
+#[allow(clippy::struct_excessive_bools)] // what is asked, independent of each other
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanQuery {
     /// The run; its layout matters only to [`Asked::MicroBatch`].
@@ -21,6 +22,8 @@ pub struct PlanQuery {
     pub searches: bool,
     /// Adapters, quantised bases and offloading are searched too.
     pub also: bool,
+    /// Layouts that do better than that of the run are wanted.
+    pub improves: bool,
     /// No work is done.
     pub stopped: bool,
     /// Rows to show.
@@ -156,6 +159,7 @@ impl PlanQuery {
             run: run.clone(),
             searches: false,
             also: false,
+            improves: false,
             stopped: false,
             filter: Filter::default(),
             order: Order::default(),
@@ -171,6 +175,12 @@ impl PlanQuery {
     #[must_use]
     pub fn search(run: &Run) -> Self {
         Self { searches: true, ..Self::new(run) }
+    }
+
+    /// A query for the layouts that do better than that of `run`, and for the fastest.
+    #[must_use]
+    pub fn improve(run: &Run) -> Self {
+        Self { improves: true, ..Self::search(run) }
     }
 
     /// True if nothing in it takes work.

@@ -1,0 +1,90 @@
+//! Why a layout does better: the part that shrinks most, before and after.
+
+use crate::memory::Component;
+use crate::report::Report;
+use crate::run::Run;
+use crate::time::PartKind;
+use serde::{Deserialize, Serialize};
+
+/// Kind of gain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Gain {
+    /// Less time a step.
+    Time,
+    /// Less memory on the fullest GPU.
+    Memory,
+    /// Fewer GPUs, and fewer GPU-hours a token.
+    Gpus,
+}
+
+/// A quantity that shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reason {
+    /// A part of the step, seconds; of the bubble, the idle share of the ranks' time.
+    Part(PartKind),
+    /// A part of the step as a share of it: where the number of GPUs changes, and with it what a second costs.
+    Share(PartKind),
+    /// A part of the memory of the fullest GPU, bytes.
+    Memory(Component),
+}
+
+/// A quantity before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What shrinks.
+    pub reason: Reason,
+    /// Its value in the Run's own layout.
+    pub before: f64,
+    /// Its value in the other.
+    pub after: f64,
+    /// Data-parallel size and micro-batches a pipeline, before and after.
+    pub pipelines: [(u64, u64); 2],
+}
+
+impl Cause {
+    /// The largest reason for `gain`; none where nothing shrinks.
+    pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
+        let (reason, values) = match gain {
+            Gain::Memory => memory(before.1, after.1)?,
+            Gain::Time => time(before.1, after.1, false)?,
+            Gain::Gpus => time(before.1, after.1, true)?,
+        };
+        let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));
+        Some(Self { reason, before: values[0], after: values[1], pipelines })
+    }
+}
+
+/// The part of the step that shrinks most, in time or as a share of it.
+fn time(before: &Report, after: &Report, share: bool) -> Option<(Reason, [f64; 2])> {
+    let value = |report: &Report, kind: PartKind| -> f64 {
+        let parts = report.step.parts.iter().filter(|part| part.kind == kind);
+        let seconds: f64 = parts.map(|part| part.seconds.0).sum();
+        if share { seconds / report.step.time_s.0 } else { seconds }
+    };
+    let kinds = before.step.parts.iter().map(|part| part.kind);
+    // The ideal follows from the others where it is a share.
+    let kinds = kinds.filter(|kind| *kind != PartKind::Ideal);
+    let pairs = kinds.map(|kind| (kind, [value(before, kind), value(after, kind)]));
+    let most = pairs.max_by(|(_, a), (_, b)| (a[0] - a[1]).total_cmp(&(b[0] - b[1])));
+    let (kind, values) = most.filter(|(_, [before, after])| before > after)?;
+    let bubble = [before, after].map(|report| report.pipeline.bubble_fraction);
+    Some(match kind {
+        // A bubble is spoken of as the pictures show it, where that shrinks too.
+        PartKind::Bubble if bubble[0] > bubble[1] => (Reason::Part(kind), bubble),
+        _ if share => (Reason::Share(kind), values),
+        PartKind::Bubble => {
+            (Reason::Share(kind), [before, after].map(|report| value(report, kind) / report.step.time_s.0))
+        }
+        _ => (Reason::Part(kind), values),
+    })
+}
+
+/// The component of the fullest GPU that shrinks most.
+fn memory(before: &Report, after: &Report) -> Option<(Reason, [f64; 2])> {
+    let (before, after) = (before.memory.fullest()?, after.memory.fullest()?);
+    let values =
+        before.components().map(|(_, bytes)| bytes.0).into_iter().zip(after.components().map(|(_, bytes)| bytes.0));
+    let pairs = Component::ALL.into_iter().zip(values);
+    let (component, (before, after)) = pairs.max_by(|(_, a), (_, b)| (a.0 - a.1).total_cmp(&(b.0 - b.1)))?;
+    (before > after).then_some((Reason::Memory(component), [before, after]))
+}

@@ -1,0 +1,257 @@
+//! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs. Only
+//! what fits and what the named software can run; a kind without a gain is left out.
+
+mod cause;
+
+pub use cause::{Cause, Gain, Reason};
+
+use super::able::{is_able, limit};
+use super::axes::Axes;
+use super::engine::Search;
+use super::promise::Promise;
+use super::rank::TIE;
+use super::ranking::{Figures, Found, Ranking};
+use super::request::Request;
+use crate::memory::Verdict;
+use crate::report::{Report, report};
+use crate::run::Run;
+use crate::sort::sort_by;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+
+/// Share of the memory that a suggestion of less memory saves at least.
+const LESS: f64 = 0.05;
+/// Layouts that are reported at most in search of one that needs less memory.
+const REPORTS: usize = 400;
+
+/// A layout that does better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Better {
+    /// What it gains.
+    pub gain: Gain,
+    /// The Run with it.
+    pub run: Run,
+    /// Its figures.
+    pub figures: Figures,
+    /// The largest reason; none where no part shrinks by itself.
+    pub cause: Option<Cause>,
+}
+
+/// Layouts that do better, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Betters {
+    /// At most one a kind, all of which fit.
+    pub list: Vec<Better>,
+    /// Tight ones that take less time, the fastest first, where none that fits does.
+    pub tight: Vec<Better>,
+    /// No more will come.
+    pub done: bool,
+}
+
+/// The work for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Improving {
+    run: Run,
+    report: Box<Report>,
+    fastest: Ranking,
+    /// Least memory last.
+    lean: Option<Vec<Promise>>,
+    leanest: Option<Rc<Found>>,
+    reports: usize,
+    /// Numbers of GPUs that are tried next, and the search of one.
+    gpus: Vec<u64>,
+    fewer: Option<Box<Search>>,
+    cheapest: Option<Rc<Found>>,
+    found: Betters,
+}
+
+impl Improving {
+    /// For `run`; `search` has bounded its layouts. None where it has no report.
+    pub fn new(run: &Run, search: &Search) -> Option<Self> {
+        let space = search.space();
+        let able = |promise: &&Promise| {
+            let block = &space.blocks[promise.place.block()];
+            let member = space.members(block).get(promise.place.member());
+            // Adapters and offloading change what is trained.
+            block.variant == 0 && member.is_some_and(|member| is_able(space, block, *member))
+        };
+        let kept: Vec<Promise> = search.promises().iter().filter(able).copied().collect();
+        let report = report(run).ok()?;
+        let fits = report.memory.overall() != Verdict::Oom;
+        Some(Self {
+            run: run.clone(),
+            report: Box::new(report),
+            fastest: Ranking::new(&kept, 1, true),
+            lean: Some(kept),
+            leanest: None,
+            reports: 0,
+            gpus: if fits { fewer(run) } else { Vec::new() },
+            fewer: None,
+            cheapest: None,
+            found: Betters::default(),
+        })
+    }
+
+    /// The Run whose betters these are.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Works for about `budget` units; true once it is over.
+    pub fn step(&mut self, search: &mut Search, budget: u64) -> bool {
+        let mut left = budget.max(1);
+        while left > 0 && !self.found.done {
+            let spent = if !self.fastest.is_over() {
+                search.rank_more(&mut self.fastest)
+            } else if let Some(mut lean) = self.lean.take() {
+                self.begin(search, &mut lean);
+                let (over, spent) = self.leaner(search, &mut lean);
+                self.lean = (!over).then_some(lean);
+                spent
+            } else {
+                self.on_fewer()
+            };
+            left = left.saturating_sub(spent.max(1));
+        }
+        self.found.done
+    }
+
+    /// The answer so far.
+    pub fn found(&self) -> &Betters {
+        &self.found
+    }
+
+    /// Time that a layout may take at most to count as no slower.
+    fn longest(&self) -> f64 {
+        self.report.step.time_s.0 * (1.0 + TIE)
+    }
+
+    /// After the ranking: the layout that takes less time, and the order of the others.
+    fn begin(&mut self, search: &Search, lean: &mut Vec<Promise>) {
+        if self.reports > 0 {
+            return;
+        }
+        self.reports = 1;
+        let own = self.report.memory.overall();
+        let faster = |found: &Found| found.figures.time_s.0 * (1.0 + TIE) < self.report.step.time_s.0;
+        let fastest = self.fastest.best().first().cloned();
+        if let Some(found) = fastest.as_ref().filter(|found| own != Verdict::Oom && faster(found)) {
+            self.add(Gain::Time, found);
+        } else if own != Verdict::Oom {
+            let space = search.space();
+            let able = |found: &&Rc<Found>| {
+                let block = &space.blocks[found.place.block()];
+                let member = space.members(block).get(found.place.member());
+                block.variant == 0 && member.is_some_and(|member| is_able(space, block, *member))
+            };
+            let tight = search.best().iter().filter(able);
+            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found));
+            self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
+        }
+        if own == Verdict::Oom {
+            // Its time is that of a Run that does not run: the fastest that fits is what helps.
+            self.leanest = fastest;
+            lean.clear();
+            return;
+        }
+        let longest = self.longest();
+        lean.retain(|promise| promise.may_fit && promise.bound <= longest);
+        sort_by(lean, |a, b| b.peak.total_cmp(&a.peak).then(b.place.cmp(&a.place)));
+    }
+
+    /// Looks at the next layout that may need less memory: its bound, then its report. True once there is none.
+    fn leaner(&mut self, search: &mut Search, lean: &mut Vec<Promise>) -> (bool, u64) {
+        let mut most = self.report.memory.peak_bytes.0 * (1.0 - LESS);
+        if let Some(found) = &self.leanest {
+            most = most.min(found.figures.peak.bytes.0);
+        }
+        let next = lean.pop().filter(|promise| promise.peak < most && self.reports < REPORTS);
+        let Some(promise) = next else {
+            lean.clear();
+            self.keep_leanest();
+            return (true, 1);
+        };
+        let (bound, mut spent) = search.time(promise.place);
+        if bound <= self.longest() {
+            let (found, asked) = search.ask(promise.place);
+            self.reports += 1;
+            spent += asked;
+            let suits = |found: &Rc<Found>| {
+                let figures = &found.figures;
+                figures.peak.overall == Verdict::Fits
+                    && figures.time_s.0 <= self.longest()
+                    && figures.peak.bytes.0 < most
+            };
+            if let Some(found) = found.filter(suits) {
+                self.leanest = Some(found);
+            }
+        }
+        (false, spent)
+    }
+
+    fn keep_leanest(&mut self) {
+        let tight = self.report.memory.overall() == Verdict::Tight;
+        let fastest = self.fastest.best().first().filter(|_| tight).cloned();
+        let Some(found) = self.leanest.clone().or(fastest) else {
+            return;
+        };
+        let known = self.found.list.iter().any(|better| better.run == found.run);
+        if !known && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
+            self.add(Gain::Memory, &found);
+        }
+    }
+
+    /// Works on the search of fewer GPUs; the end once all numbers are tried.
+    fn on_fewer(&mut self) -> u64 {
+        /// Units of a slice.
+        const SLICE: u64 = 200;
+        if let Some(search) = &mut self.fewer {
+            if search.step(SLICE).is_over() {
+                let best = search.best().first().cloned();
+                self.fewer = None;
+                let hours = |found: &Found| found.figures.time_s.0 * found.run.gpus as f64;
+                let own = self.report.step.time_s.0 * self.run.gpus as f64;
+                let least = self.cheapest.as_deref().map_or(own / (1.0 + TIE), hours);
+                if let Some(found) = best.filter(|found| hours(found) < least) {
+                    self.cheapest = Some(found);
+                }
+            }
+            return SLICE;
+        }
+        let Some(gpus) = self.gpus.pop() else {
+            if let Some(found) = self.cheapest.take() {
+                self.add(Gain::Gpus, &found);
+            }
+            self.found.done = true;
+            return 1;
+        };
+        let run = Run { gpus, ..self.run.clone() };
+        let axes = Axes::of(&run).map(|mut axes| {
+            limit(&mut axes, &run);
+            axes
+        });
+        let request = axes.and_then(|axes| Request::with_axes(&run, axes, &[], 1));
+        self.fewer = request.ok().map(|request| Box::new(request.search.sure().able()));
+        1
+    }
+
+    fn add(&mut self, gain: Gain, found: &Found) {
+        let better = self.better(gain, found);
+        self.found.list.extend(better);
+    }
+
+    fn better(&self, gain: Gain, found: &Found) -> Option<Better> {
+        let after = report(&found.run).ok()?;
+        let cause = Cause::of(gain, (&self.run, &self.report), (&found.run, &after));
+        Some(Better { gain, run: found.run.clone(), figures: found.figures, cause })
+    }
+}
+
+/// Half and three quarters of the GPUs of `run`, in whole nodes beyond one.
+fn fewer(run: &Run) -> Vec<u64> {
+    let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1);
+    let mut counts = vec![run.gpus / 2, run.gpus - run.gpus / 4];
+    counts.retain(|count| *count > 0 && *count < run.gpus);
+    counts.retain(|count| *count <= per_node || count.is_multiple_of(per_node));
+    counts
+}
