@@ -31,6 +31,8 @@ pub struct ViewState {
     pub future: Option<u64>,
     /// Days of the inverse questions of the whole run.
     pub days: Option<f64>,
+    /// The layout was chosen for the visitor: the next edit of what it depends on chooses again.
+    pub chosen: bool,
     /// Light or dark, whatever the browser prefers.
     pub theme: Option<Theme>,
     /// The language, `en` or `zh`, whatever the browser prefers.
@@ -48,7 +50,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 16] = [
+const KEYS: [Key; 17] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -128,6 +130,11 @@ const KEYS: [Key; 16] = [
         read: |view, text| view.days = text.parse().ok().filter(|days| (0.01..=36_500.0).contains(days)),
     },
     Key {
+        name: "layout",
+        text: |view| view.chosen.then(|| "chosen".to_owned()),
+        read: |view, text| view.chosen = text == "chosen",
+    },
+    Key {
         name: "theme",
         text: |view| view.theme.map(|theme| theme.id().to_owned()),
         read: |view, text| view.theme = Theme::named(&text),
@@ -196,6 +203,7 @@ mod tests {
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
+            "layout=chosen&theme=dark&lang=zh&made=0.1.0",
         ] {
             assert_eq!(written(&read(link)), link);
         }
@@ -206,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_leaves_the_default() {
-        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&theme=purple";
+        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&layout=mine&theme=purple";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

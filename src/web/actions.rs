@@ -58,12 +58,13 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             modal::close();
         }
         Action::Compare(Compare::Swap(run, second)) => {
-            state.run.set((*run).clone());
+            state.take((*run).clone());
             state.view.keep_second(Some((*second).clone()));
         }
         Action::Compare(Compare::Close) => state.view.keep_second(None),
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),
+        Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
         Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
             Choice::Policy(policy) => chosen.policy = policy,
             Choice::Spread(spread) => chosen.spread = spread,

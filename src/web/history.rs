@@ -25,7 +25,8 @@ pub(crate) fn load(state: State, run: Run) {
     if state.view.embed.is_none() {
         browser::keep_entry();
     }
-    state.run.set(run);
+    state.view.change(|view| view.chosen = false);
+    state.take(run);
 }
 
 /// Takes the Run as it is for a step, if it is another.
@@ -64,7 +65,7 @@ pub fn step(state: State, back: bool) {
     let now = history.now.get_value();
     to.update(|links| links.push(now));
     state.unread.set(None);
-    state.run.set(link::decode(&link).run);
+    state.take(link::decode(&link).run);
     history.now.set_value(link);
     history.at.set_value(0.0);
     history.keep();

@@ -38,7 +38,7 @@ pub fn keep(state: State) {
             // A link of nothing but bad values is the Run that is there, and more to say.
             state.notices.set(notices);
             if state.run.with_untracked(|now| *now != run) {
-                state.run.set(run);
+                state.take(run);
             }
         });
         on_cleanup(move || handle.remove());

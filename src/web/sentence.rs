@@ -2,10 +2,12 @@
 
 use crate::core::run::registry::field;
 use crate::core::t;
+use crate::view::panels::chosen::chip;
 use crate::view::panels::inputs::COLUMN;
 use crate::web::field::{choice_select, inline_input};
-use crate::web::html::text;
+use crate::web::html::{text, view_of};
 use crate::web::i18n::{say, translated};
+use crate::web::render::patched;
 use crate::web::shortcuts::to_suggestions;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -33,6 +35,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
         let dp = state.run.with(crate::core::run::Run::data_parallel);
         dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
     };
+    let whose = view_of(move || chip(state.view.follows.get(), state.layout.get_value().outcome().as_ref()));
     view! {
         <div class="sentence" role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>
@@ -45,6 +48,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             <span class="piece">{number(state, "batch", "global_batch")}</span>
             <span class="piece">{choice(state, "stack", "Software stack")}</span>
             <span class="layout">
+                <span class="piece" use:patched=whose></span>
                 <span class="piece">{number(state, "TP", "tp")}</span>
                 <span class="piece">{number(state, "PP", "pp")}</span>
                 <span class="piece">{text(replicas)}</span>

@@ -5,7 +5,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod better;
 mod fixes;
 mod guide;
+mod ladder;
 mod plans;
 mod warnings;

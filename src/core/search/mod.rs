@@ -16,6 +16,7 @@ mod engine;
 pub mod facts;
 pub mod filter;
 pub mod front;
+pub mod ladder;
 pub mod map;
 pub mod orders;
 mod promise;

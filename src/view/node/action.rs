@@ -126,6 +126,8 @@ pub enum Action {
     Undo,
     /// Goes a step forth.
     Redo,
+    /// Chooses the layout now and after every edit of what it depends on; false: takes the choice back.
+    ChooseLayout(bool),
     /// Makes a Run the page's own.
     Load(Arc<Run>),
     /// Opens a page of the dialog.
@@ -286,6 +288,7 @@ impl Action {
             Self::Try(set) => format!("try {}", pairs(set)),
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
+            Self::ChooseLayout(choose) => format!("layout {}", if *choose { "choose" } else { "undo" }),
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
             Self::Gallery(action) => action.name(),

@@ -1,6 +1,7 @@
 //! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from these.
 
 mod history;
+mod layout;
 mod panels;
 mod planner;
 pub(crate) mod runs;
@@ -17,6 +18,7 @@ use crate::view::panels::issues::entered;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated};
 pub(crate) use history::History;
+pub(crate) use layout::ChosenLayout;
 use leptos::prelude::*;
 pub(crate) use panels::{Panels, Part};
 use planner::Planner;
@@ -29,6 +31,8 @@ pub(crate) use view::Viewed;
 pub(crate) struct State {
     /// The Run as typed.
     pub run: RwSignal<Run>,
+    /// The choice of a layout that follows the Run.
+    pub layout: StoredValue<ChosenLayout>,
     /// The same with what its unset fields mean.
     pub resolved: Memo<Run>,
     /// All issues, worst first.
@@ -71,11 +75,14 @@ impl State {
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         let notices = RwSignal::new(link.notices);
-        let shown = evaluated(move || Some(run.get()));
+        let view = Viewed::new(link.view);
+        let layout = ChosenLayout::new(run, view);
+        let shown = evaluated(move || Some(layout.settled.get()));
         let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
         let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
+            layout: StoredValue::new(layout),
             resolved: Memo::new(move |_| run.with(Run::resolved)),
             issues,
             shown,
@@ -87,7 +94,7 @@ impl State {
             told: RwSignal::new(None),
             planner: Planner::new(),
             runs: Runs::stored(),
-            view: Viewed::new(link.view),
+            view,
             panels: Panels::new(),
         }
     }
@@ -105,7 +112,7 @@ impl State {
 
     /// True if the picture is not of the Run as typed last.
     pub(crate) fn is_stale(&self) -> bool {
-        self.shown.with(|shown| shown.waits) || self.fault().is_some()
+        self.layout.get_value().waits.get() || self.shown.with(|shown| shown.waits) || self.fault().is_some()
     }
 
     /// The first error that keeps the Run as typed last from being shown.
@@ -142,6 +149,12 @@ impl State {
     /// Parts of the link that were not understood.
     pub fn refused(&self) -> Vec<Issue> {
         refused(self.notices, self.run, self.shown)
+    }
+
+    /// Shows `run` with the layout that it has.
+    pub(crate) fn take(&self, run: Run) {
+        self.layout.get_value().accept(&run);
+        self.run.set(run);
     }
 
     /// Sets the fields that a fix names.

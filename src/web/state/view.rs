@@ -47,6 +47,8 @@ pub(crate) struct Viewed {
     pub days: Memo<Option<f64>>,
     /// The Run that is compared with the first.
     pub second: Memo<Option<Run>>,
+    /// The layout was chosen for the visitor.
+    pub follows: Memo<bool>,
     /// The language that the link asks for.
     pub lang: Memo<Option<String>>,
     /// The page of the dialog that the link asks for.
@@ -84,6 +86,7 @@ impl Viewed {
             future: part(state, |state| &state.future),
             days: part(state, |state| &state.days),
             second: part(state, |state| &state.second),
+            follows: part(state, |state| &state.chosen),
             lang: part(state, |state| &state.lang),
             page: part(state, |state| &state.page),
             theme: Memo::new(move |_| state.with(|state| state.theme).unwrap_or_else(|| preferred.get())),

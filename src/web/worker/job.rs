@@ -9,6 +9,7 @@ use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
 use crate::core::search::catalogue::{Catalogue, Row};
+use crate::core::search::ladder::{Ladder, Outcome};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use crate::core::whole_run::{Dates, Deadline, Range, range, setting};
 use crate::view::gallery::sketch::{Axis, Sketch};
@@ -39,6 +40,8 @@ pub enum Job {
     /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the same
     /// question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
     Plan(PlanQuery),
+    /// Chooses the layout of a Run: one reply, where it has a model, a GPU and a precision.
+    Layout(Run),
     /// Fits measured runs: what they teach, and what to run next.
     Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
@@ -85,6 +88,8 @@ pub enum Reply {
     Sketch(Option<Sketch>),
     /// The plan as far as it is known.
     Plan(Box<PlanResult>),
+    /// The layout that was chosen, or why there is none.
+    Layout(Box<Outcome>),
     /// Result of the fit; none where one of the runs cannot run.
     Calibrated(Option<Box<Calibrated>>),
     /// Changes that make the Run fit; none while the search takes long.
@@ -167,6 +172,7 @@ impl Job {
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
             Self::Plan(_)
+            | Self::Layout(_)
             | Self::Fit(_)
             | Self::Certify(_)
             | Self::Certificates { .. }
@@ -227,6 +233,7 @@ impl Job {
                 |dates, done| Reply::Dates(dates.and_then(|dates| dates.deadline().ok()), done),
             )),
             Self::Plan(query) => Box::new(plan(query, pace)),
+            Self::Layout(run) => Box::new(layout(&run, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
             Self::Certify(run) => Box::new(certify(Some(run), pace)),
             Self::Certificates { run, limit, which } => {
@@ -294,6 +301,19 @@ fn with_session<T>(query: &PlanQuery, work: impl FnOnce(&mut PlanSession) -> T) 
         sessions.insert(0, session);
         sessions.truncate(MAX_SESSIONS);
         Some(result)
+    })
+}
+
+fn layout(run: &Run, pace: Pace) -> impl Iterator<Item = Option<Reply>> + use<> {
+    let mut ladder = Ladder::new(run).ok();
+    std::iter::from_fn(move || {
+        let climbed = ladder.as_mut()?;
+        if !pace.slice(|| climbed.step(UNITS)) {
+            return Some(None);
+        }
+        let outcome = climbed.outcome().cloned();
+        ladder = None;
+        Some(outcome.map(|outcome| Reply::Layout(Box::new(outcome))))
     })
 }
 
@@ -421,6 +441,15 @@ mod tests {
         query.apply(PlanCommand::Stop);
         let stopped = replies(Job::Plan(query)).next();
         assert_eq!(looked_at(before), looked_at(stopped));
+    }
+
+    #[test]
+    fn a_layout_in_slices_is_that_of_one_go() {
+        for run in [Run { seq_len: 32_768, ..small() }, Run { gpus: 1, ..small() }] {
+            let last = sent(&Job::Layout(run.clone())).slices(many_slices()).flatten().last();
+            let outcome = Ladder::new(&run).unwrap().finished();
+            assert_eq!(sent(&last.unwrap()), Reply::Layout(Box::new(outcome)));
+        }
     }
 
     #[test]

@@ -1,0 +1,185 @@
+//! Where no rung holds: what is missing, and what would do.
+
+use super::climb::{Choice, Climb};
+use super::rungs::rungs;
+use crate::memory::Verdict;
+use crate::report::fit::shorter_sequences;
+use crate::report::{Peak, report};
+use crate::run::Run;
+use crate::search::request::Request;
+use crate::sort::sort_by;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Layouts of each rung that are reported in search of the leanest.
+const TRIED: usize = 48;
+/// GPUs are multiplied by at most this.
+const MAX_GPUS: u64 = 64;
+/// Units of work of a report.
+const REPORT: u64 = 300;
+
+/// The leanest layout of a Run that does not fit, and changes with which it does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The Run in the layout that needs least.
+    pub run: Run,
+    /// Memory of its fullest GPU; none where no layout of the rungs has a report.
+    pub peak: Option<Peak>,
+    /// The fewest GPUs, of 2ⁿ and 3·2ⁿ, on which a layout fits.
+    pub gpus: Option<Choice>,
+    /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less.
+    pub shorter: Option<Choice>,
+    /// Adapters with which a layout on the same GPUs fits: LoRA, then QLoRA; of a node or less.
+    pub adapters: Vec<Choice>,
+}
+
+impl Failure {
+    /// Tight or out of memory.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.peak.map_or(Verdict::Oom, |peak| peak.overall)
+    }
+
+    /// Memory by which the upper end of its need exceeds what a GPU has.
+    #[must_use]
+    pub fn missing(&self) -> Bytes {
+        self.peak.map_or(Bytes::ZERO, |peak| Bytes((peak.high - peak.capacity).0.max(0.0)))
+    }
+}
+
+/// The search for them, in slices.
+#[derive(Clone, Debug)]
+pub(super) struct Fallback {
+    /// Layouts to report, the last first.
+    layouts: Vec<Run>,
+    /// Runs to climb the ladder with, the last first.
+    adapters: Vec<Run>,
+    shorter: Vec<Run>,
+    gpus: Vec<Run>,
+    current: Option<Box<Climb>>,
+    found: Failure,
+}
+
+impl Fallback {
+    /// Of a Run whose ladder ended.
+    pub fn new(run: &Run) -> Self {
+        Self {
+            layouts: leanest(run),
+            adapters: adapters(run),
+            shorter: shorter(run),
+            gpus: more_gpus(run),
+            current: None,
+            found: Failure { run: run.clone(), peak: None, gpus: None, shorter: None, adapters: Vec::new() },
+        }
+    }
+
+    /// Works for about `budget` units; true once it is over.
+    pub fn step(&mut self, budget: u64) -> bool {
+        let mut left = budget;
+        while let Some(run) = self.layouts.pop() {
+            self.weigh(run);
+            left = left.saturating_sub(REPORT);
+            if left == 0 {
+                return false;
+            }
+        }
+        if let Some(climb) = &mut self.current {
+            if !climb.step(left) {
+                return false;
+            }
+            let choice = climb.choice().cloned();
+            self.current = None;
+            if let Some(choice) = choice {
+                let own = &self.found.run;
+                if choice.run.seq_len != own.seq_len {
+                    self.shorter.clear();
+                    self.found.shorter = Some(choice);
+                } else if choice.run.gpus == own.gpus {
+                    self.found.adapters.push(choice);
+                } else {
+                    self.gpus.clear();
+                    self.found.gpus = Some(choice);
+                }
+            }
+        }
+        let next = self.adapters.pop().or_else(|| self.shorter.pop()).or_else(|| self.gpus.pop());
+        let over = next.is_none();
+        self.current = next.and_then(|run| Climb::new(&run).ok()).map(Box::new);
+        over
+    }
+
+    /// Keeps `run` where it needs less than the leanest so far.
+    fn weigh(&mut self, run: Run) {
+        let Ok(report) = report(&run) else {
+            return;
+        };
+        let peak = report.memory.peak();
+        if self.found.peak.is_none_or(|least| peak.high < least.high) {
+            self.found.peak = Some(peak);
+            self.found.run = run;
+        }
+    }
+
+    pub fn failure(&self) -> Failure {
+        self.found.clone()
+    }
+}
+
+/// Layouts that may need least: of the last rungs those that cut the model into most parts.
+fn leanest(run: &Run) -> Vec<Run> {
+    let stages = rungs(run).unwrap_or_default();
+    let last = stages.into_iter().rev().take(3);
+    let mut found = Vec::new();
+    for stage in last {
+        let Ok(request) = Request::with_axes(run, stage.axes, &["schedule"], 1) else {
+            continue;
+        };
+        let mut runs: Vec<Run> = request.search.space().runs().collect();
+        let parts = |run: &Run| run.tp * run.pp * run.cp * run.ep * run.etp;
+        let full = |run: &Run| run.recompute == crate::run::Recompute::Full;
+        sort_by(&mut runs, |a, b| full(b).cmp(&full(a)).then(parts(b).cmp(&parts(a))));
+        runs.truncate(TRIED);
+        found.extend(runs);
+    }
+    found
+}
+
+/// GPUs of a node.
+fn node(run: &Run) -> u64 {
+    run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1)
+}
+
+/// Shorter sequences, the longest last.
+fn shorter(run: &Run) -> Vec<Run> {
+    if run.gpus > node(run) {
+        return Vec::new();
+    }
+    let mut runs: Vec<Run> = shorter_sequences(run).map(|seq_len| Run { seq_len, ..run.clone() }).collect();
+    runs.reverse();
+    runs
+}
+
+/// LoRA and QLoRA, on a node or less; the last is tried first.
+fn adapters(run: &Run) -> Vec<Run> {
+    let per_node = node(run);
+    if run.adapter.method.is_some() || run.gpus > per_node || run.phases.framework.is_some() {
+        return Vec::new();
+    }
+    let with = |method: &str| run.with_texts(&[("adapter.method", method.to_owned())]);
+    ["qlora", "lora"].into_iter().filter_map(with).collect()
+}
+
+/// The same on more GPUs, the fewest last; beyond a node, on whole nodes.
+fn more_gpus(run: &Run) -> Vec<Run> {
+    let per_node = node(run);
+    let powers = (0..40).map(|power| 1u64 << power);
+    let counts = powers.flat_map(|count| [count, count.saturating_mul(3) / 2]);
+    let most = run.gpus.saturating_mul(MAX_GPUS);
+    let mut counts: Vec<u64> = counts
+        .filter(|count| *count > run.gpus && *count <= most)
+        .filter(|count| *count <= per_node || count.is_multiple_of(per_node))
+        .collect();
+    sort_by(&mut counts, |a, b| b.cmp(a));
+    counts.dedup();
+    counts.into_iter().map(|gpus| Run { gpus, ..run.clone() }).collect()
+}

@@ -1,0 +1,144 @@
+//! Whose layout the Run has: chosen for the visitor, with the rung that it needed, or set by hand; and what would do where
+//! nothing fits.
+
+use crate::core::memory::Verdict;
+use crate::core::message::Message;
+use crate::core::run::{OneOf, Run};
+use crate::core::search::ladder::{Choice, Failure, Outcome};
+use crate::core::t;
+use crate::core::units::MemoryUnit;
+use crate::view::node::markup::{Action, Node, apply, el, inline, link_button, text};
+
+/// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for me".
+#[must_use]
+pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {
+    if !chosen {
+        let choose = link_button("choose for me").on(Action::ChooseLayout(true));
+        return el("span", &[("class", "whose")], &[inline("Layout: yours"), text(" · "), choose]);
+    }
+    let words = leaf_chosen(outcome);
+    let undo = match outcome {
+        Some(Outcome::Chosen(_) | Outcome::Failed(_)) => {
+            Node::from_iter([text(" "), link_button("undo").on(Action::ChooseLayout(false))])
+        }
+        Some(Outcome::Undivided) | None => Node::none(),
+    };
+    el("span", &[("class", "whose chosen")], &[words, undo])
+}
+
+fn leaf_chosen(outcome: Option<&Outcome>) -> Node {
+    let words = el("b", &[], &[text("✦ Layout: chosen for you")]);
+    match outcome {
+        Some(outcome) => words.title(reason(outcome)),
+        None => words.title("It follows the model and the GPUs until you set a layout field."),
+    }
+}
+
+/// The rung that was needed, in a sentence.
+#[must_use]
+pub fn reason(outcome: &Outcome) -> Message {
+    match outcome {
+        Outcome::Chosen(choice) => {
+            let rung = choice.rung.words(&choice.run);
+            t!("Chosen: {rung}. It follows the model and the GPUs until you set a layout field.", rung)
+        }
+        Outcome::Failed(failure) if failure.verdict() == Verdict::Tight => {
+            t!("No layout fits, even with full recomputation: this one is tight.")
+        }
+        Outcome::Failed(_) => t!("No layout fits, even with full recomputation: this one needs least."),
+        Outcome::Undivided => t!("No layout divides these GPUs, this batch and this model."),
+    }
+}
+
+/// What is missing where the last rung failed, and what would do, each as a button.
+#[must_use]
+pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
+    let Some(Outcome::Failed(failure)) = outcome else {
+        return Node::none();
+    };
+    let missing = unit.show(failure.missing());
+    let words = match failure.verdict() {
+        Verdict::Tight => {
+            t!(
+                "Tight: the range of the need passes what a GPU has by {missing}, even with full recomputation.",
+                missing
+            )
+        }
+        _ => t!("Out of memory: {missing} are missing, even with full recomputation.", missing),
+    };
+    let buttons = buttons(failure);
+    let none = if buttons.is_empty() { inline(t!("Nothing that was tried fits.")) } else { Node::none() };
+    let buttons: Node = buttons.into_iter().flat_map(|button| [text(" "), button]).collect();
+    el("p", &[("class", "issue error unfit")], &[inline(words), buttons, none])
+}
+
+/// The buttons: more GPUs, adapters, a shorter sequence.
+fn buttons(failure: &Failure) -> Vec<Node> {
+    let button = |choice: &Choice, key: &'static str, value: String, words: Message| {
+        let title =
+            t!("{layout}: {peak}", layout = sizes(&choice.run), peak = MemoryUnit::Gib.show(choice.figures.peak.bytes));
+        apply("fix", vec![(key, value)], title, words)
+    };
+    let more = failure.gpus.iter().map(|choice| {
+        let gpus = choice.run.gpus;
+        button(choice, "gpus", gpus.to_string(), t!("Use {gpus} GPUs", gpus))
+    });
+    let adapters = failure.adapters.iter().filter_map(|choice| {
+        let method = choice.run.adapter.method?.choice();
+        Some(button(choice, "adapter.method", method.id.to_owned(), t!("Train {adapter}", adapter = method.label)))
+    });
+    let shorter = failure.shorter.iter().map(|choice| {
+        let tokens = choice.run.seq_len;
+        button(choice, "seq_len", tokens.to_string(), t!("Set the sequence to {tokens}", tokens))
+    });
+    more.chain(adapters).chain(shorter).collect()
+}
+
+/// "TP 8 · PP 4".
+fn sizes(run: &Run) -> Message {
+    super::suggest::brief(run, run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::search::ladder::Ladder;
+
+    fn climbed(run: &Run) -> Outcome {
+        Ladder::new(run).unwrap().finished()
+    }
+
+    #[test]
+    fn a_chosen_layout_says_its_rung_and_can_be_taken_back() {
+        let outcome = climbed(&Run::default());
+        let view = chip(true, Some(&outcome));
+        assert!(view.to_html().contains("Layout: chosen for you"));
+        assert_eq!(view.actions(), [&Action::ChooseLayout(false)]);
+        assert!(failed(Some(&outcome), MemoryUnit::Gib) == Node::none());
+        assert!(chip(true, None).actions().is_empty());
+        let yours = chip(false, Some(&outcome));
+        assert!(yours.to_html().contains("Layout: yours"));
+        assert_eq!(yours.actions(), [&Action::ChooseLayout(true)]);
+    }
+
+    /// Every button of a failed ladder leads to a Run with a layout that fits.
+    #[test]
+    fn what_would_do_is_a_button_each() {
+        let run = Run { gpus: 1, global_batch: 8, ..Run::default() };
+        let outcome = climbed(&run);
+        let view = failed(Some(&outcome), MemoryUnit::Gib);
+        assert!(view.to_html().contains("GiB are missing"), "{}", view.to_html());
+        let actions = view.actions();
+        assert_eq!(actions.len(), 3, "more GPUs, LoRA, QLoRA: {actions:?}");
+        for action in actions {
+            let Action::Apply(set) = action else {
+                panic!("{action:?}");
+            };
+            let Outcome::Failed(failure) = &outcome else {
+                panic!("it fits");
+            };
+            let after = failure.run.with_texts(set).unwrap();
+            assert!(matches!(climbed(&after), Outcome::Chosen(_)), "{set:?}");
+        }
+    }
+}
