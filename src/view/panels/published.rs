@@ -2,8 +2,8 @@
 
 use super::words;
 use crate::core::memory::Verdict;
-use crate::core::message::verbatim;
-use crate::core::report::{Evaluation, evaluate};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::{Evaluation, Memory, evaluate};
 use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use crate::core::t;
@@ -49,6 +49,18 @@ fn off(share: f64) -> String {
     show_off(share, 0)
 }
 
+/// The difference between a published run, which ran, and a verdict that does not say so.
+#[must_use]
+pub fn ran(memory: &Memory) -> Option<Message> {
+    let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
+    let share = if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) };
+    match memory.verdict {
+        Verdict::Fits => None,
+        _ if over > 0.0 => Some(t!("Published as running; our estimate is {share} % too high.", share)),
+        _ => Some(t!("Published as running; the range of our estimate passes the usable memory.")),
+    }
+}
+
 /// A panel where `run` is a published one, unchanged: its figures and ours.
 #[must_use]
 pub fn beside(run: &Run) -> Node {
@@ -73,14 +85,20 @@ pub fn beside(run: &Run) -> Node {
         peak = MemoryUnit::Gib.number(memory.peak_bytes),
         capacity = MemoryUnit::Gib.show(memory.capacity_bytes)
     );
-    let cells = vec![text("memory"), text("it ran"), text(&verdict), text("")];
-    rows.push((memory.verdict == Verdict::Oom, cells));
+    let off = if memory.verdict == Verdict::Fits {
+        String::new()
+    } else {
+        off(memory.peak_bytes / memory.capacity_bytes - 1.0)
+    };
+    let cells = vec![text("memory"), text("it ran"), text(&verdict), text(verbatim(off))];
+    rows.push((memory.verdict != Verdict::Fits, cells));
     let title = t!("{run}: published and computed", run = known.name);
     el(
         "section",
         &[("class", "published")],
         &[
             el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
+            ran(memory).map_or_else(Node::none, |words| leaf("p", "ran", words)),
             table(&title, &["", "published", "computed", "off"], &rows),
             el(
                 "p",
@@ -148,6 +166,22 @@ mod tests {
             run.micro_batch = 7;
             assert_eq!(beside(&run), Node::none());
         }
+        // Every one of them ran: who is told otherwise is told by how much, and that is the report's figure.
+        let mut told = 0;
+        for known in PUBLISHED {
+            let memory = evaluate(&known.run()).unwrap().report.memory;
+            let html = beside(&known.run()).to_html();
+            let is_said = html.contains("Published as running; ");
+            assert_eq!(is_said, memory.verdict != Verdict::Fits, "{}", known.id);
+            let over = 100.0 * (memory.peak_bytes / memory.capacity_bytes - 1.0);
+            if over > 0.0 && is_said {
+                told += 1;
+                let said = html.split("our estimate is ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+                let said: f64 = said.parse().unwrap();
+                assert!((said - over).abs() < 0.51, "{}: {said} of {over}", known.id);
+            }
+        }
+        assert!(told > 0);
         let page = all(&Run::default());
         for (known, action) in PUBLISHED.iter().chain(WHOLE_RUNS).zip(page.actions()) {
             assert_eq!(*action, Action::Load(known.run().into()));
