@@ -61,6 +61,9 @@ pub struct Issue {
     pub field: String,
     /// The fault, and values that would work.
     pub message: Message,
+    /// The fault alone, where the message ends with what works.
+    #[serde(skip)]
+    pub problem: Option<Box<Message>>,
     /// One click that mends it: as proposed by who found the fault; as tried on the Run in its refusal and in
     /// `Evaluation::warnings`.
     #[serde(skip)]
@@ -84,7 +87,7 @@ impl Issue {
         Self::new(Severity::Notice, field, message)
     }
     fn new(severity: Severity, field: impl Into<String>, message: impl Into<Message>) -> Self {
-        Self { severity, field: field.into(), message: message.into(), fix: None, or: None }
+        Self { severity, field: field.into(), message: message.into(), problem: None, fix: None, or: None }
     }
     /// Adds the button "use key=value".
     #[must_use]
@@ -111,9 +114,15 @@ impl Issue {
     pub fn naming_its_fix(mut self) -> Self {
         if let Some(fix) = &self.fix {
             let setting = pairs(&fix.set);
+            self.problem = Some(Box::new(self.message.clone()));
             self.message = t!("{problem}; {setting} works", problem = self.message, setting);
         }
         self
+    }
+    /// The fault, for who sees the buttons of its fixes too.
+    #[must_use]
+    pub fn words(&self) -> &Message {
+        self.problem.as_deref().unwrap_or(&self.message)
     }
     /// Fixes, best first.
     pub fn fixes(&self) -> impl Iterator<Item = &Fix> {

@@ -40,6 +40,42 @@ pub struct Template {
     pub holes: &'static [&'static str],
 }
 
+impl Template {
+    /// A template each of whose holes is named: another does not compile.
+    ///
+    /// # Panics
+    /// While it is compiled, where a hole has no value.
+    #[must_use]
+    pub const fn new(text: &'static str, holes: &'static [&'static str]) -> Self {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            if bytes[at] == b'{' {
+                assert!(is_named(bytes, at + 1, holes), "a hole of the template has no value");
+            }
+            at += 1;
+        }
+        Self { text, holes }
+    }
+}
+
+/// True if `text` has one of `names` and a closing brace from `start` on.
+const fn is_named(text: &[u8], start: usize, names: &[&str]) -> bool {
+    let mut at = 0;
+    while at < names.len() {
+        let name = names[at].as_bytes();
+        let mut length = 0;
+        while length < name.len() && start + length < text.len() && text[start + length] == name[length] {
+            length += 1;
+        }
+        if length == name.len() && start + length < text.len() && text[start + length] == b'}' {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// Value of a hole in a template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Argument {
@@ -66,7 +102,7 @@ macro_rules! t {
     ($template:literal $(,)?) => { $crate::message::Message::plain($template) };
     ($template:literal $(, $name:ident $(= $value:expr)?)+ $(,)?) => {
         $crate::message::Message::new(
-            &$crate::message::Template { text: $template, holes: &[$(stringify!($name)),+] },
+            &const { $crate::message::Template::new($template, &[$(stringify!($name)),+]) },
             [$($crate::message::Argument::from($crate::t!(@value $name $($value)?))),+],
         )
     };

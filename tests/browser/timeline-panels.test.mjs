@@ -72,7 +72,7 @@ test('even and uneven layers share an axis', async () => {
 
 test('the warning about a long stage mends it', async () => {
   const { page, problems } = await site.open();
-  await page.getByRole('button', { name: /use stage_layers=/ }).first().click();
+  await page.getByRole('button', { name: /Set Layers by stage to/ }).first().click();
   await page.waitForFunction(() => location.hash.includes('stage_layers='));
   assert.match(await fragment(page), /stage_layers=\d+/);
   assert.deepEqual(problems, []);

@@ -9,3 +9,4 @@ mod explained;
 mod numbers;
 mod ranks;
 mod translations;
+mod words;

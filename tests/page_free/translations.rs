@@ -76,7 +76,7 @@ const NAMES: &[&str] = &[
     "ring",
 ];
 
-fn catalogue() -> Catalogue {
+pub(super) fn catalogue() -> Catalogue {
     let text = fs::read_to_string("locales/zh.json").unwrap();
     serde_json::from_str(&text).unwrap()
 }
@@ -162,7 +162,7 @@ fn holes(template: &str) -> Vec<&str> {
 }
 
 /// True where a template has English words in it that are no names.
-fn is_english(template: &str) -> bool {
+pub(super) fn is_english(template: &str) -> bool {
     let mut plain = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -177,7 +177,7 @@ fn is_english(template: &str) -> bool {
 }
 
 /// Links of runs that between them show most of what there is to say.
-const RUNS: [&str; 13] = [
+pub(super) const RUNS: [&str; 13] = [
     "v=1",
     "v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&global_batch=15360",
     "v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&cp=2&schedule=zb-h1&recompute=selective&memory_method=fujii",
@@ -194,7 +194,7 @@ const RUNS: [&str; 13] = [
 ];
 
 /// Trees of the cluster view of a run.
-fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
+pub(super) fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
     let unit = MemoryUnit::Gib;
     let all = wires(evaluation);
@@ -309,20 +309,20 @@ fn shown() -> BTreeSet<&'static str> {
 }
 
 /// The terms that the drawer shows of all figures of a run.
-fn drawers(evaluation: &Evaluation) -> Vec<Term> {
+pub(super) fn drawers(evaluation: &Evaluation) -> Vec<Term> {
     let figures = super::explained::figures(evaluation).into_iter();
     figures.filter_map(|figure| explain(evaluation, figure)).collect()
 }
 
 /// Calls `visit` with the names and notes of `term` and of all below it.
-fn words_of(term: &Term, visit: &mut impl FnMut(&Message)) {
+pub(super) fn words_of(term: &Term, visit: &mut impl FnMut(&Message)) {
     visit(&term.name);
     term.notes.iter().for_each(&mut *visit);
     term.parts.iter().for_each(|part| words_of(part, visit));
 }
 
 /// The gallery of schedules without its pictures, and timelines of two of them.
-fn gallery_of(run: &Run) -> Vec<Node> {
+pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
     let own = evaluate(run).unwrap();
     let look = Look::default();
     let limit = look.limit(run);
@@ -353,7 +353,7 @@ fn gallery_of(run: &Run) -> Vec<Node> {
 }
 
 /// Trees about measured runs: of one that agrees with the model, one that does not, and a file.
-fn measured() -> Vec<Node> {
+pub(super) fn measured() -> Vec<Node> {
     let run = Run::default();
     let report = evaluate(&run).unwrap().report;
     let (seconds, peak) = (report.step.time_s.0, report.memory.peak_bytes.gib());

@@ -151,7 +151,7 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
         && spec.virtual_stages != own
     {
         let message =
-            t!("{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect", name, own);
+            t!("{name} has {own} chunk(s) a rank by its construction: virtual stages have no effect", name, own);
         warnings.push(Issue::warning("virtual_stages", message).with_fix("virtual_stages", own));
     }
     let given = [

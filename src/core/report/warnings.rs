@@ -18,7 +18,7 @@ pub(super) fn host_memory(host: &HostMemory) -> Option<Issue> {
     let need = gib(host.total_bytes);
     let message = match (host.capacity_bytes, host.verdict) {
         (None, _) => {
-            t!("a node's host holds {need} of what is offloaded; say host_memory_gib to see whether it fits", need)
+            t!("a node's host holds {need} of what is offloaded; set the host memory to see whether it fits", need)
         }
         (Some(capacity), Some(Verdict::Oom | Verdict::Tight)) => t!(
             "a node's host would hold {need} of what is offloaded and has {capacity}",

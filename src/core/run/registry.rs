@@ -49,6 +49,6 @@ pub fn clear_parts(run: &mut Run, whole: &str) {
 }
 
 /// The first field that is set of the parts of `whole`.
-pub(super) fn first_set(run: &Run, whole: &str) -> Option<&'static str> {
-    parts(whole).find(|field| field.is_changed(run)).map(|field| field.key)
+pub(super) fn first_set(run: &Run, whole: &str) -> Option<&'static Field> {
+    parts(whole).find(|field| field.is_changed(run))
 }

@@ -229,14 +229,6 @@ fn notes(term: &Term) -> Node {
     el("ul", &[], &[items])
 }
 
-pub(super) fn capitalised(text: &str) -> String {
-    let mut out = text.to_owned();
-    if let Some(first) = out.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

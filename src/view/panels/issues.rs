@@ -1,7 +1,8 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::message::verbatim;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::fit::shown;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, paragraph, text};
@@ -14,12 +15,32 @@ pub fn line(issue: &Issue) -> Node {
         Severity::Warning => ("issue warning", "▲ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
-    el("p", &[("class", class)], &[text(mark), text(&issue.message), fixes(issue)])
+    el("p", &[("class", class)], &[text(mark), text(issue.words()), fixes(issue)])
 }
 
 /// A button for each fix.
 fn fixes(issue: &Issue) -> Node {
-    issue.fixes().map(|fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label)).collect()
+    issue.fixes().map(|fix: &Fix| apply("fix", fix.set.clone(), "", label(fix))).collect()
+}
+
+/// "Use 192 GPUs", "Set PP to 8": a fix in the form's own words, where it has no label of its own.
+fn label(fix: &Fix) -> Message {
+    if fix.label != Fix::new(fix.set.clone()).label {
+        return fix.label.clone();
+    }
+    let one = |(key, text): &(&'static str, String)| {
+        let Some(field) = field(key) else {
+            return Message::default();
+        };
+        let name = if field.symbol.len() > 1 { verbatim(field.symbol) } else { Message::plain(field.label) };
+        match text.parse::<u64>() {
+            _ if text.is_empty() => t!("Unset {name}", name),
+            Ok(gpus) if *key == "gpus" => t!("Use {gpus} GPUs", gpus),
+            Ok(count) => t!("Set {name} to {count}", name, count),
+            Err(_) => t!("Set {name} to {value}", name, value = shown(field, text)),
+        }
+    };
+    Message::joined(", ", fix.set.iter().map(one))
 }
 
 /// All of them, each with a way to its field.
@@ -62,7 +83,7 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node 
         None => inline(&issue.message),
     };
     if let Some(fault) = fault {
-        let parts = [go(fault), text(": "), text(&fault.message), fixes(fault), text(" "), faint(instead(stands_in))];
+        let parts = [go(fault), text(": "), text(fault.words()), fixes(fault), text(" "), faint(instead(stands_in))];
         let line = Node::from_iter([leaf("span", "mark", "✕ "), Node::from_iter(parts)]);
         return el("p", &[("class", "stale-note"), ("role", "status")], &[line]).keyed(&fault.message.to_string());
     }
@@ -109,8 +130,10 @@ pub fn refused(notices: &[Issue]) -> Node {
 pub fn entered(errors: &[Issue], refused: &[Issue]) -> Vec<Issue> {
     let spoken = |error: &Issue| {
         let entered = refused.iter().find(|issue| error.severity == Severity::Error && issue.field == error.field);
-        let message = entered.map_or(&error.message, |issue| &issue.message);
-        Issue { message: message.clone(), ..error.clone() }
+        match entered {
+            Some(entered) => Issue { message: entered.message.clone(), problem: None, ..error.clone() },
+            None => error.clone(),
+        }
     };
     errors.iter().map(spoken).collect()
 }

@@ -1,9 +1,9 @@
 //! Derivation of every figure: one page made of the same terms as the drawer, with the symbols and sources of each.
 
-use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
+use super::about::{code, marked_as, of_a_family, source, symbol};
 use crate::core::explain::Term;
 use crate::core::memory::Component;
-use crate::core::message::verbatim;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Figure, explain};
 use crate::core::run::{Method, OneOf};
 use crate::view::node::markup::{Node, bullet, el, fold, heading, leaf, muted, prose, subheading};
@@ -42,7 +42,7 @@ pub fn panel(evaluation: &Evaluation) -> Node {
         for term in figures.into_iter().filter_map(|figure| explain(evaluation, figure)) {
             // A figure that is part of another has its words.
             if !names.contains(&term.name) {
-                pieces.push(fold(verbatim(capitalised(&term.name.to_string())), formula(&term)));
+                pieces.push(fold(term.name.clone(), formula(&term)));
                 names.push(term.name);
             }
         }
@@ -70,11 +70,11 @@ fn formula(term: &Term) -> Node {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Node = term.notes.iter().map(|note| bullet(verbatim(note.to_string()))).collect();
+    let notes: Node = term.notes.iter().map(bullet).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
-        pieces.push(subheading(verbatim(format!("{}: {}", part.symbol, part.name))));
+        pieces.push(subheading(Message::joined(": ", [verbatim(part.symbol), part.name.clone()])));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)
@@ -129,7 +129,7 @@ mod tests {
             says(cited_at(document, place));
         }
         for note in &term.notes {
-            says(text(verbatim(note.to_string())));
+            says(text(note));
         }
         for part in &term.parts {
             says(prose(&part.name));

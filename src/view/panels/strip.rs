@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(html.contains("the logits are what"), wanted.is_some());
             if let Some(kernel) = wanted {
                 counted += 1;
-                assert!(html.contains(&format!("use cross_entropy={}", kernel.id())));
+                assert!(html.contains("Set Loss kernel to") && html.contains(kernel.choice().label));
             }
         }
         assert!((1..64).contains(&counted), "{counted}");

@@ -14,7 +14,7 @@ impl Check<'_> {
             if run.adapter != AdapterParts::default()
                 && let Some(field) = first_set(run, "adapter")
             {
-                let message = t!("{field} says nothing without a method of adapters", field);
+                let message = t!("{field} says nothing without a method of adapters", field = field.label);
                 let issue = Issue::error("adapter.method", message);
                 self.issues.push(issue.with_fix("adapter.method", "lora"));
             }

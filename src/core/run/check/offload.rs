@@ -16,8 +16,8 @@ impl Check<'_> {
             if *parts != OffloadParts::default()
                 && let Some(field) = first_set(run, "offload")
             {
-                let message = t!("{field} says nothing where nothing is offloaded", field);
-                self.warnings.push(Issue::warning(field, message));
+                let message = t!("{field} says nothing where nothing is offloaded", field = field.label);
+                self.warnings.push(Issue::warning(field.key, message));
             }
             return;
         };

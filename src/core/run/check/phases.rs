@@ -17,7 +17,7 @@ impl Check<'_> {
             if *parts != PhasesParts::default()
                 && let Some(field) = first_set(run, "phases")
             {
-                let message = t!("{field} says nothing without a framework", field);
+                let message = t!("{field} says nothing without a framework", field = field.label);
                 let issue = Issue::error("phases.framework", message);
                 self.issues.push(issue.with_fix("phases.framework", "verl"));
             }

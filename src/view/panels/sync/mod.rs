@@ -120,7 +120,7 @@ fn relation(found: &GradientSync) -> Node {
         ask("link", Figure::Exposed, &[text("Exposed communication of the step")]),
         text(" "),
         text(t!(
-            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share of the DP overlap.",
             rank,
             parts,
             split,

@@ -1,0 +1,168 @@
+//! Failure 7 of the page (design, third edition): `{said}` was printed in every comparison. No rendered text of any panel, dialog
+//! or lesson, over many runs, has a brace, a key of a link or English in Chinese.
+
+use super::translations::{RUNS, catalogue, cluster_view, drawers, gallery_of, is_english, measured};
+use crate::common::random::{Random, random_run};
+use shardscope::core::message::{Catalogue, Message};
+use shardscope::core::report::evaluate;
+use shardscope::core::run::Run;
+use shardscope::core::run::registry::FIELDS;
+use shardscope::core::search::ladder::Ladder;
+use shardscope::core::search::session::{PlanQuery, PlanSession};
+use shardscope::core::units::MemoryUnit;
+use shardscope::io::export::Stamp;
+use shardscope::io::link;
+use shardscope::view::learn::{self, Dials, StepId};
+use shardscope::view::node::Node;
+use shardscope::view::panel::Panel;
+use shardscope::view::panels::about::about;
+use shardscope::view::panels::chosen::{chip, failed};
+use shardscope::view::panels::compare::{Second, compare};
+use shardscope::view::panels::derived::derived;
+use shardscope::view::panels::issues::line;
+use shardscope::view::panels::limits::limits;
+use shardscope::view::panels::provenance::sources;
+use shardscope::view::panels::published;
+use shardscope::view::panels::suggest::{Searched, suggestion};
+use shardscope::view::panels::waterfall::waterfall;
+use shardscope::web::dialog_page::{content, named};
+use std::collections::BTreeSet;
+
+/// Words of a training log, shown as the log has them.
+const QUOTED: &str = "global batch size";
+
+const UNIT: MemoryUnit = MemoryUnit::Gib;
+
+/// Everything that the page says of `run`.
+fn pages(run: &Run) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    match evaluate(run) {
+        Ok(evaluation) => {
+            nodes.extend(Panel::ALL.iter().map(|panel| panel.view(&evaluation, UNIT)));
+            nodes.extend(drawers(&evaluation).iter().map(|term| about(term, UNIT)));
+            nodes.extend(cluster_view(&evaluation));
+            nodes.extend(evaluation.warnings().iter().map(line));
+            nodes.push(waterfall(&evaluation));
+            nodes.push(suggestion(&evaluation, &Searched::default(), UNIT));
+            let own = Run::default();
+            let other = evaluate(&own).unwrap();
+            nodes.push(compare(&evaluation, &Second { run: &own, evaluation: Ok(&other) }, UNIT));
+        }
+        Err(issues) => nodes.extend(issues.iter().map(line)),
+    }
+    nodes.push(published::beside(run));
+    nodes
+}
+
+/// Pages, dialogs and lessons that depend on no run.
+fn others() -> Vec<Node> {
+    let run = Run::default();
+    let mut nodes = measured();
+    nodes.extend(gallery_of(&run));
+    nodes.extend(["published", "methods", "glossary"].map(|page| content(named(page), &run, &Stamp::default())));
+    nodes.extend([limits(), sources(), derived(&run)]);
+    for id in StepId::all() {
+        let step = id.step();
+        let live = (step.live)(&Dials::new(step.sliders, &[]));
+        nodes.extend([learn::head(id), learn::words(&live), learn::formula(&live)]);
+    }
+    for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
+        let outcome = Ladder::new(&run).unwrap().finished();
+        nodes.extend([chip(true, Some(&outcome)), chip(false, None), failed(Some(&outcome), UNIT)]);
+    }
+    let run = Run { gpus: 8, global_batch: 16, ..Run::default() };
+    let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
+    let mut session = PlanSession::new(query.clone()).unwrap();
+    while !session.step(1 << 20) {}
+    let evaluation = evaluate(&run).unwrap();
+    nodes.push(suggestion(&evaluation, &Searched::of(&query, &session.result(true), &evaluation), UNIT));
+    nodes
+}
+
+/// Calls `visit` with every text of a tree that is prose: not a file, a formula or a name that is the same in every language.
+fn texts(node: &Node, place: &'static str, visit: &mut impl FnMut(&Message, &'static str)) {
+    match node {
+        Node::Element(element) => {
+            let given =
+                |name: &str| element.attributes.iter().find(|(key, _)| *key == name).map(|(_, text)| text.to_string());
+            // Terms of the glossary stand in English beside their meaning.
+            let verbatim = given("translate").as_deref() == Some("no") || ["pre", "code", "dt"].contains(&element.tag);
+            if verbatim {
+                return;
+            }
+            for (name, message) in &element.attributes {
+                if ["aria-label", "title", "placeholder"].contains(name) {
+                    visit(message, name);
+                }
+            }
+            element.children.iter().for_each(|child| texts(child, element.tag, visit));
+        }
+        Node::Text(message) | Node::Prose(message) => visit(message, place),
+        Node::Picture(_) => {}
+        Node::List(pieces) => pieces.iter().for_each(|piece| texts(piece, place, visit)),
+    }
+}
+
+/// Keys of the registry that are no words: what no sentence has by chance.
+fn keys() -> Vec<&'static str> {
+    let keys = FIELDS.iter().map(|field| field.key);
+    keys.filter(|key| key.contains('_') || key.contains('.')).collect()
+}
+
+/// Faults of a text in English and in Chinese.
+fn faults(message: &Message, place: &str, (keys, catalogue): (&[&str], &Catalogue), found: &mut BTreeSet<String>) {
+    let (english, chinese) = (message.to_string(), message.translated(catalogue));
+    for text in [&english, &chinese] {
+        if text.contains(['{', '}']) {
+            found.insert(format!("a brace: {text}"));
+        }
+        // A call in a program's source is no key: cross_entropy(logits).
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"._(".contains(c));
+        for word in words.map(|word| word.trim_end_matches('.')) {
+            if keys.contains(&word) {
+                found.insert(format!("a key, {word}, {place}: {text}"));
+            }
+        }
+    }
+    message.templates(&mut |template| {
+        if is_english(template) && !catalogue.contains_key(template) {
+            found.insert(format!("no Chinese: {template}"));
+        }
+    });
+    // A sentence that was formatted into a string: three English words in a row that are no names.
+    message.verbatims(&mut |text| {
+        let mut row = 0;
+        for word in text.split(' ') {
+            row = if is_english(word) { row + 1 } else { 0 };
+            if row == 3 && !text.starts_with(QUOTED) {
+                found.insert(format!("English in a string, {place}: {text}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn no_text_has_a_brace_a_key_or_english_in_chinese() {
+    let (catalogue, keys) = (catalogue(), keys());
+    let mut found = BTreeSet::new();
+    let mut count = 0;
+    let mut check = |nodes: Vec<Node>| {
+        for node in nodes {
+            texts(&node, "", &mut |message, place| {
+                count += 1;
+                faults(message, place, (&keys, &catalogue), &mut found);
+            });
+        }
+    };
+    for link in RUNS {
+        check(pages(&link::decode(link).run));
+    }
+    let mut random = Random::new(7);
+    for _ in 0..40 {
+        check(pages(&random_run(&mut random)));
+    }
+    check(others());
+    println!("{count} texts");
+    assert!(count > 20_000, "{count}");
+    assert!(found.is_empty(), "{} texts: {found:#?}", found.len());
+}
