@@ -312,8 +312,6 @@ impl Search {
         work + preview
     }
 
-    /// Ranks what is bounded.
-
     /// Ranks what is left when every block is done.
     fn queue_last(&mut self) {
         if self.is_bounded() && self.queued < self.bounding.promises.len() {
