@@ -9,4 +9,5 @@ mod calibration;
 mod finetune;
 mod presets;
 mod published;
+mod recipes;
 mod rows;

@@ -1,0 +1,109 @@
+//! Recipes of Megatron-Bridge's published runs: the columns `recipe` and `matched` of the tables, made again from what each
+//! recipe's functions returned (`tests/data/bridge_recipes.csv`).
+
+use crate::common::{Row, table};
+use std::collections::BTreeMap;
+
+/// Columns by which a run finds its recipe, as the recipes name them and as the tables do.
+const KEYS: [(&str, &str); 12] = [
+    ("model", "model"),
+    ("gpu", "gpu_type"),
+    ("precision", "precision"),
+    ("gpus", "gpus"),
+    ("seq", "seq"),
+    ("tp", "tp"),
+    ("pp", "pp"),
+    ("vpp", "vpp"),
+    ("cp", "cp"),
+    ("ep", "ep"),
+    ("mbs", "mbs"),
+    ("gbs", "gbs"),
+];
+
+/// Printed layouts that are those of the release before: the tables hold the layout of the recipe that ran, by its speed
+/// (Qwen3-30B on H100 26.02.01 runs as 26.04, 25.11 as 26.02; gpt-oss on B200 25.11 over 64 ranks).
+const STALE: [(&str, &str, &str); 3] =
+    [("Qwen3_30B_a3B", "H100", "26.02.01"), ("Qwen3_30B_a3B", "H100", "25.11"), ("GPT OSS 120B", "B200", "25.11")];
+
+/// Container of a line of the tables: `[26.08 NeMo Container; ...]`.
+fn container(row: &Row) -> Option<&str> {
+    row["source"].split_once("Megatron-Bridge")?.1.split_once('[')?.1.split_once(" NeMo")?.0.into()
+}
+
+fn key(row: &Row, side: fn(&(&'static str, &'static str)) -> &'static str, container: &str) -> Vec<String> {
+    let mut key = vec![container.to_owned()];
+    key.extend(KEYS.iter().map(|pair| match row[side(pair)].trim_end_matches(".0") {
+        "" => "1".to_owned(),
+        cell => cell.to_owned(),
+    }));
+    key
+}
+
+/// What a recipe says, in the fields of a run.
+fn fields(recipe: &Row) -> String {
+    let cell = |name: &str| recipe[name].as_str();
+    let mut pairs: Vec<String> = Vec::new();
+    let mut push = |key: &str, value: &str| pairs.push(format!("{key}={value}"));
+    match cell("cuda_graph_impl") {
+        "" => {}
+        "none" => push("graph_scope", "none"),
+        "full_iteration" => push("graph_scope", "iteration"),
+        _ => push("graph_scope", &cell("cuda_graph_scope").replace(' ', ",")),
+    }
+    match cell("dispatcher") {
+        "" => {}
+        "alltoall" => push("moe_dispatch", "all-to-all"),
+        "deepep" => push("moe_dispatch", "per-node"),
+        other => push("moe_dispatch", other),
+    }
+    if cell("ep_overlap") == "1" {
+        push("ep_overlap", "1f1b");
+    }
+    if cell("delay_wgrad") == "1" {
+        push("delay_wgrad", "true");
+    }
+    match (cell("recompute_modules"), cell("recompute_modules").strip_prefix("full:")) {
+        ("", _) => {}
+        (_, Some(layers)) => push("recompute.layers", layers.trim_end_matches(" layers")),
+        (modules, None) => push("recompute.modules", &modules.replace(' ', ",")),
+    }
+    if cell("fp8_attention") == "1" {
+        push("stack.attention", "fp8");
+    }
+    match cell("fused_experts") {
+        "1" => push("stack.moe_fused", "true"),
+        "0" => push("stack.moe_fused", "false"),
+        _ => {}
+    }
+    if !cell("token_drop").is_empty() {
+        push("capacity_factor", cell("token_drop").trim_end_matches(".0"));
+    }
+    pairs.join("&")
+}
+
+#[test]
+fn the_recipes_of_the_tables_are_those_of_the_recipes_functions() {
+    let recipes = table("bridge_recipes.csv");
+    let by_key: BTreeMap<Vec<String>, &Row> =
+        recipes.iter().map(|recipe| (key(recipe, |pair| pair.0, &recipe["container"]), recipe)).collect();
+    let (mut joined, mut stale, mut wrong) = (0, 0, Vec::new());
+    for row in ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(table) {
+        let Some(container) = container(&row) else { continue };
+        let named = STALE.contains(&(&row["model"], &row["gpu_type"], container));
+        let Some(recipe) = by_key.get(&key(&row, |pair| pair.1, container)) else {
+            assert!(named && !row["recipe"].is_empty(), "{row:?}");
+            stale += 1;
+            continue;
+        };
+        joined += 1;
+        let made = (fields(recipe), recipe["matched"].clone());
+        if made != (row["recipe"].clone(), row["matched"].clone()) {
+            wrong.push(format!(
+                "{} {} {container}: {made:?}, the table has {} {}",
+                row["model"], row["gpu_type"], row["recipe"], row["matched"]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!((joined, stale, recipes.len()), (280, 3, 283));
+}
