@@ -2,7 +2,7 @@
 
 use super::based::{Based, Preset};
 use super::choices::Optimizer;
-use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
+use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, ROWWISE, Recipe};
 use crate::cluster::Gpu;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LINEARS, QUANTISED, WEIGHT};
@@ -243,6 +243,7 @@ pub static POLICIES: &[Policy] = &[
     quantised("fp8-delayed", "fp8, delayed scaling", Format::Fp8, &DELAYED, &TRANSFORMER_ENGINE),
     quantised("fp8-current", "fp8, current scaling", Format::Fp8, &CURRENT, &TRANSFORMER_ENGINE),
     quantised("fp8-blockwise", "fp8, blockwise (DeepSeek's)", Format::Fp8, &BLOCKWISE, &DEEPSEEK_V3),
+    quantised("fp8-rowwise", "fp8, rowwise scaling", Format::Fp8, &ROWWISE, &TORCHTITAN),
     quantised("mxfp8", "MXFP8", Format::Fp8, &MXFP8, &TRANSFORMER_ENGINE),
     quantised("nvfp4", "NVFP4", Format::Fp4, &NVFP4, &TRANSFORMER_ENGINE),
 ];

@@ -53,6 +53,10 @@ pub(crate) static BLOCKWISE: Recipe = Recipe {
     ..DELAYED
 };
 
+/// e4m3 with a scale for every row of an operand (torchao's `rowwise`): the largest values of the rows of an operand and of
+/// its transpose are looked for first, and neither pass is part of another kernel.
+pub(crate) static ROWWISE: Recipe = Recipe { element: 1.0, weight: 1.0, read: 8.0, ..BLOCKWISE };
+
 /// e4m3 in blocks of 32, a scale of one byte each.
 pub static MXFP8: Recipe = Recipe {
     element: 1.0 + 1.0 / 32.0,

@@ -105,8 +105,13 @@ fn training(reader: &mut SettingsReader) {
         names.split([' ', ',']).any(|one| one.contains(name))
     };
     let blocks = [("nvfp4", "nvfp4"), ("linear.mx", "mxfp8"), ("mxfp8", "mxfp8")];
+    let recipe = reader
+        .word("quantize.linear.float8.recipe_name", "fp8 scales by")
+        .or_else(|| reader.word("float8.recipe_name", "fp8 scales by"));
+    let by_row = recipe.is_some_and(|recipe| recipe.starts_with("rowwise"));
     match blocks.iter().find(|(name, _)| converts(name)) {
         Some((_, id)) => reader.policy(sharded(id)),
+        None if by_row && converts("float8") => reader.policy(sharded("fp8-rowwise")),
         None => reader.precision(match dtype.as_deref() {
             _ if converts("float8") => "te-fp8",
             Some("float32") => "fp32",
@@ -189,6 +194,9 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     };
     if let Some(name) = converter {
         writer.text("model.converters", name);
+    }
+    if run.precision.base == Some("fp8-rowwise") {
+        writer.text("quantize.linear.float8.recipe_name", "rowwise");
     }
     writer.text("optimizer.name", "AdamW");
     let (mode, option) = match run.recompute {
