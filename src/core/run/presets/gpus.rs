@@ -41,6 +41,16 @@ impl GpuFamily {
     pub(crate) const fn is_amd(self) -> bool {
         matches!(self, Self::Mi300)
     }
+    /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's: preset of
+    /// the stack.
+    #[must_use]
+    pub(crate) const fn stack_of_its_year(self) -> Option<&'static str> {
+        match self {
+            Self::H200 => Some("nemo-2024"),
+            Self::B200 | Self::B300 | Self::Gb200 | Self::Gb300 => Some("megatron-2025"),
+            _ => None,
+        }
+    }
     /// The GPUs of a node are joined pairwise, without a switch: a group reaches only its own links.
     #[must_use]
     pub(crate) const fn joins_pairs(self) -> bool {
