@@ -78,6 +78,7 @@ sources! {
     MIXTRAL = "Mixtral", "Jiang et al., Mixtral of Experts, 2024", "https://arxiv.org/abs/2401.04088";
     DEEPSEEK_V3 = "DeepSeek-V3", "DeepSeek-AI, DeepSeek-V3 Technical Report, 2024", "https://arxiv.org/abs/2412.19437";
     DEEPEP = "DeepEP", "DeepSeek-AI, DeepEP: an expert-parallel communication library (README)", "https://github.com/deepseek-ai/DeepEP";
+    DEEPGEMM = "DeepGEMM", "DeepSeek-AI, DeepGEMM: matrix products in fp8 (README)", "https://github.com/deepseek-ai/DeepGEMM";
     NANOTRON = "nanotron", "Hugging Face, nanotron", "https://github.com/huggingface/nanotron";
     PALM = "PaLM", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", "https://arxiv.org/abs/2204.02311";
     TORCHTITAN = "torchtitan", "PyTorch, torchtitan (benchmarks, footnotes on hardware)", "https://github.com/pytorch/torchtitan";

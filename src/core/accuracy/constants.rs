@@ -80,7 +80,11 @@ pub fn constants() -> Vec<Constant> {
         number("elementwise kernels over memory bandwidth", &ELEMENTWISE),
         number("GEMM operands over memory bandwidth", &OPERANDS),
         Constant::new("kernels that quantise, at most", verbatim(show_bandwidth(QUANTISE.value.0)), &QUANTISE),
-        number("expert permutation over memory bandwidth", &PERMUTE),
+        Constant::new(
+            "expert permutation over memory bandwidth, up to Hopper; from Blackwell on",
+            verbatim(format!("{}; {}", PERMUTE.value.0, PERMUTE.value.1)),
+            &PERMUTE,
+        ),
         number("grouped GEMMs over one GEMM", &GROUPED),
         number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
         number("FlashAttention-2 over FlashAttention-1", &FLASH_1),

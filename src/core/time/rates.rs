@@ -49,8 +49,11 @@ pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
 pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
 pub(crate) const OPERANDS: Cited<f64> = Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
-/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth.
-pub(crate) const PERMUTE: Cited<f64> = Cited::new(0.25, &SIMUMAX, "permute_fwd, permute_bwd");
+/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth: up to Hopper, and from
+/// Blackwell on. The fused kernel of experts has no permutation (Megatron-Bridge issue 2885: products, SwiGLU,
+/// quantisation and the order of scales).
+pub(crate) const PERMUTE: Cited<(f64, f64)> =
+    Cited::new((0.25, 0.5), &SIMUMAX, "permute_fwd, permute_bwd: 0.25 on A100, 0.501 and 0.511 on B200");
 /// Grouped GEMMs over one GEMM of the same rows.
 pub(crate) const GROUPED: Cited<f64> = Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
 /// Sequence length at which causal attention runs at half its asymptotic rate.
@@ -77,7 +80,7 @@ pub struct Rates {
     pub attention_tile: f64,
     /// True if the kernels between products are fused.
     pub fused: bool,
-    /// True if experts are one kernel with their permutation, activation function and quantisation.
+    /// True if experts are one kernel with their activation function and quantisation.
     pub fused_experts: bool,
     /// True if narrow heads run as fast as wide ones, as FlashAttention-1's did.
     pub any_head: bool,
@@ -113,6 +116,8 @@ pub struct Rates {
     pub host_ring: Seconds,
     /// Time of grouped products over that at the grouped rate.
     pub grouped: f64,
+    /// Steps of K that the beginning and the end of a tile of a grouped product take.
+    pub tile_end: f64,
     /// Time of Mamba-2's kernels over that at their rate.
     pub mamba: f64,
     /// Time at the end of a step besides the optimizer's kernels.
@@ -204,7 +209,8 @@ impl Rates {
             attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
-            permute: gpu.hbm * if fused_experts { ELEMENTWISE.value } else { PERMUTE.value },
+            permute: gpu.hbm
+                * (if blackwell { PERMUTE.value.1 } else { PERMUTE.value.0 } / tuned(Constant::Permutation)),
             element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
@@ -218,6 +224,8 @@ impl Rates {
                 (false, true) => tuned(Constant::ProductsBlackwell),
                 (false, false) => tuned(Constant::ProductsHopper),
             },
+            // A step of K takes twice as long in 16 bits.
+            tile_end: tuned(Constant::TileEnd) * if precision.is_low() { 1.0 } else { 0.5 },
             mamba: tuned(Constant::Mamba),
             host: software.host,
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),

@@ -198,7 +198,7 @@ pub static STACKS: &[Stack] = &[
             ..MEGATRON_2025
         },
         &MEGATRON_BRIDGE,
-        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes; on Blackwell the experts are one kernel with permutation, SwiGLU and quantisation (Megatron-Bridge issue 2885, containers from 26.06)",
+        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes; on Blackwell the experts are one kernel with SwiGLU and quantisation (Megatron-Bridge issue 2885, containers from 26.06)",
     ),
     stack(
         "composer-2023",
