@@ -10,8 +10,8 @@ use shardscope::core::calibrate::{
     mixture, posterior, spread,
 };
 use shardscope::core::report::{FOUR_OF_FIVE, evaluate};
-use shardscope::core::run::{MULTIPLIERS, Multiplier, Recompute, Run, Vector};
-use shardscope::core::time::Step;
+use shardscope::core::run::{Based, MULTIPLIERS, Multiplier, Recompute, Run, Scenario, Vector};
+use shardscope::core::time::{Step, range};
 use shardscope::io::link::{decode, encode};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -147,7 +147,9 @@ fn protocol(rows: &[Row], method: Method, unknown: bool, k: usize, draws: usize)
         } else {
             f64::midpoint(scales[(scales.len() - 1) / 2], scales[scales.len() / 2])
         };
-        let noise = if unknown || method != Method::Mixture { NOISE } else { spread(&data, &leave_one_out(&data)) };
+        let within = range(&Scenario::new(&rows[0].run).unwrap()).within.min(NOISE);
+        let noise =
+            if unknown || method != Method::Mixture { NOISE } else { spread(&data, &leave_one_out(&data), within) };
         for (at, row) in rows.iter().enumerate() {
             if chosen.contains(&at) {
                 continue;
@@ -428,6 +430,39 @@ fn a_measured_process_of_two_gib_more_is_learned() {
     learned.profile = fit.profile(None, None);
     let after = evaluate(&learned).unwrap().report.memory.need_bytes.gib();
     assert!((after - need - fit.memory.overhead_gib).abs() < 0.02);
+}
+
+/// A profile of one's own runs that are like the published ones narrows the range of every step, from the first run on; one
+/// of runs that lie far apart widens it.
+#[test]
+fn a_profile_narrows_the_range_unless_its_own_runs_lie_apart() {
+    let wide = |step: &Step| (step.high_s.0 / step.low_s.0).ln();
+    for stack in ["megatron-2024", "megatron-2025", "fsdp2"] {
+        let mut run = Run { gpus: 256, global_batch: 1024, ..Run::default() };
+        run.stack = Based::preset(stack);
+        let alone = evaluate(&run).unwrap().report.step;
+        let with = |times: &[f64]| {
+            let observations: Vec<Observation> = times
+                .iter()
+                .zip([8, 16, 32, 64, 128, 256])
+                .map(|(slower, gpus)| {
+                    let run = Run { gpus, global_batch: 4 * gpus, ..run.clone() };
+                    let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+                    Observation::step("", run, seconds * slower)
+                })
+                .collect();
+            let profile = fit(&observations).unwrap().profile(None, None);
+            evaluate(&Run { profile, ..run.clone() }).unwrap().report.step
+        };
+        for times in [&[1.01][..], &[0.99, 1.02], &[1.03, 1.02, 1.04, 1.03, 1.03, 1.02]] {
+            let step = with(times);
+            assert!(wide(&step) <= wide(&alone) + 1e-9, "{stack} {times:?}: {} {}", wide(&step), wide(&alone));
+            let narrower = wide(&step) < 0.95 * wide(&alone);
+            assert!(narrower || times.len() < 3, "{stack} {times:?}: {} {}", wide(&step), wide(&alone));
+        }
+        let apart = with(&[0.7, 1.5, 0.8, 1.4, 0.75, 1.35]);
+        assert!(wide(&apart) > wide(&alone), "{stack}: {} {}", wide(&apart), wide(&alone));
+    }
 }
 
 /// A profile is at most 300 characters of a link, comes back whole, and narrows the range of every step.

@@ -1,5 +1,5 @@
 //! Published step times of one kind: long sequences, NVIDIA's own benchmarks
-//! (`cargo test --test time classes -- --nocapture`). Classes and ranges are in `left_out.rs`.
+//! (`cargo test --test time classes -- --nocapture`). Classes and ranges are in `left_out/`.
 
 use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::Measured;

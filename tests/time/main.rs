@@ -10,6 +10,7 @@ mod expressible;
 mod left_out;
 mod loading;
 mod outside;
+mod overlap;
 mod properties;
 mod throughput;
 mod utilisation;

@@ -8,7 +8,8 @@ use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, mixture};
 use super::{NOISE, RATIO_NOISE};
 use crate::issue::Issue;
-use crate::run::{MULTIPLIERS, Profile, Run, Vector};
+use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
+use crate::time::range;
 use serde::{Deserialize, Serialize};
 
 /// The exact model and its components agree to this in the logarithm of a step.
@@ -55,7 +56,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
     }
     let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
     let apart = leave_one_out(&data);
-    let spread = spread(&data, &apart);
+    let spread = spread(&data, &apart, noise(observations)?);
     Ok(Fit {
         standings: standings(observations, &measured, &found, &apart)?,
         lessons: lessons(&measured, &found),
@@ -147,18 +148,28 @@ pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
         .collect()
 }
 
-/// Spread of the runs around the model that the multipliers leave: [`NOISE`], that of published runs, and from five
-/// runs on the errors of each when it is left out; `apart` are the fits without each.
+/// Spread of published runs like `observations` within their groups, at most [`NOISE`]: the widest of their classes.
+fn noise(observations: &[Observation]) -> Result<f64, Vec<Issue>> {
+    let mut widest: Option<f64> = None;
+    for (index, observation) in observations.iter().enumerate().filter(|(_, one)| one.step_s.is_some()) {
+        let scenario = Scenario::new(&observation.run).map_err(|issues| named(index, issues))?;
+        widest = Some(range(&scenario).within.max(widest.unwrap_or(0.0)));
+    }
+    Ok(widest.unwrap_or(NOISE).min(NOISE))
+}
+
+/// Spread of the runs around the model that the multipliers leave: `noise`, that of published runs like them, and from
+/// five runs on the errors of each when it is left out; `apart` are the fits without each.
 #[must_use]
-pub fn spread(data: &[Datum], apart: &[Posterior]) -> f64 {
+pub fn spread(data: &[Datum], apart: &[Posterior], noise: f64) -> f64 {
     let count = data.len() as f64;
     if count < SPREAD_RUNS {
-        return NOISE;
+        return noise;
     }
     let errors = data.iter().zip(apart).map(|(one, without)| {
         let (log, variance) = without.predict(one.components);
         let off = (one.log_seconds - log).clamp(-3.0 * NOISE, 3.0 * NOISE);
         (off * off - variance).max(0.0)
     });
-    ((SPREAD_RUNS * NOISE * NOISE + errors.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
+    ((SPREAD_RUNS * noise * noise + errors.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
 }

@@ -3,16 +3,17 @@
 //! The slopes come from durations alone: passes, waits and the end of the step are computed again with each multiplier a
 //! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
 //! evaluations.
+//!
+//! A profile of runs that are like the published ones makes no range wider than that of their class: it is wider only where
+//! the runs themselves lie further apart, or where the profile moves the step further than the class reaches.
 
 use super::draft::Draft;
 use super::step::{ends, step};
 use crate::memory::RankLoad;
 use crate::pipeline::Stats;
 use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
-use crate::time::Step;
+use crate::time::{FOUR_OF_FIVE, Step, range};
 
-/// Four of five lie within so many standard deviations of a normal distribution.
-pub const FOUR_OF_FIVE: f64 = 1.2816;
 /// Factor by which a multiplier is nudged to take a slope.
 const NUDGE: f64 = 1.02;
 
@@ -54,7 +55,10 @@ pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &S
             own => slope(own).unwrap_or(0.0),
         };
     }
-    let sd = uncertainty.of(&slopes);
+    let means = run.profile.factors().0;
+    let moved: f64 = slopes.iter().zip(means).map(|(slope, mean)| slope * mean.ln()).sum();
+    let most = range(&draft.scenario).deviation().max(uncertainty.spread).max(moved.abs());
+    let sd = uncertainty.of(&slopes).min(most);
     of.low_s = of.time_s * (-FOUR_OF_FIVE * sd).exp();
     of.high_s = of.time_s * (FOUR_OF_FIVE * sd).exp();
     of.log_sd = Some(sd);

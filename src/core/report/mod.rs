@@ -28,7 +28,7 @@ mod uneven;
 mod variant;
 mod warnings;
 
-pub use confidence::FOUR_OF_FIVE;
+pub use crate::time::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
 pub use draft::Timed;
 pub use evaluate::{evaluate, evaluate_scenario, evaluate_timed, time};

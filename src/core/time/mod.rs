@@ -22,7 +22,7 @@ mod vision;
 pub use compute::{Clock, ComputeTime, RoutedTime, paced_by, routed_host, step_end};
 pub use families::{FAMILIES, Family, family};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
-pub use range::{Apart, Products, RANGES, Range, RangeOf, range};
+pub use range::{Apart, FOUR_OF_FIVE, Products, RANGES, Range, RangeOf, range};
 pub(crate) use rates::{
     ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, OPERANDS, PERMUTE, QUANTISE,
     SPREAD, TUNED, UNDER_FSDP,

@@ -17,7 +17,7 @@ use crate::view::node::action::Dialog;
 use crate::view::node::markup::{Action, Node, bullet, el, fold, footnote, heading, link_button, muted, text};
 use layouts::layouts;
 use scatter::picture;
-use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
+use tables::{bands, by_class, by_source, constants_table, likes_table, misses, uneven};
 
 /// A person's own runs, and how each stands to the model.
 #[derive(Clone, Copy, Default)]
@@ -92,6 +92,11 @@ fn summary(bench: &Bench) -> Node {
     pieces.push(heading("Error by source"));
     pieces.push(by_source(bench));
     pieces.push(muted("Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
+    ));
+    pieces.push(heading("Error of steps by class"));
+    pieces.push(by_class());
+    pieces.push(muted(
+        "Fitted: as the constants stand. Left out: all constants that a group could have moved are fitted again without it, then it is predicted. Range: measured over predicted, four of five; inside: of runs whose group did not cut it.",
     ));
     let outcomes = t!("Verdicts against {verdicts} outcomes", verdicts = bench.verdicts.len());
     pieces.push(heading(&outcomes));

@@ -5,6 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::t;
+use crate::core::time::RANGES;
 use crate::core::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, strong, table, text};
 use crate::view::panels::words;
@@ -99,6 +100,28 @@ pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
     let rows: Vec<_> = rows.collect();
     let head = ["source", "GPUs", "measured", "predicted", "error"];
     table("Runs most like yours, tokens/s/GPU", &head, &rows)
+}
+
+/// Error of a step by class of runs: as fitted, and with each group left out; and the range that comes of it.
+pub fn by_class() -> Node {
+    let percent = |share: f64| text(verbatim(format!("{:.1} %", share * 100.0)));
+    let rows: Vec<_> = RANGES
+        .iter()
+        .map(|row| {
+            let cells = vec![
+                text(Message::plain(row.of)),
+                text(verbatim(row.runs.to_string())),
+                percent(row.fitted),
+                percent(row.left_out),
+                text(Message::plain(row.apart.words())),
+                text(t!("{low} to {high} times", low = row.low, high = row.high)),
+                text(verbatim(show_percent(row.held))),
+            ];
+            (false, cells)
+        })
+        .collect();
+    let head = ["class", "runs", "fitted", "left out", "each", "range", "inside"];
+    table("Error of steps by class", &head, &rows)
 }
 
 /// Two splits of the same layers of which both were measured, with the figures of each: even first.

@@ -4,11 +4,14 @@
 //! Constants act on the logarithm of a step by their slopes: a fit is a handful of weighted least squares with a loss
 //! that is linear beyond 1.5 of 10 %, each constant held by its prior. Ranges of the page come from these errors.
 
+mod effects;
+mod ranges;
+
 use crate::common::evidence;
 use shardscope::core::accuracy::{Evidence, Measured};
 use shardscope::core::report::{evaluate, evaluate_scenario};
-use shardscope::core::run::{CONSTANTS, Fitted, Graphs, Multiplier, PRIORS, Scenario};
-use shardscope::core::time::{Apart, Products, RANGES, Range, range};
+use shardscope::core::run::{CONSTANTS, Constant, EpOverlap, Fitted, Graphs, Multiplier, PRIORS, Run, Scenario};
+use shardscope::core::time::{Products, Range, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -21,6 +24,7 @@ const NUDGE: f64 = 1.05;
 const REACHED: (f64, f64) = (0.92, 0.05);
 
 /// A published step time.
+#[derive(Clone)]
 struct Row {
     class: &'static str,
     known: bool,
@@ -38,7 +42,7 @@ struct Row {
 }
 
 /// Constants that are fitted: how far each lies from what was known before, and how sure that was.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Constants {
     names: Vec<String>,
     /// Of the logarithm, from the value in the code to the prior's.
@@ -58,6 +62,7 @@ impl Constants {
     }
 }
 
+#[derive(Clone)]
 struct Table {
     rows: Vec<Row>,
     constants: Constants,
@@ -98,6 +103,16 @@ fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: 
 
 /// Slopes of a row with routed experts: the constants of [`PRIORS`].
 fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, f64)> {
+    let overlaps = scenario.software.ep_overlap != EpOverlap::None;
+    let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
+    let acts = |constant| match constant {
+        Constant::ProductsHopper => !blackwell,
+        Constant::ProductsBlackwell => blackwell,
+        Constant::Fused => blackwell && scenario.software.moe_fused,
+        Constant::Hidden | Constant::HostOverlapped => overlaps,
+        Constant::Mamba => scenario.model.mamba.is_some(),
+        _ => true,
+    };
     let slope = |at: usize| {
         let moved = |factor: f64| {
             let mut scenario = scenario.clone();
@@ -113,7 +128,8 @@ fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, 
     let mut slopes = Vec::new();
     for at in 0..CONSTANTS {
         let (name, away, width) = place(at);
-        slopes.push((constants.place(name, away, width), slope(at)));
+        let at_all = acts(PRIORS[at].constant);
+        slopes.push((constants.place(name, away, width), if at_all { slope(at) } else { 0.0 }));
     }
     slopes
 }
@@ -125,12 +141,25 @@ fn table() -> &'static Table {
 
 fn computed() -> Table {
     let files = ["fujii_measured.csv", "throughput.csv", "throughput_2.csv", "throughput_3.csv"];
+    let all: Vec<Evidence> = files.into_iter().flat_map(evidence).collect();
+    assembled(all.iter(), |_| {}, &|_| {})
+}
+
+/// The table of `all`, with `remove` applied to every run and `still` to the constants of those with experts.
+fn assembled<'a>(
+    all: impl Iterator<Item = &'a Evidence>,
+    remove: impl Fn(&mut Run),
+    still: &dyn Fn(&mut Fitted),
+) -> Table {
     let mut constants = Constants::default();
     let mut alike: Vec<String> = Vec::new();
     let mut rows = Vec::new();
-    for row in files.into_iter().flat_map(evidence) {
+    for row in all {
         let Measured::Step(measured) = row.measured else { continue };
-        let scenario = Scenario::new(&row.run).unwrap();
+        let mut row = row.clone();
+        remove(&mut row.run);
+        let mut scenario = Scenario::new(&row.run).unwrap();
+        still(&mut scenario.fitted);
         let predicted = seconds(scenario.clone());
         let experts = scenario.model.moe.is_some();
         let slopes = if experts {
@@ -257,32 +286,6 @@ fn mean(errors: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// Where four of five of a new group lie, measured over predicted: `μ ± t √(b (1 + 1/k) + w)` over k groups, `b` between
-/// them, `w` within; never wider than what holds 88 of 100 runs.
-fn interval(groups: &[Vec<f64>]) -> (f64, f64) {
-    let k = groups.len() as f64;
-    let average = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
-    let cut: Vec<Vec<f64>> =
-        groups.iter().map(|group| group.iter().map(|error| (-error).clamp(-0.4, 0.4)).collect()).collect();
-    let means: Vec<f64> = cut.iter().map(|group| average(group)).collect();
-    let middle = average(&means);
-    let between = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (k - 1.0).max(1.0);
-    let within = cut
-        .iter()
-        .zip(&means)
-        .map(|(group, mean)| group.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / group.len().max(1) as f64);
-    let within = within.sum::<f64>() / k;
-    // Student's t, its tenth at the end, by the expansion around the normal distribution's.
-    let freedom = (k - 1.0).max(1.0);
-    let t = 1.2816 + 0.8467 / freedom + 0.571 / freedom.powi(2);
-    let half = t * (between * (1.0 + 1.0 / k) + within).sqrt();
-    let mut every: Vec<f64> = groups.iter().flatten().map(|error| -error).collect();
-    every.sort_by(f64::total_cmp);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
-    let at = |share: f64| every[((every.len() - 1) as f64 * share).round() as usize];
-    ((middle - half).max(at(0.06)).exp(), (middle + half).min(at(0.94)).exp())
-}
-
 fn grouped(rows: &[usize], key: Key, errors: &[f64]) -> Vec<Vec<f64>> {
     let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for at in rows {
@@ -291,16 +294,10 @@ fn grouped(rows: &[usize], key: Key, errors: &[f64]) -> Vec<Vec<f64>> {
     groups.into_values().collect()
 }
 
-fn inside(rows: &[usize], errors: &[f64], (low, high): (f64, f64)) -> f64 {
-    let held = rows.iter().filter(|at| (low..=high).contains(&(-errors[**at]).exp()));
-    held.count() as f64 / rows.len() as f64
-}
-
-/// The rows of a class as the page has it: those whose range it is, or for what stands for the rest all of the kind.
-fn rows_of(class: &Range) -> Vec<usize> {
-    let rows = &table().rows;
-    let belongs = |row: &Row| row.class == class.of || class.software.is_empty() && row.experts == class.experts;
-    (0..rows.len()).filter(|at| belongs(&rows[*at])).collect()
+/// Rows of which a constant could move the step: by a hundredth of its own move or more.
+fn movers(table: &Table, at: usize) -> usize {
+    let moves = |row: &&Row| row.slopes.iter().any(|(of, slope)| *of == at && slope.abs() > 0.01);
+    table.rows.iter().filter(moves).count()
 }
 
 /// Constants in the code are those of the fit, to a fiftieth.
@@ -312,11 +309,25 @@ fn the_constants_of_routed_layers_are_those_of_the_fit() {
     for prior in &PRIORS {
         let at = table.constants.names.iter().position(|name| name == prior.name).unwrap();
         let fitted = prior.fitted.value * moves[at].exp();
-        let rows = table.rows.iter().filter(|row| row.slopes.iter().any(|(of, slope)| *of == at && slope.abs() > 0.05));
         let sigmas = (fitted / prior.mean).ln() / prior.width;
-        println!("{}: {fitted:.4e} ({sigmas:+.2} widths of its prior), moved by {} rows", prior.name, rows.count());
+        println!(
+            "{}: {fitted:.4e} ({sigmas:+.2} widths of its prior; {}, {}), {} rows could move it",
+            prior.name,
+            prior.fitted.source.short,
+            prior.fitted.place,
+            movers(table, at)
+        );
         if (fitted / prior.fitted.value).ln().abs() > 0.02 {
             wrong.push(format!("{}: {fitted:.3e} fits, {} stands in the code", prior.name, prior.fitted.value));
+        }
+    }
+    // Those of dense runs stand in the code as they are; the protocol moves them by what follows.
+    let moves = fit(table, false, |_| true);
+    for (at, name) in table.constants.names.iter().enumerate() {
+        if PRIORS.iter().all(|prior| prior.name != name) {
+            let off = moves[at].exp() - 1.0;
+            let width = table.constants.width[at] * 100.0;
+            println!("{name}: {:+.1} %, prior ± {width:.0} %, {} rows could move it", off * 100.0, movers(table, at));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -344,53 +355,4 @@ fn experts_and_hybrids_are_met_where_a_model_is_left_out() {
         let without = mean(rows.iter().map(|at| errors[2][*at]));
         assert!(without <= aim, "{name}: {without}");
     }
-}
-
-/// The ranges of the page are those of the formula, and hold what they say of runs that were left out.
-#[test]
-fn ranges_come_from_errors_left_out_and_hold_four_of_five() {
-    let (table, errors) = (table(), errors());
-    let full = [false, true].map(|experts| fit(table, experts, |_| true));
-    let mut wrong = Vec::new();
-    for class in RANGES {
-        let rows = rows_of(class);
-        let grouping = match class.apart {
-            Apart::Source => 0,
-            Apart::Model => 2,
-            Apart::ModelAndGpu => 3,
-        };
-        let (name, key) = GROUPINGS[grouping];
-        let groups = grouped(&rows, key, &errors[grouping]);
-        let (low, high) = interval(&groups);
-        let held = inside(&rows, &errors[grouping], (class.low, class.high));
-        let fitted = mean(rows.iter().map(|at| moved(&table.rows[*at], &full[usize::from(class.experts)])));
-        let without = mean(rows.iter().map(|at| errors[grouping][*at]));
-        println!(
-            "{}: {} runs, {} groups of {name}; fitted {:.1} %, left out {:.1} %; {low:.3} to {high:.3}; {:.0} % in it, {:.0} % in {} to {}",
-            class.of,
-            rows.len(),
-            groups.len(),
-            fitted * 100.0,
-            without * 100.0,
-            inside(&rows, &errors[grouping], (low, high)) * 100.0,
-            held * 100.0,
-            class.low,
-            class.high
-        );
-        for (at, value) in [(class.low, low), (class.high, high)] {
-            if (at - value).abs() > 0.01 {
-                wrong.push(format!("{}: {at}, the formula gives {value:.3}", class.of));
-            }
-        }
-        let said = (class.fitted, class.left_out);
-        if (said.0 - fitted).abs() > 0.002 || (said.1 - without).abs() > 0.002 || class.runs as usize != rows.len() {
-            wrong.push(format!("{}: {} runs, {fitted:.3}, {without:.3}", class.of, rows.len()));
-        }
-        if !(0.72..=0.90).contains(&held) {
-            wrong.push(format!("{}: {held:.2} in the range", class.of));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    let unnamed: BTreeSet<&str> = table.rows.iter().filter(|row| !row.known).map(|row| row.source).collect();
-    println!("of no class: {unnamed:?}");
 }
