@@ -164,7 +164,7 @@ mod tests {
         assert!(quantisation(8192.0, 8192.0, 108.0) >= 1.0);
     }
 
-    /// DeepGEMM's README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what tiles
+    /// `DeepGEMM`'s README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what tiles
     /// begin and end with. As time over that of the first row, quantisation left out.
     #[test]
     fn grouped_products_slow_down_over_a_short_k_as_deepgemm_measured() {
