@@ -121,15 +121,11 @@ fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, 
         };
         (moved(NUDGE) / moved(1.0 / NUDGE)).ln() / (2.0 * NUDGE.ln())
     };
-    let place = |at: usize| {
-        let prior = &PRIORS[at];
-        (prior.name.to_owned(), (prior.mean / prior.fitted.value).ln(), prior.width)
-    };
     let mut slopes = Vec::new();
-    for at in 0..CONSTANTS {
-        let (name, away, width) = place(at);
-        let at_all = acts(PRIORS[at].constant);
-        slopes.push((constants.place(name, away, width), if at_all { slope(at) } else { 0.0 }));
+    for (at, prior) in PRIORS.iter().enumerate() {
+        let away = (prior.mean / prior.fitted.value).ln();
+        let place = constants.place(prior.name.to_owned(), away, prior.width);
+        slopes.push((place, if acts(prior.constant) { slope(at) } else { 0.0 }));
     }
     slopes
 }
