@@ -42,10 +42,6 @@ pub(super) fn components(inventory: impl FnOnce(&mut dyn FnMut(Item<Written>, Me
 
 /// The total of a rank by its components; 0 of a rank that holds nothing.
 pub(super) fn total(name: Message, components: Vec<Term>) -> Term {
-    // A rank may hold nothing that a method counts.
-    if components.is_empty() {
-        return Term::given("T", name, 0.0, Unit::Bytes);
-    }
     let symbols: Vec<_> = components.iter().map(|part| part.symbol).collect();
     let formula = if symbols.is_empty() { "0".to_owned() } else { symbols.join(" + ") };
     let sum = components.iter().fold(0.0, |sum, part| sum + part.value);

@@ -254,7 +254,7 @@ mod tests {
             let html = view.to_html();
             assert!(!html.contains(" open"), "{figure:?}");
             let first = html.split("<details").next().unwrap();
-            assert!(first.contains("class=\"formula\"") && !first.contains("class=\"numbers\""), "{figure:?}");
+            assert!(first.contains(&formula(&term).to_html()) && !first.contains("class=\"numbers\""), "{figure:?}");
         }
     }
 

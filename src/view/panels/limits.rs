@@ -30,8 +30,8 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "DeepSpeed of 2021 and 2022, whose ZeRO-1 sent more than it had to (BLOOM)",
     "the host's data loader, unless its floor is given",
     "experts that are not evenly loaded, unless the imbalance is given",
-    "in-network reduction between nodes (SHARP); inside a node it is gpu.nvls_gb_per_s",
-    "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are ops of their own between those of the layers, which no schedule here has; stage_layers balances the head instead",
+    "in-network reduction between nodes (SHARP); inside a node a rate of the GPU has it",
+    "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are ops of their own between those of the layers, which no schedule here has; fewer layers on the last stage balance the head instead",
     "Muon with tensor parallelism by blocks or by products of the parts (muon-tp-mode blockwise, distributed): every rank repeats the steps of whole matrices, as duplicated, Megatron-LM's default; whole matrices lie on the ranks that share states (layer-wise)",
     "the time of the quantisation of ZeRO++; a budget of activations counts all operators alike, where torch.compile runs the cheapest again first",
 ];
