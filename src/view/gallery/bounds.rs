@@ -1,4 +1,4 @@
-//! How good any order can be: the best known pipeline against memory, what is proven of it, and the joint search.
+//! Limits of any order: the best known pipeline against memory, what is proven of it, and the joint search.
 
 use super::card::Gallery;
 use super::cards::fits;
@@ -98,7 +98,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     Node::from_iter([picture, caption(words)])
 }
 
-/// What is proven of the best known order that fits.
+/// The proof about the best known order that fits.
 fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes);
     let name = verbatim(row.variant.name());

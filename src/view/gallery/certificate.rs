@@ -32,7 +32,7 @@ pub(super) fn words(certificate: &Certificate) -> Message {
     }
 }
 
-/// What the certificate covers, and the bound that binds.
+/// The orders that the certificate covers, and the bound that binds.
 pub(super) fn covered(certificate: &Certificate) -> Message {
     let seconds = |time: f64| show_seconds(Seconds(time));
     let binding = &certificate.binding;

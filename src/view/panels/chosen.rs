@@ -50,7 +50,7 @@ pub fn reason(outcome: &Outcome) -> Message {
     }
 }
 
-/// What is missing where the last rung failed, and what would do, each as a button.
+/// The missing memory where the last rung failed, and the ways out, each as a button.
 #[must_use]
 pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
     let Some(Outcome::Failed(failure)) = outcome else {

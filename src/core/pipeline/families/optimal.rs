@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// What one pass of the search cannot afford is the solved period, or a rule's order: legal, and within its memory.
+    /// Beyond one pass of the search the order is the solved period, or a rule's: legal, and within its memory.
     #[test]
     fn a_pipeline_that_is_too_large_to_search_has_an_order() {
         let ms = [1.0, 1.1, 0.9];

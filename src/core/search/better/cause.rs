@@ -31,7 +31,7 @@ pub enum Reason {
 /// A quantity before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
-    /// What shrinks.
+    /// The loss that shrinks.
     pub reason: Reason,
     /// Its value in the Run's own layout.
     pub before: f64,

@@ -27,7 +27,7 @@ const REPORTS: usize = 400;
 /// A layout that does better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Better {
-    /// What it gains.
+    /// Kind of its gain.
     pub gain: Gain,
     /// The Run with it.
     pub run: Run,

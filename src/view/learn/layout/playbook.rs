@@ -22,7 +22,7 @@ struct Strategy {
     name: &'static str,
     parameters: f64,
     divisor: f64,
-    /// What the figure divides them by, where that is something else.
+    /// The figure's own divisor, where that is something else.
     drawn: f64,
 }
 

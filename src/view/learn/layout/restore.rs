@@ -111,7 +111,7 @@ pub(super) fn restore(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// What is kept fits and is never slower; what is taken back does not fit or is no faster.
+    /// A change that is kept fits and is never slower; one that is taken back does not fit or is no faster.
     #[test]
     fn what_is_kept_fits_and_is_faster() {
         for (s, gpus) in [(4096, 64), (8192, 128), (16_384, 256)] {

@@ -39,7 +39,7 @@ fn best(layouts: &[Layout]) -> Option<(u64, u64)> {
     Some((fastest, ran().map(|(size, _)| size).min()?))
 }
 
-/// How many groups there are, in how many the fastest layout has the least TP x CP x PP that ran, and in how many at most twice.
+/// Count of groups, in how many the fastest layout has the least TP x CP x PP that ran, and in how many at most twice.
 fn finding(bench: &Bench) -> [usize; 3] {
     let pairs: Vec<(u64, u64)> = groups(bench).values().filter_map(|layouts| best(layouts)).collect();
     let within = |times: u64| pairs.iter().filter(|(fastest, least)| *fastest <= times * least).count();
