@@ -52,13 +52,13 @@ const DECIDED: [&str; 9] = [
     "capacity_factor",
 ];
 
-/// What a run says in these fields.
+/// Values of a run in these fields.
 fn decided(run: &str) -> Vec<String> {
     let pairs = run.split('&').filter(|pair| pair.split_once('=').is_some_and(|(key, _)| DECIDED.contains(&key)));
     pairs.map(str::to_owned).collect()
 }
 
-/// What a recipe says, in the fields of a run.
+/// Values of a recipe, in the fields of a run.
 fn fields(recipe: &Row) -> Vec<String> {
     let cell = |name: &str| recipe[name].as_str();
     let mut pairs: Vec<String> = Vec::new();

@@ -24,7 +24,7 @@ pub struct Searched {
     pub evaluated: u64,
     /// True if some layout is within the memory of a GPU.
     pub any: bool,
-    /// Those that do better than the page's own.
+    /// Layouts that do better than the page's own.
     pub betters: Betters,
 }
 
@@ -38,7 +38,12 @@ impl Searched {
             return Self::default();
         };
         let betters = if query.run == *own { result.betters.clone() } else { Betters::default() };
-        Self { done: progress.is_over() && betters.done, evaluated: progress.evaluated, any: result.best.is_some(), betters }
+        Self {
+            done: progress.is_over() && betters.done,
+            evaluated: progress.evaluated,
+            any: result.best.is_some(),
+            betters,
+        }
     }
 }
 
@@ -87,7 +92,7 @@ const fn kind(gain: Gain) -> (&'static str, &'static str) {
 /// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
 /// done about it.
 struct Card {
-    /// What it gains.
+    /// Kind of its gain.
     gain: Gain,
     /// The layout.
     run: Arc<Run>,
