@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { addressIs, calculator, eventually, figures, fragment, input, staleIs } from './calculator.mjs';
+import { addressIs, calculator, eventually, figures, fragment, input, more, staleIs } from './calculator.mjs';
 
 const site = calculator();
 const panel = (page) => page.locator('.compare-runs');
@@ -18,26 +18,26 @@ test('the second run stays while the first is changed, and the link holds both',
   await addressIs(page, '#v=1&b.v=1');
   await input(page, 'pp').fill('2');
   await addressIs(page, '#v=1&pp=2&b.pp=4');
-  await has(panel(page), /Pipeline parallel\s+2\s+4/);
+  await has(panel(page), /Pipeline parallel\s+2\s*→\s*4/);
   // dp = gpus / (tp pp cp)
   await panel(page).getByText('What they are made of').click();
   assert.deepEqual(await row(page, 'Data-parallel size'), ['Data-parallel size', '16', '8', '−8', '−50.0 %']);
   const { page: other } = await site.open(await fragment(page));
-  await has(panel(other), /Pipeline parallel\s+2\s+4/);
+  await has(panel(other), /Pipeline parallel\s+2\s*→\s*4/);
   assert.deepEqual(problems, []);
 });
 
 test('swap, take, keep, close', async () => {
   const { page, problems } = await site.open('#v=1&tp=4&b.tp=2&b.pp=2');
-  await has(panel(page), /Tensor parallel\s+4\s+2/);
-  await panel(page).getByRole('button', { name: 'swap' }).click();
+  await has(panel(page), /Tensor parallel\s+4\s*→\s*2/);
+  await panel(page).getByRole('button', { name: 'Swap', exact: true }).click();
   await addressIs(page, '#v=1&pp=2&b.tp=4&b.pp=4');
-  await has(panel(page), /Tensor parallel\s+2\s+4/);
+  await has(panel(page), /Tensor parallel\s+2\s*→\s*4/);
   await panel(page).locator('[data-action="apply tp=4"]').click();
   await addressIs(page, '#v=1&tp=4&pp=2&b.pp=4');
-  await panel(page).getByRole('button', { name: 'keep this as second' }).click();
+  await panel(page).getByRole('button', { name: 'Keep A as B' }).click();
   await addressIs(page, '#v=1&tp=4&pp=2&b.v=1');
-  await panel(page).getByRole('button', { name: 'close' }).click();
+  await panel(page).getByRole('button', { name: 'Close ×' }).click();
   await addressIs(page, '#v=1&tp=4&pp=2');
   assert.equal(await panel(page).isVisible(), false);
   assert.deepEqual(problems, []);
@@ -64,12 +64,12 @@ test('a second run that cannot work says why', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('comparing fits a phone, from its bar', async () => {
+test('comparing fits a phone, from its menu', async () => {
   const { page } = await site.open('#v=1&tp=4&b.tp=2', PHONE);
   await panel(page).locator('figure svg').first().waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   const { page: fresh } = await site.open('', PHONE);
-  await fresh.locator('.tabbar').getByRole('button', { name: 'Compare' }).click();
+  await more(fresh, 'Compare');
   await has(panel(fresh), /set alike/);
 });
 
@@ -112,17 +112,22 @@ test('undo and redo, by button and key; what is typed in one go is one step', as
 
 test('what is changed is listed, each with a way back', async () => {
   const { page, problems } = await site.open('#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128&tp=8');
-  await page.getByText('What is changed').click();
-  const list = page.locator('.changes');
+  const open = () => page.locator('.menu.changes > summary').click();
+  await open();
+  const list = page.locator('ul.changes');
   await has(list, /80\s*→\s*40/);
   assert.equal(await list.locator('li').count(), 4);
   await list.getByRole('button', { name: 'Tensor parallel: Back to 2' }).click();
   await addressIs(page, '#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128');
+  // A press in the menu closes it.
+  await open();
   await list.getByRole('button', { name: /Layers: Back to 80/ }).click();
   await addressIs(page, '#v=1&model=llama-3.1-70b&gpus=128');
+  await open();
   await page.getByRole('button', { name: 'Back to the default run' }).click();
   await addressIs(page, '#v=1');
-  await has(page.locator('.history + details'), /Nothing/);
+  await open();
+  await has(page.locator('.menu.changes'), /Nothing/);
   assert.deepEqual(problems, []);
 });
 

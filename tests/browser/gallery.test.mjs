@@ -114,12 +114,19 @@ test('fits a phone', async () => {
 });
 
 test('view.embed=schedules shows the gallery alone', async () => {
-  const { page, problems } = await site.open('#v=1&view.embed=schedules&view.ticked=1f1b,zb-v', EMBED);
-  await drawn(page);
-  assert.equal(await page.locator('header.bar, .inputs').count(), 0);
-  await eventually(() => lanes(page), (seen) => seen.length === 2);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-  assert.deepEqual(problems, []);
+  const alone = async ({ page, problems }) => {
+    assert.equal(await page.locator('header.bar, .inputs').count(), 0);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(problems, []);
+  };
+  const all = await site.open('#v=1&view.embed=schedules', EMBED);
+  await drawn(all.page);
+  await alone(all);
+  // Of ticked schedules only the timelines.
+  const ticked = await site.open('#v=1&view.embed=schedules&view.ticked=1f1b,zb-v', EMBED);
+  await eventually(() => lanes(ticked.page), (seen) => seen.length === 2);
+  assert.equal(await ticked.page.locator('.card').count(), 0);
+  await alone(ticked);
 });
 
 test('pictures that are not drawn yet are asked for again, nearest first, where one scrolls to', async () => {

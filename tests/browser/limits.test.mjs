@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { LIMIT_MS } from './browser.mjs';
-import { calculator, eventually, figures, input, said } from './calculator.mjs';
+import { calculator, eventually, figures, input, said, tab } from './calculator.mjs';
 
 const site = calculator();
 
@@ -22,11 +22,13 @@ for (const [what, key, value, words] of [
   ['a sequence of 10^12 tokens', 'seq_len', '1000000000000', /./],
   ['65536 stages', 'pp', '65536', /layers are fewer|at most 4096|Set PP to/],
 ]) {
-  test(`${what}: said at the field, and the tab answers`, async () => {
+  test(`${what}: said with the field's name, and the tab answers`, async () => {
     const { page, problems } = await site.open();
     await input(page, key).fill(value);
     await answers(page);
-    const messages = async () => (await page.locator('.issues').allInnerTexts()).join(' ');
+    // A setting of the sentence has no line of its own: it is named above the column.
+    const link = page.locator('.elsewhere li', { has: page.locator('.field-link') });
+    const messages = async () => (await link.allInnerTexts()).join(' ');
     if (words.source !== '.') await eventually(async () => `${await messages()} ${(await said(page, key).allInnerTexts()).join(' ')}`, (text) => words.test(text));
     await answers(page);
     assert.doesNotMatch(await figures(page), /NaN|inf/);
@@ -51,6 +53,7 @@ const MEGABYTES = 50;
 
 test(`${MEGABYTES} MB pasted into the own order are refused, and the tab answers`, async () => {
   const { page } = await site.open('#v=1&schedule=custom');
+  await tab(page, 'Pipeline');
   const order = page.locator('#own-order');
   await order.waitFor();
   // As a paste does: what the box lets through.

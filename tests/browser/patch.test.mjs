@@ -17,7 +17,10 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
   await page.locator('.waterfall [data-action="explain bubble"]').click();
   const drawer = page.locator('aside.detail');
   await drawer.locator('h2', { hasText: /bubble/i }).waitFor();
+  await drawer.locator('summary', { hasText: 'With its values, notes, and to copy' }).click();
   await drawer.locator('summary', { hasText: 'As text' }).click();
+  // A press elsewhere closes the drawer unless it is pinned.
+  await drawer.getByRole('button', { name: 'pin', exact: true }).click();
   const memory = page.locator('[aria-labelledby="memory-title"]');
   await memory.locator('summary', { hasText: 'The same as a table' }).first().click();
   await memory.getByRole('region', { name: 'Memory table' }).waitFor();
@@ -32,7 +35,7 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
     Object.assign(globalThis, { kept: { region, bar, words } });
   });
   const state = () => page.evaluate(() => ({
-    open: document.querySelector('aside.detail details.fold').open,
+    open: globalThis.kept.words.parentElement.closest('details').open,
     selected: [getSelection().toString(), getSelection().anchorNode === globalThis.kept.words],
     scrolled: [globalThis.kept.region.isConnected, globalThis.kept.region.scrollLeft],
     focus: [document.activeElement === globalThis.kept.bar, globalThis.kept.bar.isConnected],

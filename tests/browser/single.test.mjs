@@ -47,7 +47,9 @@ test('from disk long work goes to a worker', async () => {
   await page.locator('.card svg').first().waitFor();
   // One for simulations, one for searches.
   assert.ok(page.workers().length >= 1);
-  await page.locator('.plan table').first().waitFor({ state: 'attached' });
+  await page.locator('header.bar').getByRole('button', { name: 'Run', exact: true }).click();
+  await tab(page, 'Layouts');
+  await page.locator('.plan table').first().waitFor();
   assert.deepEqual(problems, []);
 });
 

@@ -18,7 +18,7 @@ test('no figure of the answer is cut, with a wide face and a narrow one, at any 
     for (const link of ['', large]) {
       const { page } = await site.open(link, { viewport: { width, height: 900 } });
       for (const face of ['DejaVu Sans', 'Liberation Sans Narrow, Arial Narrow, sans-serif']) {
-        await page.addStyleTag({ content: `body { font-family: ${face} !important; }` });
+        await page.evaluate((font) => document.body.style.setProperty('font-family', font, 'important'), face);
         assert.deepEqual(await cut(page), [], `${width} px, ${face}, ${link}`);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(over <= 0, `${over} px over ${width}`);

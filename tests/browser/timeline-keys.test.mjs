@@ -53,13 +53,15 @@ test('keys step through the ops and tell each', async () => {
 
 test('a pointer on a block tells what it is', async () => {
   const { page, surface } = await timeline();
+  // The lens beside the pointer says it.
+  const words = surface.locator('.lens .lens-words');
   await surface.hover({ position: { x: 3, y: 8 } });
-  const text = await eventually(async () => (await tip(page).allInnerTexts()).join(), (seen) => seen !== '');
+  const text = await eventually(async () => (await words.allInnerTexts()).join(), (seen) => seen !== '');
   assert.match(text, /rank 0/);
   assert.match(text, /micro-batch 0/);
   assert.match(text, / to /);
   await page.mouse.move(1, 1);
-  await eventually(() => tip(page).count(), (count) => count === 0);
+  await eventually(() => words.isVisible(), (seen) => !seen);
 });
 
 test('a wheel with Ctrl zooms, a plain wheel scrolls the page', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually } from './calculator.mjs';
+import { calculator, eventually, tab } from './calculator.mjs';
 
 const PANEL = 'section[aria-labelledby=pipeline-title]';
 /** 64 ranks, 4096 micro-batches: 524 thousand ops, 786 thousand where the backward is cut in two. */
@@ -13,6 +13,7 @@ const site = calculator();
 
 async function open(fragment, options) {
   const opened = await site.open(fragment, options);
+  await tab(opened.page, 'Pipeline');
   return { ...opened, panel: opened.page.locator(PANEL) };
 }
 
@@ -38,17 +39,17 @@ function colours(canvas) {
 
 test('a second schedule lies on the same axis, and the link holds it', async () => {
   const { page, problems, panel } = await open();
-  assert.equal(await panel.locator('.surface:visible').count(), 1);
+  await eventually(() => panel.locator('.surface:visible').count(), (count) => count === 1);
   assert.equal(await panel.locator('#compare').inputValue(), '', 'nothing is compared at first');
   await panel.locator('#compare').selectOption('gpipe');
-  await page.waitForFunction(() => document.querySelectorAll('.surface canvas').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('[aria-labelledby=pipeline-title] .surface canvas').length === 2);
   assert.equal(await panel.locator('.surface:visible').count(), 2);
   const said = await panel.locator('.against').innerText();
   assert.match(said, /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
   await page.waitForFunction(() => location.hash.includes('view.compare=gpipe'));
   const again = await open(await page.evaluate(() => location.hash));
   assert.equal(await again.panel.locator('#compare').inputValue(), 'gpipe');
-  assert.equal(await again.panel.locator('.surface:visible').count(), 2);
+  await eventually(() => again.panel.locator('.surface:visible').count(), (count) => count === 2);
   assert.deepEqual(problems, []);
 });
 
@@ -90,10 +91,12 @@ test('an order of one\'s own is simulated, and a dead-lock says where', async ()
 
 test('the timeline leaves as CSV, SVG, PNG and trace', async () => {
   const { page, panel, problems } = await open();
-  await panel.locator('#export summary').click();
+  const menu = page.locator('header .menu.save');
   const file = async (what) => {
     const waits = page.waitForEvent('download');
-    await panel.locator(`[data-action="timeline ${what}"]`).click();
+    // A press in the menu closes it.
+    await menu.locator('summary').click();
+    await menu.locator(`[data-action="timeline ${what}"]`).click();
     const download = await waits;
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };

@@ -6,6 +6,8 @@ import { calculator, eventually, input } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
+/** Stops the playhead: settled() waits for a still page. */
+const still = (page) => page.locator('.play-button').click();
 const hint = (page, key) => page.locator(`[data-field="${key}"] .hint`);
 const TENSOR = /Ranks that share every matrix of a layer; they exchange activations twice a layer and pass\./;
 
@@ -33,6 +35,7 @@ test('a screen reader hears hint, meaning and what is wrong, of every kind of se
     return (control.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent).join(' ');
   }, key);
   for (const [key, means] of [['tp', TENSOR], ['schedule', /works through forwards and backwards/], ['sequence_parallel', /Norms and dropouts cut/]]) {
+    if (key === 'sequence_parallel') await page.getByRole('button', { name: /^More of the layout/ }).click();
     await page.locator(`[data-field="${key}"] :is(input, select)`).focus();
     await eventually(() => described(key), (text) => means.test(text));
   }
@@ -42,13 +45,16 @@ test('a screen reader hears hint, meaning and what is wrong, of every kind of se
 
 test('a setting whose name is no word of the field has its hint alone', async () => {
   const { page } = await site.open('#v=1&price_per_gpu_hour=2');
-  await input(page, 'price_per_gpu_hour').focus();
+  await still(page);
+  await page.getByRole('button', { name: /^Batch and budget/ }).click();
+  await page.locator('.sheet [data-field="price_per_gpu_hour"] input').focus();
   await settled(page);
-  assert.equal((await hint(page, 'price_per_gpu_hour').innerText()).trim(), 'in any currency');
+  assert.equal((await page.locator('.sheet [data-field="price_per_gpu_hour"] .hint').innerText()).trim(), 'in any currency');
 });
 
 test('in Chinese a setting says it in Chinese, and words keep their meaning within sentences', async () => {
   const { page, problems } = await site.open('#v=1&pp=4&view.lang=zh');
+  await still(page);
   await input(page, 'tp').focus();
   await eventually(() => hint(page, 'tp').innerText(), (text) => /共同切分每层各矩阵的 rank/.test(text) && /Narayanan 2021/.test(text));
   await page.locator('[data-action^="explain "]').first().click();
@@ -60,6 +66,7 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   assert.equal(word[2], 0);
   // And English comes back, letter by letter.
   const { page: plain } = await site.open('#v=1&pp=4');
+  await still(plain);
   await plain.locator('[data-action^="explain "]').first().click();
   await settled(plain);
   await page.locator('header.bar button[translate=no]').evaluate((button) => button.click());
