@@ -10,7 +10,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::time::Step;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, aside, ask, el, leaf, percent, strong, text};
+use crate::view::node::markup::{Node, ask, el, leaf, percent, strong, text};
 
 /// Tokens of the budget where the Run has none.
 pub const TOKENS: f64 = 1e12;
@@ -56,10 +56,15 @@ fn parted(shown: &str) -> Part {
     (number.to_owned(), verbatim(unit))
 }
 
+/// A unit behind its number, apart from it where it is read or copied.
+fn behind(unit: &Message) -> Node {
+    el("small", &[], &[text(" "), text(unit)])
+}
+
 /// A figure with its unit; one that is long is smaller.
 fn value((number, unit): &Part, more: Node) -> Node {
     let class = if number.chars().count() > ROOM { "value long" } else { "value" };
-    el("span", &[("class", class)], &[strong(verbatim(number)), aside(unit), more])
+    el("span", &[("class", class)], &[strong(verbatim(number)), behind(unit), more])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
@@ -76,7 +81,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         leaf("span", "word", words::verdict(memory.verdict)),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))),
-        aside(t!("of {capacity}", capacity = unit.show(capacity))),
+        behind(&t!("of {capacity}", capacity = unit.show(capacity))),
     ];
     let most = capacity.max(memory.need_high_bytes).0;
     let at = |bytes: Bytes| bytes.0 / most;
@@ -178,7 +183,7 @@ pub fn budget(run: &Run, step: &Step) -> Node {
     let hours = seconds / 3600.0 * run.gpus as f64;
     let cost = |time: Seconds| (money(&currency, hours * price * (time / step.time_s)), Message::default());
     let days = show_days(seconds / 86_400.0);
-    let after = el("span", &[("class", "days")], &[strong(verbatim(&days.0)), aside(days.1)]);
+    let after = el("span", &[("class", "days")], &[strong(verbatim(&days.0)), behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
     let (less, hours) = tight(hours);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));

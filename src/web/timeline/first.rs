@@ -79,7 +79,8 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
             return;
         };
         let here = head.get_bounding_client_rect();
-        if here.bottom() < 0.0 || !look.plays.get_untracked() {
+        // Hidden where motion is unwanted.
+        if here.height() == 0.0 || here.bottom() < 0.0 || !look.plays.get_untracked() {
             return;
         }
         let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
