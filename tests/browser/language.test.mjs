@@ -11,7 +11,11 @@ const site = calculator();
 const catalogue = JSON.parse(readFileSync(new URL('../../locales/zh.json', import.meta.url), 'utf8'));
 const language = (page) => page.locator('html').getAttribute('lang');
 const languageIs = (page, wanted) => eventually(() => language(page), (now) => now === wanted);
-const other = (page) => page.locator('header.bar button[translate=no]');
+const turn = async (page) => {
+  const menu = page.locator('header.bar .menu.more');
+  if (!(await menu.evaluate((one) => one.open))) await menu.locator('summary').click();
+  await menu.locator('button[translate=no]').click();
+};
 /** Three English words in a row: a sentence, not a name. */
 const SENTENCE = /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/;
 const english = (all) => all.filter((text) => (catalogue[text] ?? text) !== text || SENTENCE.test(text));
@@ -41,15 +45,15 @@ test('the button turns to Chinese and back, and what changed meanwhile is right 
   const { page: plain } = await site.open('#v=1&tp=4');
   await settled(plain);
   const { page } = await site.open('#v=1&tp=2');
-  await other(page).click();
+  await turn(page);
   await languageIs(page, 'zh-CN');
-  assert.match(await page.locator('[data-field="tp"] label').innerText(), /张量并行/);
+  assert.match(await page.locator('[data-field="tp"] label').innerText(), /TP 张量/);
   await input(page, 'tp').fill('4');
   await input(page, 'tp').blur();
   await settled(page);
   const numbers = async (of) => (await figures(of)).match(/[\d.]+/g);
   assert.deepEqual(await numbers(page), await numbers(plain));
-  await other(page).click();
+  await turn(page);
   await languageIs(page, 'en');
   await settled(page);
   assert.equal(await figures(page), await figures(plain));
@@ -57,14 +61,14 @@ test('the button turns to Chinese and back, and what changed meanwhile is right 
 
 test('the choice lasts; a link that asks for a language wins and keeps asking', async () => {
   const { page } = await site.open('#v=1');
-  await other(page).click();
+  await turn(page);
   await languageIs(page, 'zh-CN');
   assert.equal(await fragment(page), '#v=1', 'the address is the run alone');
   await page.reload();
   await languageIs(page, 'zh-CN');
   await page.goto(`${site.url}?again#v=1&view.lang=en`);
   await languageIs(page, 'en');
-  await other(page).click();
+  await turn(page);
   await eventually(() => fragment(page), (now) => now === '#v=1&view.lang=zh');
 });
 
@@ -82,5 +86,5 @@ test('without its catalogue the page starts in English', async () => {
   await page.goto(`${site.url}?lost#v=1&view.lang=zh`);
   await page.locator('.strip .verdict').waitFor();
   await languageIs(page, 'en');
-  assert.match(await page.locator('[data-field="tp"] label').innerText(), /Tensor parallel/);
+  assert.match(await page.locator('[data-field="tp"] label').innerText(), /TP tensor/);
 });

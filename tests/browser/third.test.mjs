@@ -82,7 +82,7 @@ test('Use is within ten stops of a field, headings are landmarks, ? lists the ke
   for (const region of ['Key figures', 'One step of this pipeline', 'Where the step goes', 'Layouts that do better']) {
     assert.equal(await page.getByRole('region', { name: region }).count(), 1, region);
   }
-  await page.locator('h1').click();
+  await page.locator('h1:visible').click();
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('Keyboard').first().waitFor();
 });
