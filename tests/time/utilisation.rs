@@ -2,13 +2,12 @@
 //! TFLOP/s and tokens a second. Their ratio is the FLOPs of a token as the program counts them.
 
 use crate::common::{Row, scenario, table};
-use shardscope::core::model::{Architecture, CONVENTIONS};
+use shardscope::core::model::{Architecture, CountedBy};
 use shardscope::core::report::evaluate;
 use shardscope::core::time::Peak;
 
-fn count(id: &str, model: &Architecture, seq: u64) -> f64 {
-    let convention = CONVENTIONS.iter().find(|one| one.id == id).unwrap();
-    convention.flops_per_token(model, seq).unwrap()
+fn count(by: CountedBy, model: &Architecture, seq: u64) -> f64 {
+    by.convention().flops_per_token(model, seq).unwrap()
 }
 
 fn number(row: &Row, column: &str) -> Option<f64> {
@@ -52,7 +51,7 @@ fn megatron_bridge_prints_what_megatron_counts() {
         flops.sort_by(f64::total_cmp);
         let median = flops[flops.len() / 2];
         let run = format!(r#"{{"model":{model},"tp":1,"pp":1,"gpus":8,"seq_len":{seq}}}"#);
-        let ours = count("megatron", &scenario(&run).model, seq);
+        let ours = count(CountedBy::Megatron, &scenario(&run).model, seq);
         assert!((ours / median - 1.0).abs() < 0.004, "{name}: {ours} {median}");
     }
 }
@@ -71,7 +70,7 @@ fn llm_foundry_prints_what_the_palm_paper_counts() {
             learned_positions: seq,
             ..Architecture::llama(layers, hidden, ffn, heads, heads, vocab)
         };
-        let ours = count("palm", &mpt, seq);
+        let ours = count(CountedBy::Palm, &mpt, seq);
         // Both figures are printed as whole numbers.
         let rounded = |column: &str| 0.5 / number(&row, column).unwrap();
         let slack = 0.003 + rounded("tflops_per_gpu") + rounded("tokens_per_s_per_gpu");
@@ -116,7 +115,7 @@ fn a_convention_above_the_peak_says_why() {
     for json in [windows, "{}"] {
         for row in &evaluate(&scenario(json).run).unwrap().report.step.mfu_by {
             assert!(!row.counts.is_empty());
-            assert_eq!(row.note.is_some(), row.mfu > 1.0, "{} {}", row.name, row.mfu);
+            assert_eq!(row.note.is_some(), row.mfu > 1.0, "{:?} {}", row.name, row.mfu);
             notes += usize::from(row.note.is_some());
         }
     }

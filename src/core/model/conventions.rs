@@ -6,15 +6,39 @@
 use super::architecture::Architecture;
 use super::flops::{AttentionCount, layer_forward_flops, pair_flops, whole};
 use super::pattern::Mixer;
+use crate::field::one_of;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
+use serde::Serialize;
+
+one_of! {
+    /// Program or paper that counts.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    CountedBy {
+        /// `num_floating_point_operations`.
+        Megatron = "megatron" "Megatron-LM",
+        /// `get_nparams_and_flops`.
+        Torchtitan = "torchtitan" "torchtitan",
+        /// `get_flops`.
+        Nanotron = "nanotron" "nanotron",
+        /// Appendix B.
+        Palm = "palm" "PaLM paper",
+    }
+}
+
+impl CountedBy {
+    /// Its row.
+    #[must_use]
+    pub fn convention(self) -> &'static Convention {
+        &CONVENTIONS[self as usize]
+    }
+}
 
 /// A way to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Convention {
-    /// Its id in a report.
-    pub id: &'static str,
-    /// Name on the page.
-    pub name: &'static str,
+    /// Its identity.
+    pub by: CountedBy,
     /// Difference from the others.
     pub remark: &'static str,
     /// The program or paper.
@@ -39,11 +63,10 @@ pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
     Architecture { head_dim: model.hidden / model.heads, gated_ffn: true, mtp_modules: 0, ..*model }
 }
 
-/// All of them.
+/// All of them, in the order of [`CountedBy`].
 pub static CONVENTIONS: [Convention; 4] = [
     Convention {
-        id: "megatron",
-        name: "Megatron-LM",
+        by: CountedBy::Megatron,
         remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its vocabulary is the padded one",
         source: &MEGATRON,
         place: "training.py, num_floating_point_operations",
@@ -51,8 +74,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         count: megatron,
     },
     Convention {
-        id: "torchtitan",
-        name: "torchtitan",
+        by: CountedBy::Torchtitan,
         remark: "causal attention counted whole, parameters without the input embedding; it divides by the bf16 peak and prints no MFU for quantised training",
         source: &TORCHTITAN,
         place: "models/utils.py, get_nparams_and_flops",
@@ -60,8 +82,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         count: torchtitan,
     },
     Convention {
-        id: "nanotron",
-        name: "nanotron",
+        by: CountedBy::Nanotron,
         remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
         source: &NANOTRON,
         place: "models/llama.py, get_flops",
@@ -69,8 +90,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         count: nanotron,
     },
     Convention {
-        id: "palm",
-        name: "PaLM paper",
+        by: CountedBy::Palm,
         remark: "causal attention counted whole, all parameters, the input embedding among them (PaLM's is its head; nanoGPT and llm-foundry count likewise)",
         source: &PALM,
         place: "appendix B",
@@ -128,9 +148,9 @@ fn whole_attention(model: &Architecture, seq: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn count(id: &str, model: &Architecture, seq: u64) -> f64 {
-        let convention = CONVENTIONS.iter().find(|one| one.id == id).unwrap();
-        convention.flops_per_token(model, seq).unwrap()
+    fn count(by: CountedBy, model: &Architecture, seq: u64) -> f64 {
+        assert_eq!(by.convention().by, by);
+        by.convention().flops_per_token(model, seq).unwrap()
     }
 
     /// Chowdhery et al. 2022, appendix B: 6144 TPU v4 (275 TFLOP/s) at 238.3 thousand tokens a second are 46.2 % with
@@ -144,7 +164,7 @@ mod tests {
             ..Architecture::llama(118, 18432, 4 * 18432, 48, 1, 256_000)
         };
         let share = |flops: f64| flops * 238.3e3 / (6144.0 * 275e12);
-        assert_eq!(format!("{:.3}", share(count("palm", &palm, 2048))), "0.462");
+        assert_eq!(format!("{:.3}", share(count(CountedBy::Palm, &palm, 2048))), "0.462");
         let alone = 6.0 * visited(&palm).0 as f64;
         assert_eq!(format!("{:.3}", share(alone)), "0.457");
     }
@@ -153,7 +173,7 @@ mod tests {
     #[test]
     fn torchtitan_prints_its_own_count() {
         let llama = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
-        let rate = count("torchtitan", &llama, 8192) * 5856.0;
+        let rate = count(CountedBy::Torchtitan, &llama, 8192) * 5856.0;
         assert!((rate / 1e12 - 339.16).abs() < 0.05, "{rate}");
         assert!((rate / 989e12 - 0.3429).abs() < 5e-5);
     }
@@ -165,7 +185,7 @@ mod tests {
         let model = Architecture::gpt(96, 12288, 96, 51200, 0);
         let (l, h, s, v) = (96.0, 12288.0, 2048.0, 51200.0);
         let paper = 72.0 * l * h * h * (1.0 + s / (12.0 * h) + v / (12.0 * l * h));
-        assert!((count("megatron", &model, 2048) / paper - 1.0).abs() < 1e-12);
+        assert!((count(CountedBy::Megatron, &model, 2048) / paper - 1.0).abs() < 1e-12);
     }
 
     /// The same matrices counted twice: torchtitan by parameters, nanotron by products. Norms are all that differs.
@@ -173,11 +193,11 @@ mod tests {
     fn torchtitan_and_nanotron_differ_by_the_norms() {
         let llama = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
         let norms = 6.0 * (2.0 * 32.0 + 1.0) * 4096.0;
-        let gap = count("torchtitan", &llama, 8192) - count("nanotron", &llama, 8192);
+        let gap = count(CountedBy::Torchtitan, &llama, 8192) - count(CountedBy::Nanotron, &llama, 8192);
         assert!((gap - norms).abs() < 1.0, "{gap} {norms}");
         // PaLM's count adds the input embedding.
         let embedding = 6.0 * 128_256.0 * 4096.0;
-        let gap = count("palm", &llama, 8192) - count("torchtitan", &llama, 8192);
+        let gap = count(CountedBy::Palm, &llama, 8192) - count(CountedBy::Torchtitan, &llama, 8192);
         assert!((gap - embedding).abs() < 1.0);
     }
 }

@@ -23,7 +23,7 @@ pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{
     Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, Vision, VisionParts,
 };
-pub use conventions::{CONVENTIONS, Convention};
+pub use conventions::{CONVENTIONS, Convention, CountedBy};
 pub(crate) use conventions::{as_nanotron, visited};
 pub use elements::{LayerElements, layer_elements};
 pub use flops::{AttentionCount, model_flops_per_token};

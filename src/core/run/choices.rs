@@ -427,6 +427,12 @@ pub enum Recompute {
 }
 
 impl Recompute {
+    /// The one called `id`: nothing, everything, or a selection by rule.
+    #[must_use]
+    pub(crate) fn whole(id: &str) -> Option<Self> {
+        let named = WHOLE.iter().find(|(_, choice)| choice.id == id);
+        named.map(|(recompute, _)| recompute.clone())
+    }
     /// As a sentence names it: "selective recomputation", "3 recomputed layers".
     #[must_use]
     pub fn words(&self) -> Message {
@@ -468,11 +474,7 @@ impl Settable for Recompute {
                     let named = WHOLE.iter().find(|(recompute, _)| recompute == held);
                     named.map(|(_, choice)| Value::Text(choice.id.to_owned())).unwrap_or_default()
                 },
-                |held, value| {
-                    let id = value.text().unwrap_or("none");
-                    let named = WHOLE.iter().find(|(_, choice)| choice.id == id);
-                    named.map(|(recompute, _)| *held = recompute.clone()).is_some()
-                },
+                |held, value| Self::whole(value.text().unwrap_or("none")).map(|named| *held = named).is_some(),
             ),
             Field::new(
                 "recompute.layers",

@@ -1,12 +1,12 @@
 //! Which values each searched field may take: what divides the model and the cluster, what the request allows, what it
 //! pins.
 
+use crate::field::Held;
 use crate::issue::Issue;
 use crate::run::registry::field;
-use crate::run::{OneOf, Recompute, Run, Schedule, Value};
+use crate::run::{Recompute, Run, Schedule, Value};
 use crate::sort::sort;
 use crate::t;
-use crate::units::whole;
 
 /// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh attention.
 const TOKENS_PER_RANK: u64 = 1024;
@@ -158,15 +158,11 @@ impl Axes {
             Value::List(_) => return Err(wrong("at least one value")),
             one => std::slice::from_ref(one),
         };
-        let counts = || -> Result<Vec<u64>, Issue> {
+        let counts = || {
             let least = u64::from(name != "zero");
-            let count = |value: &Value| match value {
-                Value::Number(number) => whole(*number).filter(|count| *count >= least),
-                _ => None,
-            };
-            let found: Option<Vec<u64>> = list.iter().map(count).collect();
-            found.ok_or_else(|| wrong("whole numbers"))
+            list.iter().map(|value| u64::of(value).filter(|count| *count >= least)).collect::<Option<Vec<u64>>>()
         };
+        let counts = || counts().ok_or_else(|| wrong("whole numbers"));
         match name {
             "tp" => self.tp = counts()?,
             "pp" => self.pp = counts()?,
@@ -182,39 +178,22 @@ impl Axes {
             "micro_batch" => self.micro_batch = counts()?,
             "virtual_stages" => self.virtual_stages = Some(counts()?),
             "sequence_parallel" => {
-                let flag = |value: &Value| match value {
-                    Value::Bool(yes) => Some(*yes),
-                    _ => None,
-                };
-                let flags: Option<Vec<bool>> = list.iter().map(flag).collect();
+                let flags: Option<_> = list.iter().map(bool::of).collect();
                 self.sequence_parallel = flags.ok_or_else(|| wrong("true, false or both"))?;
             }
             "schedule" => {
-                let one = |value: &Value| match value {
-                    Value::Text(id) => Schedule::from_id(id).filter(|schedule| *schedule != Schedule::Custom),
-                    _ => None,
-                };
-                let schedules: Option<Vec<Schedule>> = list.iter().map(one).collect();
+                let one = |value| Schedule::of(value).filter(|schedule| *schedule != Schedule::Custom);
+                let schedules: Option<_> = list.iter().map(one).collect();
                 self.schedules = schedules.ok_or_else(|| wrong("ids of schedules"))?;
             }
             "recompute" => {
-                let one = |value: &Value| match value {
-                    Value::Text(id) if id == "none" => Some(Recompute::None),
-                    Value::Text(id) if id == "selective" => Some(Recompute::Selective),
-                    Value::Text(id) if id == "op-selective" => Some(Recompute::OpSelective),
-                    Value::Text(id) if id == "full" => Some(Recompute::Full),
-                    _ => None,
-                };
-                let kinds: Option<Vec<Recompute>> = list.iter().map(one).collect();
+                let kinds: Option<_> = list.iter().map(|value| Recompute::whole(value.text()?)).collect();
                 self.recompute = kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
             }
             "split" => {
-                let all = [Split::Even, Split::SpareLast, Split::SpareEnds];
-                let one = |value: &Value| match value {
-                    Value::Text(id) => all.into_iter().find(|split| split.id() == id),
-                    _ => None,
-                };
-                let splits: Option<Vec<Split>> = list.iter().map(one).collect();
+                let splits = [Split::Even, Split::SpareLast, Split::SpareEnds];
+                let one = |value: &Value| splits.into_iter().find(|split| value.text() == Some(split.id()));
+                let splits: Option<_> = list.iter().map(one).collect();
                 self.splits = splits.ok_or_else(|| wrong("even, spare-last, spare-ends"))?;
             }
             _ => {

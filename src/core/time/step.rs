@@ -6,7 +6,7 @@ use super::vision::tower_flops;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
 use crate::message::Message;
-use crate::model::{AttentionCount, CONVENTIONS, Convention};
+use crate::model::{AttentionCount, CONVENTIONS, Convention, CountedBy};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::t;
@@ -155,9 +155,8 @@ fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64)
 /// Utilisation as a published convention counts it, over the same peak.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MfuBy {
-    /// Id of the convention.
-    #[serde(serialize_with = "crate::statics::name")]
-    pub name: &'static str,
+    /// The convention.
+    pub name: CountedBy,
     /// FLOPs of a token, forward and backward.
     pub flops_per_token: f64,
     /// TFLOP/s a GPU.
@@ -181,7 +180,7 @@ fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
         // All attention is computed by half of the square at most, windows and sparse keys by less.
         let note = (mfu > 1.0).then(|| t!("above 1: it counts attention that masks and windows leave out"));
         let counts = Message::plain(convention.remark);
-        Some(MfuBy { name: convention.id, flops_per_token, tflops_per_gpu: rate / 1e12, mfu, counts, note })
+        Some(MfuBy { name: convention.by, flops_per_token, tflops_per_gpu: rate / 1e12, mfu, counts, note })
     };
     CONVENTIONS.iter().filter_map(one).collect()
 }

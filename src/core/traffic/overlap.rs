@@ -47,11 +47,21 @@ pub struct OverlapRow {
     pub experts: Sent,
 }
 
+/// A pass over the layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the embedding to the loss.
+    Forward,
+    /// Back, for the gradients.
+    Backward,
+}
+
 /// A row in one of the passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassTraffic {
-    /// "forward" or "backward".
-    pub pass: &'static str,
+    /// The pass.
+    pub pass: Direction,
     /// Time on the wire.
     pub comm_s: Seconds,
     /// Compute that it may hide behind, less the share of rows that go first on the wire.
@@ -63,7 +73,7 @@ pub struct PassTraffic {
 }
 
 impl PassTraffic {
-    fn of(pass: &'static str, beside: Beside) -> Self {
+    fn of(pass: Direction, beside: Beside) -> Self {
         Self {
             pass,
             comm_s: beside.comm,
@@ -137,7 +147,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
         let both = total.both();
         let others =
             rows.iter().filter(|(other, wait, wire)| *other != traffic && *wire == link && wait.both().comm.0 > 0.0);
-        let passes = [("forward", total.forward), ("backward", total.backward)];
+        let passes = [(Direction::Forward, total.forward), (Direction::Backward, total.backward)];
         OverlapRow {
             traffic,
             bytes_per_gpu: total.bytes,

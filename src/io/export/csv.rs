@@ -3,6 +3,7 @@
 use super::Stamp;
 use crate::core::pipeline::Item;
 use crate::core::report::Evaluation;
+use crate::core::run::OneOf;
 
 /// Four tables with an empty line between them, after comments with version, date and link.
 #[must_use]
@@ -47,7 +48,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     lines.push("utilisation,flops_per_token,tflops_per_gpu,mfu,peak,peak_tflops".to_owned());
     let (step, tokens) = (&report.step, report.layout.tokens_per_step);
     let ours = (step.model_flops / tokens, step.tflops_per_gpu, step.mfu);
-    let rows = step.mfu_by.iter().map(|row| (row.name, (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
+    let rows = step.mfu_by.iter().map(|row| (row.name.id(), (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
     for (name, (flops, rate, share)) in std::iter::once(("shardscope", ours)).chain(rows) {
         lines.push(format!("{name},{flops},{rate},{share},{},{}", step.peak.precision, step.peak.tflops));
     }

@@ -1,8 +1,8 @@
 //! A report for a wiki or a review, as Markdown tables.
 
 use super::Stamp;
-use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, balance};
+use crate::core::run::OneOf;
 use crate::core::run::registry::field;
 use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
@@ -137,8 +137,7 @@ fn step(evaluation: &Evaluation) -> String {
     );
     say("MFU", show_percent(step.mfu), peak);
     for row in &step.mfu_by {
-        let known = CONVENTIONS.iter().find(|one| one.id == row.name);
-        let name = known.map_or(row.name, |one| one.name);
+        let name = row.name.choice().label;
         let flops = format!("{} FLOPs per token", scientific(row.flops_per_token));
         say(&format!("MFU as {name} counts"), show_percent(row.mfu), flops);
     }

@@ -71,7 +71,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             wire.bytes += bytes;
             wire.time += time;
             for pass in &row.passes {
-                wire.passes[usize::from(pass.pass != "forward")] = true;
+                wire.passes[pass.pass as usize] = true;
             }
         }
         wire.busy = wire.time / evaluation.report.step.time_s;

@@ -1,8 +1,8 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
 use crate::core::message::{Message, verbatim};
-use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
+use crate::core::run::OneOf;
 use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, fixed, show_percent, show_seconds, significant};
@@ -23,10 +23,7 @@ fn utilisation(step: &Step) -> Node {
         precision = step.peak.precision,
         tflops = significant(step.peak.tflops, 4)
     );
-    let others = step.mfu_by.iter().filter_map(|row| {
-        let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
-        Some(format!("{} {}", convention.name, show_percent(row.mfu)))
-    });
+    let others = step.mfu_by.iter().map(|row| format!("{} {}", row.name.choice().label, show_percent(row.mfu)));
     let others: Vec<String> = others.collect();
     let parts = [
         inline(&own),

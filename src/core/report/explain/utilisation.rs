@@ -4,11 +4,13 @@ use super::super::Evaluation;
 use super::inputs::{count, ratio, seconds};
 use crate::explain::symbols::{COUNTED_KEYS, VOCABULARY};
 use crate::explain::{Provenance, Term, Unit, Written, written};
+use crate::field::OneOf;
 use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CONVENTIONS, Convention, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
+    Architecture, AttentionCount, CountedBy, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
     layer_forward_flops, model_flops_per_token, visited, weight_gradient_flops,
 };
+use crate::run::Format;
 use crate::source::NARAYANAN_2021;
 use crate::t;
 use crate::time::MfuBy;
@@ -162,7 +164,7 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
             ],
         ));
     }
-    parts.extend(step.mfu_by.iter().filter_map(|row| by(evaluation, row)));
+    parts.extend(step.mfu_by.iter().map(|row| by(evaluation, row)));
     let term = Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share)
         .by("M/(T N F)", parts)
         .from(&NARAYANAN_2021, "section 5.1, without recomputation")
@@ -171,48 +173,40 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
             hfu = show_percent(step.hfu)
         ));
     let bf16 = evaluation.scenario.gpu.bf16.0 / 1e12;
-    match step.peak.precision {
-        "bf16" | "fp16" => term,
-        "tf32" => term.note("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
-        _ => term
-            .note(if step.peak.precision == "fp4" {
-                "the layers' linears compute in fp4; attention and head stay in bf16"
-            } else {
-                "the layers' linears compute in fp8; attention and head stay in bf16"
-            })
-            .note(t!(
-                "over the bf16 peak, as some logs have it: {bf16}",
-                bf16 = show_percent(step.tflops_per_gpu / bf16)
-            )),
-    }
+    let linears = match evaluation.scenario.precision.computes {
+        Format::Bf16 | Format::Fp16 => return term,
+        Format::Fp32 => return term.note("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
+        Format::Fp8 => "the layers' linears compute in fp8; attention and head stay in bf16",
+        Format::Fp4 => "the layers' linears compute in fp4; attention and head stay in bf16",
+    };
+    let share = show_percent(step.tflops_per_gpu / bf16);
+    term.note(linears).note(t!("over the bf16 peak, as some logs have it: {bf16}", bf16 = share))
 }
 
 /// Utilisation as a published convention counts it.
-fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
-    let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
-    let token = token_flops(evaluation, convention, row.flops_per_token);
+fn by(evaluation: &Evaluation, row: &MfuBy) -> Term {
+    let convention = row.name.convention();
+    let token = token_flops(evaluation, row.name, row.flops_per_token);
     let tokens = evaluation.report.layout.tokens_per_step;
     let mut parts = vec![token, Term::given("D", "tokens per step", tokens, Unit::Tokens)];
     parts.extend(below(evaluation));
-    let name = t!("as {convention} counts", convention = convention.name);
-    Some(
-        Term::given("U_i", name, row.mfu, Unit::Share)
-            .by("m D/(T N F)", parts)
-            .from(convention.source, convention.place)
-            .note(convention.remark),
-    )
+    let name = t!("as {convention} counts", convention = row.name.choice().label);
+    Term::given("U_i", name, row.mfu, Unit::Share)
+        .by("m D/(T N F)", parts)
+        .from(convention.source, convention.place)
+        .note(convention.remark)
 }
 
 /// FLOPs of a token by a convention.
-fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> Term {
+fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Term {
     let (model, seq) = (&evaluation.scenario.model, evaluation.scenario.run.seq_len);
     let counted = |attention, router| Counted { seq, attention, router };
-    if convention.id == "megatron" {
+    if counted_by == CountedBy::Megatron {
         // It counts no windows.
         let whole_keys = Architecture { window: seq, chunk: seq, ..*model };
         return whole("m", value, &whole_keys, counted(AttentionCount::Causal, false));
     }
-    if convention.id == "nanotron" {
+    if counted_by == CountedBy::Nanotron {
         let gated = as_nanotron(model);
         return whole("m", value, &gated, counted(AttentionCount::Full, true));
     }
@@ -223,8 +217,12 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
         Term::count("N", "parameters that a token visits", all),
         Term::count("e", "of them in the input embedding", embedding),
     ]);
-    let parameters = if convention.id == "torchtitan" { "6 (N - e)" } else { "6 N" };
+    let (parameters, elements) =
+        if counted_by == CountedBy::Torchtitan { ("6 (N - e)", all - embedding) } else { ("6 N", all) };
     let square = if !model.pattern.is_uniform() {
+        let name = "FLOPs of attention over the whole square, of all layers that have it";
+        let square = Term::given("a_s", name, value - 6.0 * elements as f64, Unit::Flops);
+        book.push(square.marked(Provenance::AddedUp, ""));
         "a_s"
     } else if model.mla.is_some() {
         "6 L a (d_n + d_r + d_v) s"
@@ -233,12 +231,6 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
     } else {
         "12 L a d s"
     };
-    if square == "a_s" {
-        let counted = if convention.id == "torchtitan" { all - embedding } else { all };
-        let name = "FLOPs of attention over the whole square, of all layers that have it";
-        let square = Term::given("a_s", name, value - 6.0 * counted as f64, Unit::Flops);
-        book.push(square.marked(Provenance::AddedUp, ""));
-    }
     let name = "model FLOPs of a token, forward and backward";
     Term::given("m", name, value, Unit::Flops).over(format!("{parameters} + {square}"), &book)
 }

@@ -12,7 +12,7 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
-    ALL_TO_ALL, DISPATCH, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
+    ALL_TO_ALL, DISPATCH, Direction, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
     is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
@@ -122,7 +122,10 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
             seconds("X", name, row.exposed_s.0).by(formula, parts),
             |term, pass| {
                 let ratio = significant(pass.comm_s / pass.compute_s, 3);
-                let words = if pass.pass == "forward" { "forward pass" } else { "backward pass" };
+                let words = match pass.pass {
+                    Direction::Forward => "forward pass",
+                    Direction::Backward => "backward pass",
+                };
                 term.note(t!("{pass}: {ratio} of the compute beside it", pass = words, ratio))
             },
         )
