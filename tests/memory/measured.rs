@@ -6,6 +6,7 @@
 use super::estimates::{estimate_of, evidence};
 use shardscope::core::accuracy::{Measured, Quantity, Table};
 use shardscope::core::memory::StageMemory;
+use shardscope::core::run::{Based, CrossEntropy, Run};
 
 /// Relative error of `ours`; the line is what `--nocapture` shows.
 fn miss(name: &str, ours: f64, measured: f64) -> f64 {
@@ -31,14 +32,19 @@ fn reserved(rank: &StageMemory) -> f64 {
 
 /// Errors of the rows of `file` whose source's name starts with `name`.
 fn errors(file: &str, name: &str) -> Vec<f64> {
+    errors_with(file, name, |_| true, |run| run)
+}
+
+/// The same of those rows that are `wanted`, each changed.
+fn errors_with(file: &str, name: &str, wanted: impl Fn(&Run) -> bool, change: impl Fn(Run) -> Run) -> Vec<f64> {
     evidence(file)
-        .iter()
-        .filter(|row| row.source().name.starts_with(name))
+        .into_iter()
+        .filter(|row| row.source().name.starts_with(name) && wanted(&row.run))
         .map(|row| {
             let Measured::Memory(measured) = row.measured else {
                 panic!("{} is no peak", row.label);
             };
-            let ranks = estimate_of(&row.run).per_stage;
+            let ranks = estimate_of(&change(row.run.clone())).per_stage;
             let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
             let ours = match row.source().quantity {
                 Quantity::AllocatedLast => ranks.last().unwrap().allocated().gib(),
@@ -92,7 +98,7 @@ fn simumax_rows_of_both_tables_agree() {
 fn torchtitan_reserved_memory_is_met_within_5_percent_on_average() {
     let mut errors = errors(PEAKS, "torchtitan");
     errors.extend(self::errors(PEAKS, "PyTorch"));
-    assert_eq!(errors.len(), 11);
+    assert_eq!(errors.len(), 19);
     println!("mean {:.2} %, worst {:.2} %", mean(&errors) * 100.0, worst(&errors) * 100.0);
     assert!(mean(&errors) <= 0.05);
 }
@@ -103,4 +109,50 @@ fn the_two_trainy_rows_are_met_within_10_percent() {
     let errors = errors(PEAKS, "Trainy");
     assert_eq!(errors.len(), 2);
     assert!(worst(&errors) <= 0.10, "{errors:?}");
+}
+
+const TITAN: &str = "torchtitan, Llama on";
+
+/// torchtitan of December 2024 left its loss to PyTorch's operators (`train.py`, "compiling loss function causes CUDA errors"):
+/// 32,768 tokens a GPU need 84 GiB, of which a compiled loss would free 40. (Tables 2 and 4.)
+#[test]
+fn without_the_tensors_of_an_eager_loss_long_rows_of_torchtitan_miss_a_quarter() {
+    let pipelines = |run: &Run| run.pp == 1;
+    let whole = errors_with(PEAKS, TITAN, pipelines, |run| run);
+    let without = errors_with(
+        PEAKS,
+        TITAN,
+        |run| run.pp == 1 && run.seq_len > 8192,
+        |mut run| {
+            run.cross_entropy = Some(CrossEntropy::Compiled);
+            run
+        },
+    );
+    assert_eq!((whole.len(), without.len()), (12, 4));
+    assert!(mean(&whole) <= 0.05 && worst(&whole) <= 0.07, "{whole:?}");
+    assert!(without.iter().all(|error| *error < -0.25), "{without:?}");
+}
+
+/// Float8 changes torchtitan's peak by 0.2 GiB (tables 1 and 3: 77.0 and 76.8, 62.0 and 61.8): torchao's shards stay in fp32
+/// and no quantised copy outlives its product. Copies beside gathered weights, as Transformer Engine keeps them, would make
+/// the 405B rows of table 6 miss by more.
+#[test]
+fn float8_of_torchao_takes_no_memory() {
+    let float8 = |mut run: Run| {
+        run.precision = Based::preset("fp8-current");
+        run
+    };
+    let copies = |mut run: Run| {
+        run.precision = Based::preset("fp8-current");
+        run.stack = Based::preset("megatron-2025");
+        run
+    };
+    let long = |run: &Run| run.pp > 1 && run.seq_len > 8192;
+    for wanted in [(|run: &Run| run.pp == 1 && run.seq_len == 8192) as fn(&Run) -> bool, long] {
+        let (plain, low) = (errors_with(PEAKS, TITAN, wanted, |run| run), errors_with(PEAKS, TITAN, wanted, float8));
+        let pairs = plain.iter().zip(&low);
+        pairs.for_each(|(plain, low)| assert!((plain - low).abs() < 0.005, "{plain} {low}"));
+    }
+    assert!(mean(&errors_with(PEAKS, TITAN, long, float8)) < 0.03);
+    assert!(mean(&errors_with(PEAKS, TITAN, long, copies)) > 0.1);
 }

@@ -200,6 +200,7 @@ table! {
         ALLOCATED = "M", "allocated";
         UNBROKEN = "L", "logits, which do not fragment";
         WORKSPACES = "v", "workspaces, which do not either";
+        STANDING = "S", "weights and states, which are never freed";
         SENT_ELEMENT = "e", "bytes per element";
         ACTIVATION = "k", "bytes an activation";
         PLAIN_GRADIENT = "g", "bytes per gradient";

@@ -1,6 +1,6 @@
 //! Memory of a process beyond its tensors, and the rule that says fits, tight or out of memory.
 //!
-//! needed = φ (allocated − logits) + peak bytes of the logits + κ (1 + \[c > 1\] + \[x > 1\])
+//! needed = φ (allocated − logits − weights and states of fine-tuning) + both + κ (1 + \[c > 1\] + \[x > 1\])
 //!
 //! held against what the driver shows. Three constants, no more: φ, κ and the half width of the band. They are fitted
 //! on the 232 outcomes of Fujii 2024, tables 3 and 4 (Megatron Core 0.8, A100 40 GB and H100 94 GB);

@@ -43,6 +43,8 @@ one_of! {
         Gptq4Row = "gptq4-row" "GPTQ, 4 bits, no groups",
         /// GPTQ in 4 bits, groups of 128, unpacked by PyTorch's operators.
         Gptq4Torch = "gptq4-torch" "GPTQ, 4 bits, no kernel",
+        /// e2m1 in blocks of 16 with a scale of one byte, as NVFP4 products read it.
+        Nvfp4 = "nvfp4" "NVFP4",
     }
 }
 
@@ -60,12 +62,12 @@ impl BaseFormat {
     /// Bytes a weight of a linear whose rows have `input` elements: the element and its part of the scales.
     ///
     /// Source: bitsandbytes `functional.py` (`quantize_4bit`: blocks of 64, fp32 scales; `compress_statistics`: scales in
-    /// 8 bit, blocks of 256 of them with an fp32 scale); GPTQ: fp16 scale and 4-bit zero for 128
+    /// 8 bit, blocks of 256 of them with an fp32 scale); axolotl pull request 3721 (NVFP4, `base_mode: storage`); GPTQ: fp16 scale and 4-bit zero for 128
     /// elements, an int32 group number a row.
     #[must_use]
     pub fn bytes(self, input: f64) -> f64 {
         match self {
-            Self::Nf4 => 0.5 + 4.0 / 64.0,
+            Self::Nf4 | Self::Nvfp4 => 0.5 + 4.0 / 64.0,
             Self::Nf4Double => 0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0),
             Self::Int8 => 1.0 + 4.0 / input,
             Self::Gptq4 | Self::Gptq4Torch => 0.5 + (2.0 + 0.5) / 128.0 + 4.0 / input,

@@ -114,6 +114,14 @@ impl Precision {
         Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
+    /// The same in FSDP's shards: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps` is
+    /// true of software whose linears keep bf16 weights and quantised copies. Source: torchao `float8/fsdp_utils.py`.
+    #[must_use]
+    pub(crate) fn in_shards(self, keeps: bool) -> Self {
+        let beside = (self.weights, self.master) == (2.0, 4.0);
+        if self.recipe.is_some() && !keeps && beside { Self { weights: 4.0, master: 0.0, ..self } } else { self }
+    }
+
     /// True if linears compute in eight bits or fewer.
     #[must_use]
     pub(crate) fn is_low(self) -> bool {

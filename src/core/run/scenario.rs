@@ -72,6 +72,8 @@ impl Scenario {
         }
         let factors = run.profile.factors();
         let software = run.software();
+        let precision =
+            if zero.stage == 3 && software.fsdp { precision.in_shards(software.keeps_quantised) } else { precision };
         Ok(Self {
             run: run.clone(),
             model,
@@ -209,11 +211,18 @@ impl Scenario {
     }
 
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
-    /// buffers that stay.
+    /// buffers that stay: in a pipeline FSDP keeps gathered weights and gradients until the last micro-batch.
     #[must_use]
     pub(crate) fn peaks_by_moment(&self) -> bool {
         let software = self.software;
-        software.frees_gradients || self.adapter.is_some() && !software.flat_buffers
+        let waits = self.zero.stage == 3 && self.layout.pp > 1;
+        software.frees_gradients && !waits || self.adapter.is_some() && !software.flat_buffers
+    }
+
+    /// True of adapters and of full fine-tuning by PyTorch's operators, launched one by one.
+    #[must_use]
+    pub(crate) fn tunes_eagerly(&self) -> bool {
+        self.peaks_by_moment() && (self.adapter.is_some() || self.software.launches.is_some())
     }
 
     /// Bytes a parameter of what is trained.

@@ -3,7 +3,9 @@
 use super::activations::{self, Chunks};
 use super::holding::{self, Holding};
 use super::{dummies, logits, sharding, states, transient};
-use crate::explain::symbols::{ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, UNBROKEN, WORKSPACES};
+use crate::explain::symbols::{
+    ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, STANDING, UNBROKEN, WORKSPACES,
+};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, Nature, RankLoad};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
@@ -128,7 +130,10 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
     let communicator = |size: u64| if size > 1 { process(PROCESS.value.0) } else { Q::number(0.0) };
     let (layout, workspaces) = (&scenario.layout, workspaces(scenario));
     let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
-    let unbroken = UNBROKEN.of::<Q>(of_heads(logits::held).value()) + WORKSPACES.of::<Q>(workspaces);
+    let standing = states::standing(scenario, load, &holding::holdings(scenario, load));
+    let unbroken = UNBROKEN.of::<Q>(of_heads(logits::held).value())
+        + WORKSPACES.of::<Q>(workspaces)
+        + STANDING.summand::<Q>(standing);
     let blocks = (reserved - Q::number(1.0)) * (ALLOCATED.of::<Q>(allocated) - unbroken);
     [
         part(Nature::Process, "CUDA context, libraries and communicators", process(PROCESS.value.0 - workspaces)),

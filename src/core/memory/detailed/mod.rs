@@ -143,7 +143,7 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
 }
 
 /// Bytes that a rank holds whatever its micro-batches: states, gathered shards, dummy weight gradients; at every moment
-/// weights and states.
+/// weights and states. What does not fragment counts for what fragments to as much.
 #[must_use]
 pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
@@ -152,13 +152,15 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
         let gradients = if scenario.peaks_by_moment() { 0.0 } else { states.gradients };
         states.weights + gradients + states.optimizer
     });
+    let unbroken = states::standing(scenario, load, &parts) * (1.0 - 1.0 / fragmentation(scenario));
+    let states = states.sum::<f64>() - unbroken;
     if scenario.peaks_by_moment() {
-        return states.sum();
+        return states;
     }
     let gathered = sharding::buffers::<f64>(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
     let dummies = if scenario.software.dummy_wgrad { dummies::bytes(scenario, load) } else { 0.0 };
-    states.sum::<f64>() + gathered + dummies
+    states + gathered + dummies
 }
 
 /// The total of `rank_memory` from its parts, for a search over many layouts that share them: `chunks` with the

@@ -14,6 +14,7 @@ use super::items::{Placed, activation_items, heads_in_flight, library_workspaces
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
 use super::states::{shards, trained_bytes};
+use super::transient::largest;
 use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, RankLoad};
@@ -156,14 +157,15 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
 
     /// Bytes that eager norms keep in fp32 beside their input.
     fn eager_norm(&self) -> f64 {
-        if self.scenario.software.fused_kernels { 0.0 } else { 2.0 * self.stream() }
+        let software = &self.scenario.software;
+        if software.fused_kernels || software.compile { 0.0 } else { 2.0 * self.stream() }
     }
 
     fn loss(&self) -> Vec<Placed<Q>> {
         let mut items = self.activations();
         let heads = heads_in_flight(self.scenario, self.load);
         if heads > 0.0 {
-            let kernel = eager_kernel(self.scenario.software.cross_entropy).value;
+            let kernel = eager_kernel(self.scenario).value;
             let inputs = logits::inputs(self.scenario, heads) + heads * self.eager_norm() / 2.0;
             let logits = LOGIT_PEAK.of::<Q>(kernel) * logits::logits::<Q>(self.scenario);
             items.extend([apart(Item::buffer("logits", logits)), buffer("inputs of the head", inputs)]);
@@ -178,11 +180,15 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let mut items = self.activations();
         let heads = heads_in_flight(scenario, self.load);
         // Nothing of the loss is left but the gradient of its input, and what the first layer's pass leaves of the head's.
-        let head = if heads > 0.0 && self.trains_head() && scenario.layout.microbatches <= 1 {
-            trained_bytes(scenario, Kind::Dense).gradients() * embedding_elements(scenario)
-        } else {
-            0.0
+        let first = scenario.layout.microbatches <= 1;
+        let width = match () {
+            () if heads <= 0.0 || !self.trains_head() => 0.0,
+            // FSDP2 reduces it with the root, at the end of each backward pass.
+            () if self.sharded && !scenario.software.sums_whole => scenario.precision.gathered_weight(),
+            () if first => trained_bytes(scenario, Kind::Dense).gradients(),
+            () => 0.0,
         };
+        let head = width * embedding_elements(scenario);
         items.push(apart(gradient_items(self.earlier() + head)));
         items.extend(self.root(false));
         let recomputed = self.load.stages.iter().map(|stage| self.chunks.kept(*stage).recomputed);
@@ -191,7 +197,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let outputs =
             if recomputed > 0.0 { self.kinds().map(|kind| self.scaled_outputs(kind)).fold(0.0, f64::max) } else { 0.0 };
         items.push(momentary("recomputed layer", recomputed + norms + outputs));
-        items.push(momentary("gradients inside a layer", self.inside()));
+        let exchange = if scenario.software.sums_whole { 0.0 } else { largest::<f64>(scenario, &self.load.stages).1 };
+        items.push(momentary("gradients inside a layer", self.inside().max(exchange)));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
             let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, self.load));
@@ -230,14 +237,15 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     }
 
     /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of their
-    /// product: `T (2 h + 6 f)`; of experts one after the other.
+    /// product: `T (2 h + 6 f)`; of Hugging Face's experts one after the other.
     fn inside(&self) -> f64 {
         let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut::<f64>(self.scenario));
         let tensors = if model.gated_ffn { 3.0 } else { 2.0 };
         let width = self.kinds().map(|kind| {
             let dense = if kind.ffn.is_dense() { model.ffn as f64 / cut.tp } else { 0.0 };
             let routed = model.moe.filter(|_| kind.ffn.is_routed()).map_or(0.0, |moe| {
-                let held = moe.experts as f64 / scenario.layout.ep as f64;
+                let apart = scenario.software.sums_whole;
+                let held = if apart { moe.experts as f64 / scenario.layout.ep as f64 } else { 1.0 };
                 (moe.top_k * moe.expert_ffn) as f64 * cut.routed / held / cut.etp
             });
             dense + routed

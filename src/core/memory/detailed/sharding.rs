@@ -53,10 +53,12 @@ pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     most + next
 }
 
-/// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept.
+/// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept or
+/// each product makes its own (torchao).
 #[must_use]
 pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
-    if scenario.precision.param_gather { 0.0 } else { scenario.precision.copies(&scenario.gpu) }
+    let apart = scenario.software.keeps_quantised && !scenario.precision.param_gather;
+    if apart { scenario.precision.copies(&scenario.gpu) } else { 0.0 }
 }
 
 /// The momentary part of sharding on one rank.

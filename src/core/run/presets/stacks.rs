@@ -137,7 +137,7 @@ pub const FSDP: Software = Software {
 };
 
 /// FSDP2 with torchao's linears, which save their inputs in bf16 and quantise again (`float8_linear.py`, `mx_linear.py`).
-const FSDP2: Software = Software { keeps_quantised: false, ..FSDP };
+const FSDP2: Software = Software { keeps_quantised: false, frees_gradients: true, ..FSDP };
 
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
 const TITAN: Software = Software { repeats_kv: true, selective: Selective::Operators, ..FSDP2 };
