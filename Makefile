@@ -69,6 +69,11 @@ bench: build ## timings and sizes, for reading: they decide no test; ratios go t
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) node tests/browser/bench.mjs
 	@node tools/size.mjs
 
+scoreboard: ## this calculator's own predictions of the published runs, each left out of the fit, into public/data/scoreboard/
+	@tools/setup rust
+	@cargo run --locked --quiet --release --example headless -- scoreboard predictions > public/data/scoreboard/shardscope.new
+	@mv public/data/scoreboard/shardscope.new public/data/scoreboard/shardscope.jsonl
+
 CASES ?= 1000000
 fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations, certificates against exhaustive search, a directed search for slow requests (CASES=1000000), some minutes
 	@tools/setup rust

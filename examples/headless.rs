@@ -1,11 +1,16 @@
 //! The calculator without a page: one request a line in, one answer a line out ([`shardscope::io::request`]).
 //!
 //! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `log`, `export`, `calibrate`. The npm package's `shardscope` command
-//! (tools/npm) answers the same.
+//! (tools/npm) answers the same. `headless scoreboard questions > runs.jsonl`, `headless scoreboard predictions` and `headless
+//! scoreboard score FILE` read the tables of `public/data` themselves.
 
+use serde_json::{Value, json};
+use shardscope::core::accuracy::FILES;
 use shardscope::core::issue::Issue;
 use shardscope::core::report::Refusal;
 use shardscope::io::request::{Answer, Verb, answer};
+use std::collections::BTreeMap;
+use std::fs::read_to_string;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
@@ -16,6 +21,9 @@ fn main() -> ExitCode {
         eprintln!("usage: headless {names}, one request a line on standard input");
         return ExitCode::from(2);
     };
+    if let (Verb::Scoreboard, Some(ask)) = (verb, std::env::args().nth(2)) {
+        return scoreboard(&ask, std::env::args().nth(3).as_deref());
+    }
     let mut out = stdout().lock();
     for line in stdin().lock().lines() {
         let Ok(line) = line else {
@@ -31,6 +39,30 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Writes what is asked for of the scoreboard: the text of a file, or the score of the predictions in `file`.
+fn scoreboard(ask: &str, file: Option<&str>) -> ExitCode {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/public/data");
+    let tables = FILES.iter().map(|(name, _)| Some((*name, read_to_string(format!("{folder}/{name}")).ok()?)));
+    let Some(tables) = tables.collect::<Option<BTreeMap<_, _>>>() else {
+        eprintln!("the tables are not in {folder}");
+        return ExitCode::FAILURE;
+    };
+    let request = match (ask, file.map(read_to_string)) {
+        ("score", Some(Ok(text))) => json!({ "tables": tables, "predictions": text }),
+        ("questions" | "predictions", None) => json!({ "tables": tables, "ask": ask }),
+        _ => {
+            eprintln!("usage: headless scoreboard questions|predictions|score FILE");
+            return ExitCode::from(2);
+        }
+    };
+    let reply = reply(answer(Verb::Scoreboard, &request.to_string()));
+    let text = serde_json::from_str::<Value>(&reply).ok().and_then(|reply| Some(reply["text"].as_str()?.to_owned()));
+    match stdout().write_all(text.unwrap_or(reply + "\n").as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 fn reply(answer: Result<Answer, Vec<Issue>>) -> String {

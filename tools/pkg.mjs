@@ -2,7 +2,7 @@
 // Writes the JavaScript package into the folder pkg beside the page: after every trunk build, by a hook in Trunk.toml.
 //
 // For browsers it is the page's own module under an address that no hash changes. What `npm pack` takes of the folder:
-// package.json, the guide, and in node/ the command and a copy of the module, which no page loads. tools/build adds what
+// package.json, the guide, and in node/ the command, a copy of the module, which no page loads, and the tables of published runs. tools/build adds what
 // `shardscope mcp` hands out: fields.json, sources.html, limits.html.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
@@ -32,6 +32,8 @@ copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
 writeFileSync(`${pkg}/node/calculator.js`, loading('calculator.wasm'));
 copyFileSync(`${dist}/${wasm}`, `${pkg}/node/calculator.wasm`);
 for (const file of readdirSync(source('tools/npm')).filter((name) => name.endsWith('.js'))) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
+mkdirSync(`${pkg}/node/data`, { recursive: true });
+for (const file of readdirSync(source('public/data')).filter((name) => name.endsWith('.csv'))) copyFileSync(source(`public/data/${file}`), `${pkg}/node/data/${file}`);
 copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
 copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);
 const said = (key) => new RegExp(`^${key} = "(.*)"$`, 'm').exec(readFileSync(source('Cargo.toml'), 'utf8'))[1];

@@ -29,4 +29,5 @@ pub mod whole_run;
 pub mod calibrate;
 
 pub mod accuracy;
+pub mod scoreboard;
 pub mod search;

@@ -10,3 +10,4 @@ pub mod json;
 pub mod link;
 pub mod logs;
 pub mod request;
+pub mod scoreboard;

@@ -1,7 +1,7 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
 use super::export::{self, Stamp};
-use super::{import, json, link, logs};
+use super::{import, json, link, logs, scoreboard};
 use crate::core::calibrate::{self, Calibration};
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
@@ -35,11 +35,13 @@ pub enum Verb {
     WholeRun,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
     Calibrate,
+    /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a tool.
+    Scoreboard,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
@@ -49,6 +51,7 @@ impl Verb {
         ("calibrate", Self::Calibrate),
         ("log", Self::Log),
         ("whole-run", Self::WholeRun),
+        ("scoreboard", Self::Scoreboard),
     ];
 
     /// The verb called `name`.
@@ -81,6 +84,8 @@ pub enum Answer {
     WholeRun(Box<whole_run::Reply>),
     /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
+    /// To [`Verb::Scoreboard`].
+    Scoreboard(Box<scoreboard::Answer>),
 }
 
 /// Measurements of a run, as plain data.
@@ -177,6 +182,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         }
         Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
+        Verb::Scoreboard => Answer::Scoreboard(Box::new(scoreboard::answer(&request)?)),
     })
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn published(state: State, words: RwSignal<Message>, begun: RwSignal<
 /// Fetches the tables and computes their rows into `bench`; false where one cannot be had, which `words` then says.
 async fn compute(bench: StoredValue<Bench, LocalStorage>, words: RwSignal<Message>) -> bool {
     let mut fresh = Bench::default();
-    for file in FILES {
+    for (file, _) in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
             words.set(t!(
                 "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",

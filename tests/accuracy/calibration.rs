@@ -60,7 +60,7 @@ fn runs() -> &'static [Vec<(Run, f64)>] {
     static RUNS: OnceLock<Vec<Vec<(Run, f64)>>> = OnceLock::new();
     RUNS.get_or_init(|| {
         let mut all = BTreeMap::new();
-        for row in FILES.iter().flat_map(|file| crate::common::evidence(file)) {
+        for row in FILES.iter().flat_map(|(file, _)| crate::common::evidence(file)) {
             let name = row.source().name;
             let source = SOURCES.iter().position(|(begin, _)| name.starts_with(begin));
             if let (Some(source), Measured::Step(seconds)) = (source, row.measured) {

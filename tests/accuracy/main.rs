@@ -11,3 +11,4 @@ mod presets;
 mod published;
 mod recipes;
 mod rows;
+mod scoreboard;

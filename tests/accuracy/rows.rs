@@ -14,7 +14,7 @@ fn bench() -> &'static Bench {
 
 fn computed() -> Bench {
     let mut bench = Bench::default();
-    for file in FILES {
+    for (file, _) in FILES {
         let path = format!("{}/public/data/{file}", env!("CARGO_MANIFEST_DIR"));
         bench.add(read(file, &fs::read_to_string(path).unwrap()));
     }

@@ -1,7 +1,7 @@
 // What `npm pack dist/pkg` gives, unpacked on its own: the command answers as the native program does, and as the guide says.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { COMMAND, LONG, ROOT, about, command, folder, home, packed } from './packed.mjs';
@@ -113,6 +113,20 @@ test('the guide is the help, and every command line in it is answered without er
   }
 });
 
+test('questions and scores of the scoreboard are the native program\'s', () => {
+  const [ours, theirs] = [command(['scoreboard', 'questions']), native(['scoreboard', 'questions'])];
+  assert.equal(ours.status, 0, ours.stderr);
+  assert.deepEqual(ours.stdout, theirs.stdout);
+  const runs = ours.stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+  assert.ok(runs.length > 1000 && runs.every(({ asks, run }) => asks.length > 0 && run.gpus > 0));
+  const file = join(home, 'predictions.jsonl');
+  writeFileSync(file, runs.map(({ id }) => `${JSON.stringify({ id, step_s: 1, verdict: 'oom' })}\n`).join(''));
+  const [mine, its] = [command(['scoreboard', 'score', file]), native(['scoreboard', 'score', file])].map((answer) => answers(answer)[0]);
+  assert.deepEqual(rounded(mine), rounded(its));
+  assert.equal(mine.outcomes.false_oom, mine.outcomes.ran);
+  assert.equal(command(['scoreboard', 'nonsense']).status, native(['scoreboard', 'nonsense']).status);
+});
+
 test('a program imports the package by its name, without an init', () => {
   writeFileSync(join(home, 'program.mjs'), `import { report, plan, version } from 'shardscope';
     const { best } = await plan({ run: { gpus: 8 }, top: 1 });
@@ -124,8 +138,9 @@ test('a program imports the package by its name, without an init', () => {
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
   const node = ['calculator.js', 'calculator.wasm', 'check.js', 'command.js', 'fields.json', 'index.js', 'limits.html', 'lines.js', 'mcp.js',
-    'sources.html'].map((name) => `node/${name}`);
-  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', ...node, 'package.json', 'shardscope.d.ts']);
+    'scoreboard.js', 'sources.html'].map((name) => `node/${name}`);
+  const tables = readdirSync(join(ROOT, 'public/data')).filter((name) => name.endsWith('.csv')).map((name) => `node/data/${name}`);
+  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', ...[...node, ...tables].sort(), 'package.json', 'shardscope.d.ts']);
   assert.deepEqual([about.dependencies, about.scripts], [undefined, undefined]);
   const module = join(folder, 'node/calculator.wasm');
   assert.ok(statSync(module).size > 1e5);

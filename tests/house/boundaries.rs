@@ -17,7 +17,7 @@ const CORE: &[Row] = &[
     Row::separate(&["memory", "pipeline", "traffic", "time"]),
     Row::related(&["report"]),
     Row::separate(&["calibrate", "whole_run"]),
-    Row::related(&["search", "accuracy"]),
+    Row::related(&["search", "accuracy", "scoreboard"]),
 ];
 
 /// The layers of `src`.

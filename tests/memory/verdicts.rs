@@ -2,111 +2,44 @@
 //! fitted on one table hold on the other.
 
 use super::estimates::{estimate_of, evidence};
-use shardscope::core::accuracy::Measured;
+use shardscope::core::accuracy::{Measured, Outcome, Rule};
+use shardscope::core::memory::Verdict;
 use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
-use shardscope::core::memory::{StageMemory, Verdict};
+use shardscope::core::report::evaluate;
 use shardscope::core::run::{Method, OneOf, Run};
 
-/// Inputs of the rule for one pipeline rank, GiB.
-struct Need {
-    /// Allocated but for the logits.
-    blocks: f64,
-    /// Logits at their peak.
-    logits: f64,
-    /// Process and communicators, counted.
-    processes: f64,
-}
-
-impl Need {
-    fn of(rank: &StageMemory) -> Self {
-        let sum = |part: &str| -> f64 {
-            rank.items.iter().filter(|item| item.name.contains(part)).map(|item| item.bytes.gib()).sum()
-        };
-        Self {
-            blocks: rank.allocated().gib() - rank_logits(rank) - sum("workspaces"),
-            logits: sum("logits"),
-            processes: (sum("communicators") + sum("workspaces")) / PROCESS.value.gib(),
-        }
-    }
-}
-
-fn rank_logits(rank: &StageMemory) -> f64 {
-    let held = rank.items.iter().find(|item| item.name == "logits");
-    held.map_or(0.0, |item| item.bytes.gib())
-}
-
-struct Outcome {
+struct Judged {
     table: u64,
-    ranks: Vec<Need>,
-    visible: f64,
-    ran_out: bool,
+    outcome: Outcome,
     verdict: Verdict,
     /// Needed over visible, as the report has it.
     ratio: f64,
 }
 
-fn outcomes() -> Vec<Outcome> {
+fn outcomes() -> Vec<Judged> {
     evidence("fujii_measured.csv")
         .iter()
         .map(|row| {
-            let estimate = estimate_of(&row.run);
-            Outcome {
+            let evaluation = evaluate(&row.run).unwrap();
+            let memory = &evaluation.report.memory;
+            Judged {
                 table: if row.source().name.contains("table 3") { 3 } else { 4 },
-                ranks: estimate.per_stage.iter().map(Need::of).collect(),
-                visible: estimate.capacity.gib(),
-                ran_out: row.measured == Measured::RanOut,
-                verdict: estimate.verdict(),
-                ratio: estimate.peak().1 / estimate.capacity,
+                outcome: Outcome::new(&evaluation, row.measured == Measured::RanOut),
+                verdict: memory.verdict,
+                ratio: memory.need_bytes / memory.capacity_bytes,
             }
         })
         .collect()
 }
 
-/// The two constants that place the middle of the band.
-#[derive(Clone, Copy, Debug)]
-struct Rule {
-    fragmentation: f64,
-    process: f64,
-}
-
-impl Rule {
-    fn shipped() -> Self {
-        Self { fragmentation: FRAGMENTATION.value, process: PROCESS.value.gib() }
-    }
-
-    fn ratio(self, run: &Outcome) -> f64 {
-        run.ranks
-            .iter()
-            .map(|rank| self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes)
-            .fold(0.0, f64::max)
-            / run.visible
-    }
-
-    fn wrong(self, runs: &[&Outcome]) -> usize {
-        runs.iter().filter(|run| (self.ratio(run) > 1.0) != run.ran_out).count()
-    }
-
-    /// The centre of all rules on a grid that are wrong least often.
-    fn fitted(runs: &[&Outcome]) -> Self {
-        let grid = (0..=34).flat_map(|i| {
-            (0..=60).map(move |j| Self { fragmentation: 1.05 + 0.005 * f64::from(i), process: 0.05 * f64::from(j) })
-        });
-        let tried: Vec<_> = grid.map(|rule| (rule.wrong(runs), rule)).collect();
-        let least = tried.iter().map(|(wrong, _)| *wrong).min().unwrap();
-        let best: Vec<_> = tried.iter().filter(|(wrong, _)| *wrong == least).map(|(_, rule)| *rule).collect();
-        let mean = |of: fn(&Self) -> f64| best.iter().map(of).sum::<f64>() / best.len() as f64;
-        Self { fragmentation: mean(|rule| rule.fragmentation), process: mean(|rule| rule.process) }
-    }
-}
-
-fn of_table(runs: &[Outcome], table: u64) -> Vec<&Outcome> {
-    runs.iter().filter(|run| run.table == table).collect()
+fn of_table(runs: &[Judged], table: u64) -> Vec<&Outcome> {
+    runs.iter().filter(|run| run.table == table).map(|run| &run.outcome).collect()
 }
 
 #[test]
 fn no_run_that_ran_out_of_memory_is_called_fits() {
     for run in outcomes() {
-        assert!(!(run.ran_out && run.verdict == Verdict::Fits), "{}", run.ratio);
+        assert!(!(run.outcome.ran_out && run.verdict == Verdict::Fits), "{}", run.ratio);
     }
 }
 
@@ -114,12 +47,12 @@ fn no_run_that_ran_out_of_memory_is_called_fits() {
 fn at_most_3_of_232_verdicts_are_wrong_about_the_middle_of_the_band() {
     let runs = outcomes();
     assert_eq!(runs.len(), 232);
-    let wrong = runs.iter().filter(|run| (run.ratio > 1.0) != run.ran_out);
-    let wrong: Vec<_> = wrong.map(|run| (run.table, run.ratio, run.ran_out)).collect();
+    let wrong = runs.iter().filter(|run| (run.ratio > 1.0) != run.outcome.ran_out);
+    let wrong: Vec<_> = wrong.map(|run| (run.table, run.ratio, run.outcome.ran_out)).collect();
     println!("wrong: {wrong:?}");
     assert!(wrong.len() <= 3);
     for run in &runs {
-        let again = Rule::shipped().ratio(run);
+        let again = Rule::shipped().ratio(&run.outcome);
         assert!((run.ratio / again - 1.0).abs() < 1e-9, "the rule is the report's");
     }
 }
@@ -139,7 +72,7 @@ fn calibrated_on_one_table_the_rule_holds_on_the_other_within_2() {
 #[test]
 fn the_shipped_constants_are_the_centre_of_the_best_fit() {
     let runs = outcomes();
-    let all: Vec<_> = runs.iter().collect();
+    let all: Vec<_> = runs.iter().map(|run| &run.outcome).collect();
     let fitted = Rule::fitted(&all);
     println!("{fitted:?}, {} wrong", fitted.wrong(&all));
     assert!((fitted.fragmentation - FRAGMENTATION.value).abs() < 0.01);

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command `shardscope`: one request a line in, one answer a line out. src/io/request.rs reads and answers the lines,
-// for this command and for examples/headless.rs. `check` and `mcp` are in files of their own.
+// for this command and for examples/headless.rs. `check`, `mcp` and the files of `scoreboard` are in files of
+// their own.
 import { readFileSync } from 'node:fs';
 import { argv, exit, stdin, stdout } from 'node:process';
 import { answerLine, version } from './index.js';
@@ -22,9 +23,12 @@ if (verb === '--help' || verb === '-h') {
 } else if (verb === 'mcp') {
   const { serve } = await import('./mcp.js');
   process.exitCode = await serve(more);
+} else if (verb === 'scoreboard' && more.length > 0) {
+  const { scoreboard } = await import('./scoreboard.js');
+  process.exitCode = await scoreboard(more);
 } else if (more.length > 0 || answerLine(verb, '{') === undefined) {
   console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; '
-    + 'shardscope check FILE...; shardscope mcp; shardscope --help');
+    + 'shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
   exit(WRONG_CALL);
 } else {
   try {

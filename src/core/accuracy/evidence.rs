@@ -1,8 +1,9 @@
 //! One published row: its Run, and what was measured of it.
 
-use super::sources::{Quantity, SOURCES, Source};
+use super::sources::{FILES, Quantity, SOURCES, Source};
 use super::table::{Line, Table};
 use crate::run::{Run, Scenario};
+use std::collections::BTreeMap;
 
 /// A measurement: a figure, or an outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub enum Measured {
 /// A published row.
 #[derive(Clone, Debug)]
 pub struct Evidence {
+    /// Its line in the tables; rows of one line, which measure one run, share it.
+    pub id: String,
     /// Where it stands, as an index into [`SOURCES`].
     pub source: usize,
     /// Its name in the source.
@@ -46,14 +49,35 @@ impl Evidence {
 #[must_use]
 pub fn read(file: &str, csv: &str) -> (Vec<Evidence>, usize) {
     let table = Table::read(csv);
+    let ids = ids(file, &table);
     let mut rows = Vec::new();
     for (index, source) in SOURCES.iter().enumerate() {
         if source.reads(file) {
-            let lines = table.lines().filter(|line| belongs(source, *line));
-            rows.extend(lines.filter_map(|line| evidence(index, source, line)));
+            let lines = table.lines().zip(&ids).filter(|(line, _)| belongs(source, *line));
+            rows.extend(lines.filter_map(|(line, id)| evidence(id, index, source, line)));
         }
     }
     (rows, table.len())
+}
+
+/// Columns that are ours, not the source's: they may be mended.
+const MENDED: [&str; 6] = ["run", "matched", "notes", "left_out", "flags", "held"];
+
+/// Ids of the lines of `file`: their own, or its letters and a hash of what the source printed, so that an id stays where
+/// lines are added or settings mended. Lines that print the same are counted.
+fn ids(file: &str, table: &Table) -> Vec<String> {
+    let letters = FILES.iter().find(|(name, _)| *name == file).map_or("", |(_, letters)| letters);
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let id = |line: Line| match line.text("id") {
+        "" => format!("{letters}{:08x}", line.hash(&MENDED)),
+        id => id.to_owned(),
+    };
+    let mut counted = |id: String| {
+        let count = seen.entry(id.clone()).or_default();
+        *count += 1;
+        if *count == 1 { id } else { format!("{id}-{count}") }
+    };
+    table.lines().map(|line| counted(id(line))).collect()
 }
 
 fn belongs(source: &Source, line: Line) -> bool {
@@ -89,7 +113,7 @@ fn label(template: &str, line: Line) -> Option<String> {
     Some(out)
 }
 
-fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
+fn evidence(id: &str, index: usize, source: &Source, line: Line) -> Option<Evidence> {
     let run = run(line)?;
     let measured = match source.quantity {
         Quantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measured::RanOut,
@@ -116,6 +140,7 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
     };
     Scenario::new(&run).ok()?;
     Some(Evidence {
+        id: id.to_owned(),
         source: index,
         label: label(source.label, line)?.trim_end().to_owned(),
         run,

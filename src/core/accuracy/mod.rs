@@ -7,13 +7,18 @@
 mod bench;
 mod constants;
 mod evidence;
+pub mod left_out;
 mod nearest;
+mod outcomes;
 mod sources;
+mod spread;
 mod table;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
 pub use nearest::nearest;
+pub use outcomes::{Outcome, Rule};
 pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source};
+pub use spread::{interval, quantile};
 pub use table::{Line, Table};

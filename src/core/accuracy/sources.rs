@@ -1,17 +1,17 @@
 //! Sources of published rows: the lines of a table that belong to each, and the measured quantity. The Run of a line
 //! stands in its column `run`.
 
-/// The tables, by the name of their file in `data/` beside the page.
-pub const FILES: &[&str] = &[
-    "fujii_measured.csv",
-    "throughput.csv",
-    "throughput_2.csv",
-    "throughput_3.csv",
-    "measured_memory.csv",
-    "simumax_b200.csv",
-    "uneven_pp_h20.csv",
-    "megatron_golden.csv",
-    "finetune_measured.csv",
+/// The tables, by the name of their file in `data/` beside the page, with the letters of the ids of their lines.
+pub const FILES: &[(&str, &str)] = &[
+    ("fujii_measured.csv", "fj"),
+    ("throughput.csv", "ta"),
+    ("throughput_2.csv", "tb"),
+    ("throughput_3.csv", "tc"),
+    ("measured_memory.csv", "mm"),
+    ("simumax_b200.csv", "sm"),
+    ("uneven_pp_h20.csv", "up"),
+    ("megatron_golden.csv", "mg"),
+    ("finetune_measured.csv", "f"),
 ];
 
 /// The measured quantity, and its column.

@@ -44,6 +44,16 @@ impl<'a> Line<'a> {
         let at = self.table.columns.iter().position(|name| name == column);
         at.and_then(|at| self.cells.get(at)).map_or("", String::as_str)
     }
+    /// FNV-1a of its cells but those under `without`, with the names of their columns; empty ones do not count.
+    #[must_use]
+    pub fn hash(&self, without: &[&str]) -> u32 {
+        let cells = self.table.columns.iter().zip(self.cells);
+        let counts = |(column, cell): &(&String, &String)| !cell.is_empty() && !without.contains(&column.as_str());
+        let bytes = cells.filter(counts).flat_map(|(column, cell)| [column.as_str(), "=", cell.as_str(), ","]);
+        bytes
+            .flat_map(str::bytes)
+            .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
     /// The cell under `column` as a number.
     #[must_use]
     pub fn number(&self, column: &str) -> Option<f64> {
@@ -88,5 +98,9 @@ mod tests {
         assert_eq!(lines[1].count("a", 7), Some(2));
         assert_eq!(lines[1].count("none", 7), Some(7));
         assert_eq!(lines[1].number("b"), None);
+        // FNV-1a of nothing is its offset; what a mended or an empty column adds does not count.
+        assert_eq!(lines[0].hash(&["a", "b"]), 0x811c_9dc5);
+        let wider = Table::read("a,b,c,d\n1,\"x, y\",,7\n");
+        assert_eq!(wider.lines().next().map(|line| line.hash(&["d"])), Some(lines[0].hash(&[])));
     }
 }

@@ -3,7 +3,7 @@
 //! An effect is taken out of all runs (a setting) or of all constants (a value, which then is not fitted); everything
 //! else is fitted again, and each model is left out as before.
 
-use super::{GROUPINGS, Key, Row, Table, assembled, evidence, fit, mean, moved};
+use super::{GROUPINGS, Key, Row, Table, assembled, evidence, mean};
 use shardscope::core::accuracy::Evidence;
 use shardscope::core::model::Biases;
 use shardscope::core::run::Constant::{self, Host, HostExpert, HostOverlapped, TileEnd};
@@ -98,15 +98,15 @@ fn held(mut table: Table, still: &[(Constant, f64)]) -> Table {
 /// Mean error of the runs of `class`, as fitted and with each model left out.
 fn errors(table: &Table, class: Class) -> [f64; 2] {
     let key: Key = GROUPINGS[2].1;
-    let all = fit(table, true, |_| true);
+    let all = table.fit(true, |_| true);
     let rows: Vec<&Row> = table.rows.iter().filter(|row| class.has(row)).collect();
     let groups: BTreeSet<String> = rows.iter().map(|row| key(row)).collect();
     let without = groups.iter().flat_map(|group| {
-        let moves = fit(table, true, |row| key(row) != *group);
+        let moves = table.fit(true, |row| key(row) != *group);
         let rows = rows.iter().filter(|row| key(row) == *group);
-        rows.map(|row| moved(row, &moves)).collect::<Vec<_>>()
+        rows.map(|row| row.moved(&moves)).collect::<Vec<_>>()
     });
-    [mean(rows.iter().map(|row| moved(row, &all))), mean(without)]
+    [mean(rows.iter().map(|row| row.moved(&all))), mean(without)]
 }
 
 #[test]

@@ -1,0 +1,298 @@
+//! The protocol of honest error: runs are left out, all constants that they could have moved are fitted again without
+//! them, and only then are they predicted.
+//!
+//! Constants act on the logarithm of a step by their slopes: a fit is a handful of weighted least squares with a loss
+//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants, the
+//! ranges and the effects of the code to it.
+
+use super::{Evidence, Measured};
+use crate::report::{evaluate, evaluate_scenario};
+use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario};
+use crate::time::{Products, Range, range};
+use std::collections::BTreeSet;
+
+/// Scale of the loss.
+const SCALE: f64 = 0.10;
+/// Where the loss becomes linear, in scales.
+const BEND: f64 = 1.5;
+/// Factor by which a constant is moved to see its slope.
+const NUDGE: f64 = 1.05;
+/// Share reached by products in training over alone, before any published run was seen, with the width of its logarithm:
+/// SimuMax's shapes against its steps.
+const REACHED: (f64, f64) = (0.92, 0.05);
+
+/// A published step time.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Index of its evidence in the list that the table was made of.
+    pub evidence: usize,
+    /// Name of the class that its range comes from.
+    pub class: &'static str,
+    /// That class is of its software.
+    pub has_class: bool,
+    /// Routed experts.
+    pub experts: bool,
+    /// Routed experts and layers of Mamba-2.
+    pub hybrid: bool,
+    /// Name of the source.
+    pub source: &'static str,
+    /// Preset and shape of the model.
+    pub model: String,
+    /// Preset of the GPU.
+    pub gpu: String,
+    /// The document, with its release.
+    pub release: String,
+    /// Weight in a fit: less where settings are in doubt, or other runs are alike.
+    pub weight: f64,
+    /// Logarithm of predicted over measured.
+    pub error: f64,
+    /// Seconds, predicted by the constants of the code.
+    pub predicted: f64,
+    /// Slopes of the step's logarithm, by the place of the constant.
+    pub slopes: Vec<(usize, f64)>,
+}
+
+/// Constants that are fitted: how far each lies from what was expected before, and how sure that was.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    /// Names.
+    pub names: Vec<String>,
+    /// Distance of the logarithm, from the value in the code to the prior's.
+    pub away: Vec<f64>,
+    /// Width of the prior's logarithm.
+    pub width: Vec<f64>,
+}
+
+impl Constants {
+    fn place(&mut self, name: String, away: f64, width: f64) -> usize {
+        if let Some(at) = self.names.iter().position(|other| *other == name) {
+            return at;
+        }
+        self.names.push(name);
+        self.away.push(away);
+        self.width.push(width);
+        self.names.len() - 1
+    }
+}
+
+/// Rows with their slopes.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// The constants that move them.
+    pub constants: Constants,
+}
+
+fn seconds(scenario: Scenario) -> Option<f64> {
+    Some(evaluate_scenario(scenario).ok()?.report.step.time_s.0)
+}
+
+/// Slopes of a dense row: products by software and by GPU and format, memory, links, host.
+fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: &mut Constants) -> Vec<(usize, f64)> {
+    let slope = |kind: Multiplier| {
+        let mut run = row.run.clone();
+        let mut means = run.profile.factors().0;
+        means[kind as usize] *= NUDGE;
+        run.profile.means = Some(means.to_vec());
+        evaluate(&run).map_or(0.0, |moved| (moved.report.step.time_s.0 / predicted).ln() / NUDGE.ln())
+    };
+    let products = slope(Multiplier::Gemm);
+    let gemm = row.run.stack.preset_row().software.gemm;
+    // Faster products take less time: the prior's share over the code's, as a time.
+    let software = constants.place(format!("products, software {gemm}"), (gemm / REACHED.0).ln(), REACHED.1);
+    let format = Products::of(scenario);
+    let gpu = row.run.gpu.base.unwrap_or("");
+    let family = constants.place(format!("products, {gpu} {format:?}"), 0.0, 0.10);
+    let mut slopes = vec![(software, products), (family, products)];
+    let others = [
+        (Multiplier::Elementwise, 0.05),
+        (Multiplier::NodeLinks, 0.10),
+        (Multiplier::Network, 0.15),
+        (Multiplier::Host, 0.2),
+    ];
+    for (kind, width) in others {
+        slopes.push((constants.place(kind.name().to_owned(), 0.0, width), slope(kind)));
+    }
+    slopes
+}
+
+/// Slopes of a row with routed experts: the constants of [`PRIORS`].
+fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, f64)> {
+    let overlaps = scenario.software.ep_overlap != EpOverlap::None;
+    let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
+    let acts = |constant| match constant {
+        Constant::ProductsHopper => !blackwell,
+        Constant::ProductsBlackwell => blackwell,
+        Constant::Fused => blackwell && scenario.software.moe_fused,
+        Constant::Hidden | Constant::HostOverlapped => overlaps,
+        Constant::Mamba => scenario.model.mamba.is_some(),
+        _ => true,
+    };
+    let slope = |at: usize| {
+        let moved = |factor: f64| {
+            let mut scenario = scenario.clone();
+            scenario.fitted.0[at] *= factor;
+            seconds(scenario)
+        };
+        let (up, down) = (moved(NUDGE), moved(1.0 / NUDGE));
+        up.zip(down).map_or(0.0, |(up, down)| (up / down).ln() / (2.0 * NUDGE.ln()))
+    };
+    let mut slopes = Vec::new();
+    for (at, prior) in PRIORS.iter().enumerate() {
+        let away = (prior.mean / prior.fitted.value).ln();
+        let place = constants.place(prior.name.to_owned(), away, prior.width);
+        slopes.push((place, if acts(prior.constant) { slope(at) } else { 0.0 }));
+    }
+    slopes
+}
+
+/// The table of `all`, with `remove` applied to every run and `still` to the constants of those with experts; rows
+/// without a step are passed over.
+pub fn assembled<'a>(
+    all: impl Iterator<Item = &'a Evidence>,
+    remove: impl Fn(&mut Run),
+    still: &dyn Fn(&mut Fitted),
+) -> Table {
+    let mut constants = Constants::default();
+    let mut alike: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for (evidence, row) in all.enumerate() {
+        let Measured::Step(measured) = row.measured else { continue };
+        let mut row = row.clone();
+        remove(&mut row.run);
+        let Ok(mut scenario) = Scenario::new(&row.run) else { continue };
+        still(&mut scenario.fitted);
+        let Some(predicted) = seconds(scenario.clone()) else { continue };
+        let experts = scenario.model.moe.is_some();
+        let slopes = if experts {
+            routed_slopes(&scenario, &mut constants)
+        } else {
+            dense_slopes(&row, &scenario, predicted, &mut constants)
+        };
+        let base = row.run.model.base.unwrap_or("");
+        let model = format!("{base} {} {}", scenario.model.layers, scenario.model.hidden);
+        let (gpu, graphs) = (row.run.gpu.base.unwrap_or(""), scenario.software.graphs);
+        let (precision, overlap) = (row.run.precision.base, scenario.software.ep_overlap);
+        alike
+            .push(format!("{model} {gpu} {graphs:?} {precision:?} {} {} {overlap:?}", row.run.micro_batch, row.run.pp));
+        let class: Range = range(&scenario);
+        rows.push(Row {
+            evidence,
+            class: class.of,
+            has_class: !class.software.is_empty(),
+            experts,
+            hybrid: scenario.model.mamba.is_some(),
+            source: row.source().name,
+            model,
+            gpu: gpu.to_owned(),
+            release: row.origin.clone(),
+            weight: if row.matched < 1.0 { 0.25 } else { 1.0 },
+            error: (predicted / measured).ln(),
+            predicted,
+            slopes,
+        });
+    }
+    let count = |name: &String| alike.iter().filter(|other| *other == name).count() as f64;
+    for (row, name) in rows.iter_mut().zip(&alike) {
+        row.weight /= count(name).sqrt();
+    }
+    Table { rows, constants }
+}
+
+impl Row {
+    /// Move of the step's logarithm by `moves` of the constants.
+    #[must_use]
+    pub fn moves(&self, moves: &[f64]) -> f64 {
+        self.slopes.iter().map(|(at, slope)| slope * moves[*at]).sum()
+    }
+    /// The logarithm of predicted over measured with constants `moves` from those of the code.
+    #[must_use]
+    pub fn moved(&self, moves: &[f64]) -> f64 {
+        self.error + self.moves(moves)
+    }
+}
+
+impl Table {
+    /// Moves of the logarithms of all constants that fit the rows of one kind that `used` accepts.
+    #[must_use]
+    pub fn fit(&self, experts: bool, used: impl Fn(&Row) -> bool) -> Vec<f64> {
+        let n = self.constants.names.len();
+        let rows: Vec<&Row> = self.rows.iter().filter(|row| row.experts == experts && used(row)).collect();
+        let mut moves = vec![0.0; n];
+        for _ in 0..12 {
+            let mut matrix = vec![vec![0.0; n]; n];
+            let mut side = vec![0.0; n];
+            for at in 0..n {
+                let width = self.constants.width[at].powi(-2);
+                matrix[at][at] += width;
+                side[at] += width * self.constants.away[at];
+            }
+            for row in &rows {
+                let off = row.moved(&moves) / SCALE;
+                let weight = row.weight * (BEND / off.abs().max(BEND)) / (SCALE * SCALE);
+                for (left, one) in &row.slopes {
+                    side[*left] -= weight * one * row.error;
+                    for (right, other) in &row.slopes {
+                        matrix[*left][*right] += weight * one * other;
+                    }
+                }
+            }
+            moves = solved(matrix, side);
+        }
+        moves
+    }
+
+    /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for each
+    /// row, those that agree with it in any of its names.
+    #[must_use]
+    pub fn left_out(&self, parts: &[Key]) -> Vec<f64> {
+        let names = |row: &Row| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
+        let mut moved = vec![0.0; self.rows.len()];
+        for experts in [false, true] {
+            let kind: Vec<usize> = (0..self.rows.len()).filter(|at| self.rows[*at].experts == experts).collect();
+            let groups: BTreeSet<Vec<String>> = kind.iter().map(|at| names(&self.rows[*at])).collect();
+            for group in groups {
+                let apart = |row: &Row| names(row).iter().zip(&group).all(|(one, other)| one != other);
+                let moves = self.fit(experts, apart);
+                for at in kind.iter().filter(|at| names(&self.rows[**at]) == group) {
+                    moved[*at] = self.rows[*at].moves(&moves);
+                }
+            }
+        }
+        moved
+    }
+}
+
+/// Gaussian elimination; the matrix is positive definite.
+fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> {
+    let n = side.len();
+    for at in 0..n {
+        for below in at + 1..n {
+            let factor = matrix[below][at] / matrix[at][at];
+            if factor != 0.0 {
+                let (above, rest) = matrix.split_at_mut(below);
+                for (cell, upper) in rest[0][at..].iter_mut().zip(&above[at][at..]) {
+                    *cell -= factor * upper;
+                }
+                side[below] -= factor * side[at];
+            }
+        }
+    }
+    for at in (0..n).rev() {
+        let right: f64 = (at + 1..n).map(|column| matrix[at][column] * side[column]).sum();
+        side[at] = (side[at] - right) / matrix[at][at];
+    }
+    side
+}
+
+/// The key that groups rows, by the name of the grouping.
+pub type Key = fn(&Row) -> String;
+
+/// Groups that are left out one by one.
+pub const GROUPINGS: [(&str, Key); 4] = [
+    ("source", |row| row.source.to_owned()),
+    ("release", |row| row.release.clone()),
+    ("model", |row| row.model.clone()),
+    ("model and GPU", |row| format!("{} {}", row.model, row.gpu)),
+];

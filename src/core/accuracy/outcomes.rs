@@ -1,0 +1,113 @@
+//! The rule of the verdict fitted to measured outcomes, so that each can be judged by constants that never saw it.
+
+use crate::memory::verdict::{FRAGMENTATION, PROCESS};
+use crate::memory::{StageMemory, Verdict};
+use crate::report::Evaluation;
+
+/// Inputs of the rule for one pipeline rank, GiB.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    /// Allocated but for the logits.
+    blocks: f64,
+    /// Logits at their peak.
+    logits: f64,
+    /// Process and communicators, counted.
+    processes: f64,
+}
+
+impl Rank {
+    fn of(rank: &StageMemory) -> Self {
+        let sum = |part: &str| -> f64 {
+            rank.items.iter().filter(|item| item.name.contains(part)).map(|item| item.bytes.gib()).sum()
+        };
+        let held = rank.items.iter().find(|item| item.name == "logits").map_or(0.0, |item| item.bytes.gib());
+        Self {
+            blocks: rank.allocated().gib() - held - sum("workspaces"),
+            logits: sum("logits"),
+            processes: (sum("communicators") + sum("workspaces")) / PROCESS.value.gib(),
+        }
+    }
+}
+
+/// An outcome, and the inputs of the rule.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    ranks: Vec<Rank>,
+    visible: f64,
+    /// It ran out of memory.
+    pub ran_out: bool,
+}
+
+impl Outcome {
+    /// The outcome of what `evaluation` is of.
+    #[must_use]
+    pub fn new(evaluation: &Evaluation, ran_out: bool) -> Self {
+        let memory = &evaluation.report.memory;
+        let ranks = memory.per_stage.iter().map(Rank::of).collect();
+        Self { ranks, visible: memory.capacity_bytes.gib(), ran_out }
+    }
+}
+
+/// The two constants that place the middle of the band.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Reserved over allocated memory.
+    pub fragmentation: f64,
+    /// A process, GiB.
+    pub process: f64,
+}
+
+impl Rule {
+    /// The constants of the code.
+    #[must_use]
+    pub fn shipped() -> Self {
+        Self { fragmentation: FRAGMENTATION.value, process: PROCESS.value.gib() }
+    }
+
+    /// Memory needed over what the driver shows.
+    #[must_use]
+    pub fn ratio(self, run: &Outcome) -> f64 {
+        let need = |rank: &Rank| self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes;
+        run.ranks.iter().map(need).fold(0.0, f64::max) / run.visible
+    }
+
+    /// Outcomes on the wrong side of the middle.
+    #[must_use]
+    pub fn wrong(self, runs: &[&Outcome]) -> usize {
+        runs.iter().filter(|run| (self.ratio(run) > 1.0) != run.ran_out).count()
+    }
+
+    /// The centre of all rules on a grid that are wrong least often.
+    #[must_use]
+    pub fn fitted(runs: &[&Outcome]) -> Self {
+        let grid = (0..=34).flat_map(|i| {
+            (0..=60).map(move |j| Self { fragmentation: 1.05 + 0.005 * f64::from(i), process: 0.05 * f64::from(j) })
+        });
+        let tried: Vec<_> = grid.map(|rule| (rule.wrong(runs), rule)).collect();
+        let least = tried.iter().map(|(wrong, _)| *wrong).min().unwrap_or(0);
+        let best: Vec<_> = tried.iter().filter(|(wrong, _)| *wrong == least).map(|(_, rule)| *rule).collect();
+        let mean = |of: fn(&Self) -> f64| best.iter().map(of).sum::<f64>() / best.len() as f64;
+        Self { fragmentation: mean(|rule| rule.fragmentation), process: mean(|rule| rule.process) }
+    }
+
+    /// Half the width of the narrowest band outside which no verdict on `runs` is wrong.
+    #[must_use]
+    pub fn half_band(self, runs: &[&Outcome]) -> f64 {
+        let wrong = runs.iter().map(|run| (self.ratio(run), run.ran_out)).filter(|(ratio, out)| (*ratio > 1.0) != *out);
+        // Out although below: until the upper end, ratio / (1 - half), passes 1. Ran although above: the lower end.
+        wrong.map(|(ratio, out)| if out { 1.0 - ratio } else { ratio - 1.0 }).fold(0.0, f64::max)
+    }
+
+    /// The verdict of this rule with a band of half the width `half`.
+    #[must_use]
+    pub fn verdict(self, run: &Outcome, half: f64) -> Verdict {
+        let ratio = self.ratio(run);
+        if ratio / (1.0 - half) <= 1.0 {
+            Verdict::Fits
+        } else if ratio / (1.0 + half) <= 1.0 {
+            Verdict::Tight
+        } else {
+            Verdict::Oom
+        }
+    }
+}

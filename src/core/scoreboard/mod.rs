@@ -1,0 +1,14 @@
+//! Calculators held to published runs: questions without answers, predictions of any tool, scores.
+//!
+//! A question is a line of the tables of [`crate::accuracy`]; `docs/scoreboard.md` has the format. What a tool leaves out
+//! counts as not covered; what it was fitted to is left out of its row.
+
+mod ours;
+mod prediction;
+mod question;
+mod score;
+
+pub use ours::predictions;
+pub use prediction::{About, Asked, Predicted};
+pub use question::{Column, Question, VERSION, questions};
+pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};

@@ -1,0 +1,148 @@
+//! Predictions of this calculator, each by constants that never saw the run.
+//!
+//! Steps of pretraining: all runs of the same source or of the same model are left out of the fit. Outcomes of Fujii
+//! 2024: the rule of the verdict is fitted to the other table. Peaks and outcomes of sources that a constant was read off
+//! are marked, and count nowhere. No constant was fitted to the others.
+
+use super::prediction::{Asked, Predicted};
+use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled};
+use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
+use crate::memory::Verdict;
+use crate::memory::verdict::HALF_BAND;
+use crate::report::evaluate;
+use crate::run::Scenario;
+use crate::time::{Apart, RANGES, Range, range};
+use std::collections::BTreeMap;
+
+/// Tables whose steps constants were fitted to.
+const STEPS: [&str; 2] = ["fujii_measured.csv", "throughput.csv"];
+
+/// Predictions of `rows`, one for each line of the tables.
+#[must_use]
+pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut predictions: Vec<Predicted> = Vec::new();
+    for row in rows.iter().filter(|row| row.source().quantity != Quantity::Steady) {
+        let at = *places.entry(&row.id).or_insert(predictions.len());
+        if at == predictions.len() {
+            predictions.push(Predicted { id: row.id.clone(), ..Predicted::default() });
+        }
+        let Some(found) = Prediction::of(row) else { continue };
+        let line = &mut predictions[at];
+        let is_memory = matches!(row.measured, Measured::Memory(_));
+        match row.measured {
+            Measured::Memory(_) => line.peak_gib = Some(digits(found.value)),
+            Measured::Step(_) => (line.step_s, line.low_s, line.high_s) = shipped(row, found.value),
+            Measured::RanOut => {}
+        }
+        // Throughput tables say nothing of memory.
+        if is_memory || row.measured == Measured::RanOut || row.source().quantity == Quantity::FujiiTflops {
+            line.verdict = Some(found.verdict);
+        }
+        if is_memory && row.source().kind == Kind::Fitted && !line.is_fitted(Asked::PeakGib) {
+            line.fitted.extend([Asked::PeakGib, Asked::Verdict]);
+        }
+    }
+    let mut set = |row: &Evidence, write: &dyn Fn(&mut Predicted)| {
+        if let Some(at) = places.get(row.id.as_str()) {
+            write(&mut predictions[*at]);
+        }
+    };
+    steps(rows, &mut set);
+    outcomes(rows, &mut set);
+    predictions
+}
+
+type Set<'a> = dyn FnMut(&Evidence, &dyn Fn(&mut Predicted)) + 'a;
+
+/// A step with its range as shipped: of runs that no constant was fitted to.
+fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f64>) {
+    let Ok(scenario) = Scenario::new(&row.run) else { return (None, None, None) };
+    let Range { low, high, .. } = range(&scenario);
+    (Some(digits(seconds)), Some(digits(seconds * low)), Some(digits(seconds * high)))
+}
+
+/// Steps by constants fitted without the runs of their source and of their model, with the range that the other groups of
+/// their class cut.
+fn steps(rows: &[Evidence], set: &mut Set) {
+    let of_steps: Vec<&Evidence> = rows.iter().filter(|row| STEPS.contains(&row.source().file)).collect();
+    let table = assembled(of_steps.iter().copied(), |_| {}, &|_| {});
+    let moves = table.left_out(&[GROUPINGS[0].1, GROUPINGS[2].1]);
+    let mut ranges: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
+    for (row, moved) in table.rows.iter().zip(&moves) {
+        let seconds = row.predicted * moved.exp();
+        let class = RANGES.iter().find(|class| class.of == row.class);
+        let found = class.map(|class| {
+            let key = group_key(class);
+            let own = key(row);
+            *ranges.entry((class.of, own.clone())).or_insert_with(|| cut_by_others(&table, &moves, class, &own))
+        });
+        set(of_steps[row.evidence], &|line| {
+            line.step_s = Some(digits(seconds));
+            (line.low_s, line.high_s) =
+                found.map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
+        });
+    }
+}
+
+fn group_key(class: &Range) -> Key {
+    GROUPINGS[match class.apart {
+        Apart::Source => 0,
+        Apart::Model => 2,
+        Apart::ModelAndGpu => 3,
+    }]
+    .1
+}
+
+/// The range of `class` as the groups other than `own` cut it.
+fn cut_by_others(table: &Table, moves: &[f64], class: &Range, own: &str) -> (f64, f64) {
+    let key = group_key(class);
+    let is_of = |row: &Row| row.class == class.of || class.software.is_empty() && row.experts == class.experts;
+    let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (row, moved) in table.rows.iter().zip(moves).filter(|(row, _)| is_of(row)) {
+        let name = key(row);
+        if name != own {
+            groups.entry(name).or_default().push(row.error + moved);
+        }
+    }
+    interval(&groups.into_values().collect::<Vec<_>>())
+}
+
+/// Outcomes of Fujii 2024, of each table by the rule that the other gives.
+fn outcomes(rows: &[Evidence], set: &mut Set) {
+    let measured: Vec<(&Evidence, Outcome)> = rows
+        .iter()
+        .filter(|row| row.source().quantity == Quantity::FujiiTflops)
+        .filter_map(|row| Some((row, Outcome::new(&evaluate(&row.run).ok()?, row.measured == Measured::RanOut))))
+        .collect();
+    for (row, verdict) in judged_by_others(&measured) {
+        set(row, &|line| line.verdict = Some(verdict));
+    }
+}
+
+/// Verdicts by the rule fitted to the other sources, in a band that is as much wider than the narrowest one there as the
+/// code's is over all.
+fn judged_by_others<'a>(measured: &[(&'a Evidence, Outcome)]) -> Vec<(&'a Evidence, Verdict)> {
+    let all: Vec<&Outcome> = measured.iter().map(|(_, outcome)| outcome).collect();
+    let margin = HALF_BAND.value / Rule::shipped().half_band(&all);
+    let mut rules: BTreeMap<usize, (Rule, f64)> = BTreeMap::new();
+    for (row, _) in measured {
+        rules.entry(row.source).or_insert_with(|| {
+            let others: Vec<&Outcome> =
+                measured.iter().filter(|(other, _)| other.source != row.source).map(|(_, outcome)| outcome).collect();
+            let rule = Rule::fitted(&others);
+            (rule, margin * rule.half_band(&others))
+        });
+    }
+    let verdict = |(row, outcome): &(&'a Evidence, Outcome)| {
+        let (rule, half) = rules.get(&row.source)?;
+        Some((*row, rule.verdict(outcome, *half)))
+    };
+    measured.iter().filter_map(verdict).collect()
+}
+
+/// Four significant digits.
+fn digits(value: f64) -> f64 {
+    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
+    if scale.is_finite() { (value * scale).round() / scale } else { value }
+}

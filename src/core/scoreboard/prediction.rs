@@ -1,0 +1,79 @@
+//! Predictions: a line for each run, of which a tool leaves out what it cannot do.
+
+use crate::memory::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// What a question may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// Seconds of a step.
+    StepS,
+    /// The peak of memory.
+    PeakGib,
+    /// Fits, or runs out of memory.
+    Verdict,
+}
+
+/// A line of a file of predictions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// The question.
+    pub id: String,
+    /// Seconds of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_s: Option<f64>,
+    /// The fast end of its range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_s: Option<f64>,
+    /// The slow end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_s: Option<f64>,
+    /// The peak of memory, GiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_gib: Option<f64>,
+    /// Fits, tight, or out of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Answers that the tool was fitted to: left out of its row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<Asked>,
+}
+
+impl Predicted {
+    /// The first of its figures that is none: not finite, or not above 0.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        let figures =
+            [("step_s", self.step_s), ("low_s", self.low_s), ("high_s", self.high_s), ("peak_gib", self.peak_gib)];
+        let is_wrong = |figure: Option<f64>| figure.is_some_and(|figure| !(figure.is_finite() && figure > 0.0));
+        figures.into_iter().find(|(_, figure)| is_wrong(*figure)).map(|(name, _)| name)
+    }
+
+    /// True if the tool was fitted to the answer.
+    #[must_use]
+    pub fn is_fitted(&self, asked: Asked) -> bool {
+        self.fitted.contains(&asked)
+    }
+}
+
+/// The first line of a file, which may be left out: who predicts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Version of the format.
+    pub scoreboard: u32,
+    /// Name of the tool.
+    pub name: String,
+    /// Its kind: a simulator, a formula.
+    #[serde(default)]
+    pub kind: String,
+    /// Its page.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// Release or commit that predicted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// Readings that were needed, or why nothing is predicted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}

@@ -1,0 +1,200 @@
+//! Questions: published runs with all that their source says of them but the answer.
+
+use crate::accuracy::{Evidence, Measured, Quantity, Source};
+use crate::field::Value;
+use crate::run::registry::{FIELDS, Field};
+use crate::run::{Run, RunLength, Scenario};
+use crate::time::Products;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of the format.
+pub const VERSION: u32 = 1;
+
+/// A column of the table: what of a run is predicted, and of which runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Column {
+    /// Steps of dense models in 16 bits and more.
+    Dense,
+    /// Steps of dense models in fp8 and fp4.
+    Low,
+    /// Steps of models with routed experts.
+    Experts,
+    /// Steps of fine-tuning.
+    Tuned,
+    /// Peaks of memory.
+    Peaks,
+}
+
+impl Column {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Dense, "Dense bf16"),
+        (Self::Low, "fp8"),
+        (Self::Experts, "Experts"),
+        (Self::Tuned, "Fine-tuning"),
+        (Self::Peaks, "Memory peaks"),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    fn of(row: &Evidence) -> Option<Self> {
+        let scenario = Scenario::new(&row.run).ok()?;
+        Some(if row.source().file == "finetune_measured.csv" {
+            Self::Tuned
+        } else if scenario.model.moe.is_some() {
+            Self::Experts
+        } else if Products::of(&scenario) == Products::Plain {
+            Self::Dense
+        } else {
+            Self::Low
+        })
+    }
+}
+
+/// A published run with its answers.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its line in the tables.
+    pub id: String,
+    /// Its name in the source.
+    pub name: String,
+    /// The source.
+    pub source: &'static Source,
+    /// The document that printed it.
+    pub origin: String,
+    /// The run.
+    pub run: Run,
+    /// The column of its step.
+    pub column: Column,
+    /// Seconds of a step, measured.
+    pub step_s: Option<f64>,
+    /// The measured peak, GiB, and what it is the peak of.
+    pub peak_gib: Option<(Quantity, f64)>,
+    /// True if it ran out of memory; none where its source says nothing of memory, and with it not what it did to fit.
+    pub ran_out: Option<bool>,
+}
+
+/// The questions that `rows` answer, in their order: one for each line of the tables.
+#[must_use]
+pub fn questions(rows: &[Evidence]) -> Vec<Question> {
+    let mut questions: Vec<Question> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    // Memory between steps is no peak, and says of no run that it fits.
+    for row in rows.iter().filter(|row| row.source().quantity != Quantity::Steady) {
+        let at = if let Some(at) = places.get(row.id.as_str()) {
+            *at
+        } else {
+            let Some(column) = Column::of(row) else { continue };
+            places.insert(&row.id, questions.len());
+            questions.push(Question {
+                id: row.id.clone(),
+                name: row.label.clone(),
+                source: row.source(),
+                origin: row.origin.clone(),
+                run: row.run.clone(),
+                column,
+                step_s: None,
+                peak_gib: None,
+                ran_out: None,
+            });
+            questions.len() - 1
+        };
+        let question = &mut questions[at];
+        match row.measured {
+            Measured::Step(seconds) => {
+                question.step_s = Some(seconds);
+                let is_outcome = row.source().quantity == Quantity::FujiiTflops;
+                question.ran_out = question.ran_out.or(is_outcome.then_some(false));
+            }
+            Measured::Memory(gib) => {
+                question.peak_gib = question.peak_gib.or(Some((row.source().quantity, gib)));
+                question.ran_out = question.ran_out.or(Some(false));
+            }
+            Measured::RanOut => question.ran_out = Some(true),
+        }
+    }
+    questions
+}
+
+/// Settings that are ours alone: constants of hosts that were fitted, shares of overlap, what changes no step.
+const OURS: [&str; 8] = [
+    "loader_ns",
+    "loader_stage_s",
+    "overlap.",
+    "profile.",
+    "stack.host_us_per_layer",
+    "memory_method",
+    "attention_flops",
+    "model.arguments",
+];
+
+impl Question {
+    /// The document that printed it, as far as its line says, else its table.
+    #[must_use]
+    pub fn document(&self) -> &str {
+        if self.origin.is_empty() { self.source.name } else { &self.origin }
+    }
+
+    /// What it is a peak of, in words.
+    fn peak_is(&self) -> Option<&'static str> {
+        Some(match self.peak_gib?.0 {
+            Quantity::AllocatedLast => "allocated, last pipeline rank",
+            Quantity::Reserved => "reserved, fullest rank",
+            _ => "allocated, fullest rank",
+        })
+    }
+
+    /// The question as an object: the run with everything that follows from its presets, and no answer.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let asks = [
+            ("step_s", self.step_s.is_some()),
+            ("peak_gib", self.peak_gib.is_some()),
+            ("verdict", self.ran_out.is_some()),
+        ];
+        let asks = asks.iter().filter(|(_, is_asked)| *is_asked).map(|(name, _)| text(name)).collect();
+        let mut pairs = vec![
+            ("v".to_owned(), Value::Number(f64::from(VERSION))),
+            ("id".to_owned(), text(&self.id)),
+            ("asks".to_owned(), Value::List(asks)),
+            ("class".to_owned(), text(self.column.name())),
+            ("name".to_owned(), text(&self.name)),
+            ("source".to_owned(), text(self.document())),
+        ];
+        pairs.extend(self.peak_is().map(|words| ("peak_is".to_owned(), text(words))));
+        if let Ok(scenario) = Scenario::new(&self.run) {
+            let elements = scenario.model.elements();
+            let derived = [
+                ("derived.parameters", elements.total()),
+                ("derived.active_parameters", elements.active()),
+                ("derived.dp", scenario.layout.dp),
+                ("derived.microbatches", scenario.layout.microbatches),
+            ];
+            pairs.extend(derived.map(|(key, count)| (key.to_owned(), Value::Number(count as f64))));
+        }
+        let run = Run { length: RunLength::default(), ..self.run.resolved() };
+        let is_said = |field: &&Field| {
+            let value = field.get(&run);
+            let is_part = field.key.contains('.');
+            let is_nothing = matches!(value, Value::Null | Value::Bool(false)) || value == Value::Number(0.0);
+            let is_ours = OURS.iter().any(|key| field.key.starts_with(key));
+            !is_ours
+                && value != Value::Null
+                && (field.is_changed(&run) || !is_part && !field.advanced)
+                && !(is_part && is_nothing)
+        };
+        pairs.extend(FIELDS.iter().filter(is_said).map(|field| {
+            let based = ["model", "gpu", "precision", "stack"].contains(&field.key);
+            let key = if based { format!("run.{}.base", field.key) } else { format!("run.{}", field.key) };
+            (key, field.get(&run))
+        }));
+        Value::nested(pairs)
+    }
+}

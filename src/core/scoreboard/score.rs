@@ -1,0 +1,203 @@
+//! Scores of a tool: coverage first, then errors by column, then verdicts.
+
+use super::prediction::{Asked, Predicted};
+use super::question::{Column, Question};
+use crate::accuracy::{BandCount, verdict_bands};
+use crate::memory::Verdict;
+use crate::sort::sort_by;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A measured figure and its prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Miss {
+    /// Index of the question.
+    pub question: usize,
+    /// The column that it counts in.
+    pub column: Column,
+    /// Seconds or GiB.
+    pub measured: f64,
+    /// The same predicted.
+    pub predicted: f64,
+    /// Inside the range; none without one.
+    pub inside: Option<bool>,
+}
+
+impl Miss {
+    /// Predicted over measured.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.predicted / self.measured
+    }
+    /// Distance of the ratio from 1.
+    #[must_use]
+    pub fn error(self) -> f64 {
+        (self.ratio() - 1.0).abs()
+    }
+}
+
+/// A verdict, and what became of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Index of the question.
+    pub question: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// It ran out of memory.
+    pub ran_out: bool,
+}
+
+/// Score in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ColumnScore {
+    /// The column.
+    pub column: Column,
+    /// Runs, without those that the tool was fitted to.
+    pub asked: usize,
+    /// Runs that it predicts.
+    pub covered: usize,
+    /// Mean of |predicted/measured - 1|; none where nothing is covered.
+    pub mean: Option<f64>,
+    /// Median of the same.
+    pub median: Option<f64>,
+    /// Runs with a range.
+    pub ranged: usize,
+    /// Runs measured inside their range.
+    pub inside: usize,
+    /// Runs left out, because the tool was fitted to them.
+    pub fitted: usize,
+}
+
+impl ColumnScore {
+    /// Covered over asked; 0 where nothing is asked.
+    #[must_use]
+    pub fn coverage(&self) -> f64 {
+        self.covered as f64 / self.asked.max(1) as f64
+    }
+}
+
+/// Verdicts against what became of the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outcomes {
+    /// Runs that ran out of memory.
+    pub ran_out: usize,
+    /// Those with a verdict.
+    pub ran_out_covered: usize,
+    /// Those called "fits".
+    pub false_fits: usize,
+    /// Runs that ran.
+    pub ran: usize,
+    /// Those with a verdict.
+    pub ran_covered: usize,
+    /// Those called "out of memory".
+    pub false_oom: usize,
+    /// Runs left out, because the tool was fitted to them.
+    pub fitted: usize,
+}
+
+impl Outcomes {
+    /// Runs with a verdict over runs.
+    #[must_use]
+    pub fn coverage(&self) -> f64 {
+        (self.ran_covered + self.ran_out_covered) as f64 / (self.ran + self.ran_out).max(1) as f64
+    }
+}
+
+/// Row of a tool.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// Columns, in the order of [`Column::ALL`].
+    pub columns: [ColumnScore; 5],
+    /// Verdicts.
+    pub outcomes: Outcomes,
+    /// Runs by verdict, and how many of them ran out.
+    pub bands: [BandCount; 3],
+    /// Figures with their predictions, in the order of the questions.
+    pub misses: Vec<Miss>,
+    /// Verdicts, in the same order.
+    pub verdicts: Vec<Judged>,
+}
+
+impl Score {
+    /// Scores `predictions`; of several for one question the first counts.
+    #[must_use]
+    pub fn new(questions: &[Question], predictions: &[Predicted]) -> Self {
+        let mut by_id: BTreeMap<&str, &Predicted> = BTreeMap::new();
+        for predicted in predictions {
+            by_id.entry(&predicted.id).or_insert(predicted);
+        }
+        let nothing = Predicted::default();
+        let mut columns = Column::ALL.map(|(column, _)| ColumnScore {
+            column,
+            asked: 0,
+            covered: 0,
+            mean: None,
+            median: None,
+            ranged: 0,
+            inside: 0,
+            fitted: 0,
+        });
+        let (mut outcomes, mut misses, mut verdicts) = (Outcomes::default(), Vec::new(), Vec::new());
+        for (at, question) in questions.iter().enumerate() {
+            let predicted = by_id.get(question.id.as_str()).copied().unwrap_or(&nothing);
+            let range = predicted.low_s.zip(predicted.high_s);
+            let step = question.step_s.map(|step| (Asked::StepS, question.column, step, predicted.step_s, range));
+            let peak = question.peak_gib;
+            let peak = peak.map(|(_, gib)| (Asked::PeakGib, Column::Peaks, gib, predicted.peak_gib, None));
+            for (asked, column, measured, figure, range) in [step, peak].into_iter().flatten() {
+                let score = &mut columns[column as usize];
+                if predicted.is_fitted(asked) {
+                    score.fitted += 1;
+                    continue;
+                }
+                score.asked += 1;
+                let Some(figure) = figure else { continue };
+                let inside = range.map(|(low, high)| (low..=high).contains(&measured));
+                score.covered += 1;
+                score.ranged += usize::from(inside.is_some());
+                score.inside += usize::from(inside == Some(true));
+                misses.push(Miss { question: at, column, measured, predicted: figure, inside });
+            }
+            let Some(ran_out) = question.ran_out else { continue };
+            if predicted.is_fitted(Asked::Verdict) {
+                outcomes.fitted += 1;
+                continue;
+            }
+            let verdict = predicted.verdict;
+            let is_covered = usize::from(verdict.is_some());
+            if ran_out {
+                outcomes.ran_out += 1;
+                outcomes.ran_out_covered += is_covered;
+                outcomes.false_fits += usize::from(verdict == Some(Verdict::Fits));
+            } else {
+                outcomes.ran += 1;
+                outcomes.ran_covered += is_covered;
+                outcomes.false_oom += usize::from(verdict == Some(Verdict::Oom));
+            }
+            verdicts.extend(verdict.map(|verdict| Judged { question: at, verdict, ran_out }));
+        }
+        for score in &mut columns {
+            let mut errors: Vec<f64> =
+                misses.iter().filter(|miss| miss.column == score.column).map(|miss: &Miss| miss.error()).collect();
+            sort_by(&mut errors, f64::total_cmp);
+            score.mean = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
+            score.median = median(&errors);
+        }
+        let pairs: Vec<_> = verdicts.iter().map(|judged: &Judged| (judged.verdict, judged.ran_out)).collect();
+        Self { columns, outcomes, bands: verdict_bands(&pairs), misses, verdicts }
+    }
+
+    /// Score in `column`.
+    #[must_use]
+    pub fn column(&self, column: Column) -> &ColumnScore {
+        &self.columns[column as usize]
+    }
+}
+
+/// Middle of `sorted`; of an even number the mean of the two in the middle.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    let lower = if sorted.len().is_multiple_of(2) { sorted[middle - 1] } else { upper };
+    Some(f64::midpoint(lower, upper))
+}

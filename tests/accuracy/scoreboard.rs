@@ -1,0 +1,189 @@
+//! The scoreboard: questions without answers, scores with closed forms, and our own row.
+
+use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity};
+use shardscope::core::memory::Verdict;
+use shardscope::core::run::{Run, Value};
+use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, Score, predictions, questions};
+use shardscope::io::scoreboard::{questions_text, read, unknown};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+fn rows() -> &'static [Evidence] {
+    static ROWS: OnceLock<Vec<Evidence>> = OnceLock::new();
+    ROWS.get_or_init(|| FILES.iter().flat_map(|(file, _)| crate::common::evidence(file)).collect())
+}
+
+fn asked() -> &'static [Question] {
+    static ASKED: OnceLock<Vec<Question>> = OnceLock::new();
+    ASKED.get_or_init(|| questions(rows()))
+}
+
+/// Each run as it was measured.
+fn answers() -> Vec<Predicted> {
+    let answer = |question: &Question| Predicted {
+        id: question.id.clone(),
+        step_s: question.step_s,
+        low_s: question.step_s,
+        high_s: question.step_s,
+        peak_gib: question.peak_gib.map(|(_, gib)| gib),
+        verdict: question.ran_out.map(|ran_out| if ran_out { Verdict::Oom } else { Verdict::Fits }),
+        fitted: Vec::new(),
+    };
+    asked().iter().map(answer).collect()
+}
+
+#[test]
+fn every_line_that_measures_something_is_asked_once() {
+    let ids: BTreeSet<&str> = asked().iter().map(|question| question.id.as_str()).collect();
+    assert_eq!(ids.len(), asked().len());
+    let lines: BTreeSet<&str> = rows().iter().map(|row| row.id.as_str()).collect();
+    let steady =
+        |id: &&&str| rows().iter().filter(|row| row.id == **id).all(|row| row.source().quantity == Quantity::Steady);
+    assert_eq!(lines.len() - lines.iter().filter(steady).count(), ids.len());
+    // No figure is lost: one step and one peak a line at most.
+    let steps = rows().iter().filter(|row| matches!(row.measured, Measured::Step(_))).count();
+    assert_eq!(asked().iter().filter(|question| question.step_s.is_some()).count(), steps);
+    let peaks = rows()
+        .iter()
+        .filter(|row| row.source().quantity != Quantity::Steady && matches!(row.measured, Measured::Memory(_)))
+        .count();
+    assert_eq!(asked().iter().filter(|question| question.peak_gib.is_some()).count(), peaks);
+}
+
+#[test]
+fn the_published_answers_score_no_error_and_are_covered_whole() {
+    let score = Score::new(asked(), &answers());
+    for column in score.columns {
+        assert!(column.asked > 10 && column.covered == column.asked, "{column:?}");
+        assert_eq!((column.mean, column.median, column.coverage()), (Some(0.0), Some(0.0), 1.0));
+        assert_eq!(column.inside, column.ranged);
+    }
+    let outcomes = score.outcomes;
+    assert_eq!((outcomes.false_fits, outcomes.false_oom, outcomes.coverage()), (0, 0, 1.0));
+    assert_eq!(outcomes.ran + outcomes.ran_out, asked().iter().filter(|question| question.ran_out.is_some()).count());
+    // Fujii 2024, tables 3 and 4: 87 of 232 ran out.
+    let fujii = asked().iter().filter(|question| question.id.starts_with("fj"));
+    assert_eq!(fujii.filter(|question| question.ran_out == Some(true)).count(), 87);
+}
+
+#[test]
+fn nothing_predicted_is_no_coverage_and_no_error() {
+    for empty in
+        [Vec::new(), vec![Predicted { id: "no such run".to_owned(), step_s: Some(1.0), ..Predicted::default() }]]
+    {
+        let score = Score::new(asked(), &empty);
+        assert!(score.columns.iter().all(|column| column.covered == 0 && column.mean.is_none()));
+        assert_eq!((score.outcomes.false_fits, score.outcomes.coverage()), (0, 0.0));
+        assert_eq!(unknown(asked(), &empty).is_some(), !empty.is_empty());
+    }
+}
+
+#[test]
+fn a_tenth_too_much_is_an_error_of_a_tenth_and_half_a_file_is_covered_by_half() {
+    let mut lines = answers();
+    for line in &mut lines {
+        line.step_s = line.step_s.map(|step| step * 1.1);
+        line.peak_gib = line.peak_gib.map(|peak| peak * 1.1);
+        line.verdict = Some(Verdict::Fits);
+    }
+    let score = Score::new(asked(), &lines);
+    for column in score.columns {
+        assert!((column.mean.unwrap() - 0.1).abs() < 1e-9 && (column.median.unwrap() - 0.1).abs() < 1e-9);
+    }
+    assert_eq!(score.outcomes.false_fits, score.outcomes.ran_out);
+    let half: Vec<Predicted> = lines.into_iter().step_by(2).collect();
+    let score = Score::new(asked(), &half);
+    assert!((score.outcomes.coverage() - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn what_a_tool_was_fitted_to_counts_neither_way() {
+    let whole = Score::new(asked(), &answers());
+    let mut lines = answers();
+    let first = lines.iter().position(|line| line.step_s.is_some()).unwrap();
+    lines[first].step_s = Some(1e6);
+    lines[first].fitted = vec![Asked::StepS];
+    let score = Score::new(asked(), &lines);
+    let column = asked()[first].column;
+    assert_eq!(score.column(column).asked + 1, whole.column(column).asked);
+    assert_eq!((score.column(column).fitted, score.column(column).mean), (1, Some(0.0)));
+}
+
+#[test]
+fn bad_lines_are_named_and_the_rest_is_scored() {
+    let id = &asked()[0].id;
+    let text = format!(
+        "{{\"scoreboard\":1,\"name\":\"Tool\"}}\n\n{{\"id\":\"{id}\",\"step_s\":2.0,\"verdict\":\"fits\"}}\n{{\"id\":\"x\",\"step_s\":-1}}\nnonsense\n{{\"id\":\"{id}\"}}\n{{\"id\":\"y\",\"step_s\":1e999}}\n"
+    );
+    let file = read(&text);
+    assert_eq!((file.about.name.as_str(), file.lines.len()), ("Tool", 1));
+    let notes: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes.len(), 4, "{notes:?}");
+    for (note, line) in notes.iter().zip([4, 5, 6, 7]) {
+        assert!(note.starts_with(&format!("line {line}: ")), "{note}");
+    }
+    for text in ["", "{", "[]", "\u{feff}\n\n", &"x\n".repeat(100_000)] {
+        let file = read(text);
+        assert!(file.lines.is_empty() && file.notes.len() <= 20);
+    }
+}
+
+/// A question has its run, which opens as it is, and nowhere the figure that is asked for.
+#[test]
+fn questions_hold_the_run_and_not_the_answer() {
+    let text = questions_text(asked());
+    assert!(text.len() < 4_000_000, "{}", text.len());
+    let mut runs = 0;
+    for (line, question) in text.lines().zip(asked()) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let run = Run::from_value(value.get("run").unwrap()).unwrap();
+        assert_eq!((run.gpus, run.tp, run.seq_len), (question.run.gpus, question.run.tp, question.run.seq_len));
+        assert_eq!(run.model.base, question.run.model.base);
+        for answer in [question.step_s, question.peak_gib.map(|(_, gib)| gib)].into_iter().flatten() {
+            let printed = format!("{answer}");
+            assert!(printed.len() < 5 || !line.contains(&printed), "{}: {printed}", question.id);
+        }
+        assert!(!line.contains("loader_ns") && !line.contains("ran_out"), "{line}");
+        runs += 1;
+    }
+    assert_eq!(runs, asked().len());
+}
+
+/// Rows of our own that a constant was read off are marked; no other is.
+#[test]
+fn our_own_row_leaves_out_what_it_was_fitted_to_and_meets_its_aims() {
+    let lines = predictions(rows());
+    let path = format!("{}/public/data/scoreboard/shardscope.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let kept = read(&std::fs::read_to_string(path).unwrap_or_default());
+    assert!(kept.notes.is_empty(), "{:?}", kept.notes);
+    let [now, kept] = [lines, kept.lines].map(|lines| Score::new(asked(), &lines));
+    let fitted = rows().iter().filter(|row| {
+        row.source().kind == Kind::Fitted && matches!(row.source().quantity, Quantity::Allocated | Quantity::Reserved)
+    });
+    assert_eq!(now.column(Column::Peaks).fitted, fitted.count());
+    for column in now.columns {
+        let mean = column.mean.unwrap_or(f64::NAN);
+        println!(
+            "{:13} {:4} runs, {:5.1} % covered, mean {:.1} %, median {:.1} %, {} of {} in range, {} fitted",
+            column.column.name(),
+            column.asked,
+            100.0 * column.coverage(),
+            100.0 * mean,
+            100.0 * column.median.unwrap_or(f64::NAN),
+            column.inside,
+            column.ranged,
+            column.fitted
+        );
+        // The file may be some rows behind the tables, not more.
+        let before = kept.column(column.column);
+        let is_like = before.coverage() >= 0.95 && (mean - before.mean.unwrap_or(f64::NAN)).abs() < 0.015;
+        assert!(is_like, "public/data/scoreboard/shardscope.jsonl is old: make scoreboard");
+    }
+    println!("{:?}", now.outcomes);
+    println!("{:?}", now.bands);
+    assert_eq!(now.outcomes.false_fits, 0);
+    for (column, aim) in [(Column::Dense, 0.08), (Column::Low, 0.08), (Column::Experts, 0.12)] {
+        let score = now.column(column);
+        assert!(score.mean.unwrap() <= aim && score.coverage() >= 0.95, "{score:?}");
+    }
+}

@@ -1,0 +1,30 @@
+// `shardscope scoreboard questions`, `predictions` and `score FILE`: the files of the scoreboard, from the tables of published runs
+// beside the command.
+import { readFileSync, readdirSync } from 'node:fs';
+import { answerLine } from './index.js';
+import { print } from './lines.js';
+
+/** The exit status where a file cannot be read, and where the command is called wrongly. */
+const FAILED = 1;
+const WRONG_CALL = 2;
+
+const folder = new URL('./data/', import.meta.url);
+const tables = () => Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')]));
+
+/** Writes what is asked for; the exit status. */
+export async function scoreboard([ask, file, ...more]) {
+  const scores = ask === 'score' && file !== undefined;
+  if (more.length > 0 || !(scores || (file === undefined && (ask === 'questions' || ask === 'predictions')))) {
+    console.error('usage: shardscope scoreboard questions|predictions|score FILE');
+    return WRONG_CALL;
+  }
+  try {
+    const asked = scores ? { predictions: readFileSync(file, 'utf8') } : { ask };
+    const answer = answerLine('scoreboard', JSON.stringify({ tables: tables(), ...asked }));
+    await print(answer.text?.trimEnd() ?? JSON.stringify(answer));
+    return answer.errors.length > 0 ? FAILED : 0;
+  } catch (error) {
+    console.error(`shardscope: ${error.message}`);
+    return FAILED;
+  }
+}
