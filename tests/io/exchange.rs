@@ -208,8 +208,9 @@ const WORDS: [Words; 11] = [
             "moe_dispatch",
             "model", // flavors
             "model.*",
-            "etp",               // 1 or TP
-            "sequence_parallel", // with tensor parallelism always
+            "etp", // 1 or TP
+            "sequence_parallel",
+            "stack.grad_reduce_bytes", // always fp32
             "cp_comm",
             "zero",
             "hsdp_shard",
@@ -233,7 +234,6 @@ const WORDS: [Words; 11] = [
         ],
         keeps: &[
             ("schedule", &["1f1b", "gpipe", "interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"]),
-            ("cp_comm", &["ring", "all-gather"]),
             ("zero", &["2", "3"]),
             ("recompute", &["none", "op-selective", "full"]),
             ("precision", &["fsdp-mixed", "fp32"]),
@@ -442,7 +442,7 @@ fn settings_start_what_was_meant() {
     }
     assert!(!text("megatron", r#"{"precision":"fp32"}"#).contains("--bf16"));
     assert!(text("megatron", shards).contains("precision = fsdp-mixed"), "said to be lost");
-    assert!(text("torchtitan", fp8).contains("--model.converters quantize.linear.float8"));
+    assert!(text("torchtitan", fp8).contains("Float8LinearConverter.Config("));
     // Megatron-LM's own checks, and what its experts do unless they are told.
     assert!(text("megatron", "{}").contains("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun"));
     assert!(!text("megatron", shards).contains("CUDA_DEVICE_MAX_CONNECTIONS"), "FSDP refuses it");
@@ -456,9 +456,9 @@ fn settings_start_what_was_meant() {
         r#"{"model":"llama-3.1-70b","gpus":256,"tp":8,"pp":4,"schedule":"interleaved-1f1b","virtual_stages":5}"#,
     );
     assert!(
-        looped.contains("layers_per_stage 4")
-            && looped.contains("first_stage_less_layers 0")
-            && looped.contains("last_stage_less_layers 0"),
+        looped.contains("layers_per_stage = 4")
+            && looped.contains("first_stage_less_layers = 0")
+            && looped.contains("last_stage_less_layers = 0"),
         "{looped}"
     );
     // Nothing that the program refuses, nothing that was never set.

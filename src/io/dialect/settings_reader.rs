@@ -9,12 +9,29 @@ use crate::core::run::registry::field;
 use crate::core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
 use crate::core::t;
 use crate::core::units::whole;
+use std::collections::BTreeSet;
+
+/// Where a setting stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Origin {
+    /// In the text, under this name.
+    Text(String),
+    /// In the defaults of this program or recipe, which the text is silent on.
+    Default(&'static str),
+}
 
 /// A setting, and whether it was taken.
 struct Entry {
     name: String,
     value: Value,
+    from: Origin,
     taken: bool,
+}
+
+impl Entry {
+    fn text(&self) -> Option<&String> {
+        if let Origin::Text(name) = &self.from { Some(name) } else { None }
+    }
 }
 
 /// The settings being read, and the Run that they become.
@@ -36,9 +53,14 @@ impl SettingsReader {
     /// Nothing taken yet.
     #[must_use]
     pub fn new(entries: Entries, run: Run) -> Self {
-        let entry = |(name, value)| Entry { name, value, taken: false };
+        let in_text = |(name, value): (String, Value)| (Origin::Text(name.clone()), name, value);
+        Self::translated(entries.into_iter().map(in_text), run)
+    }
+
+    /// Nothing taken yet, of settings that stand elsewhere or under other names.
+    pub(crate) fn translated(entries: impl Iterator<Item = (Origin, String, Value)>, run: Run) -> Self {
         Self {
-            entries: entries.into_iter().map(entry).collect(),
+            entries: entries.map(|(from, name, value)| Entry { name, value, from, taken: false }).collect(),
             run,
             used: Vec::new(),
             assumed: Vec::new(),
@@ -50,9 +72,22 @@ impl SettingsReader {
     /// Names that nothing asked for, or that turned out to say nothing.
     #[must_use]
     pub fn left(&self) -> Vec<String> {
-        let left = self.entries.iter().filter(|entry| !entry.taken);
-        let names = left.map(|entry| entry.name.clone());
+        let taken: BTreeSet<&String> =
+            self.entries.iter().filter(|entry| entry.taken).filter_map(Entry::text).collect();
+        let left = self.entries.iter().filter(|entry| !entry.taken).filter_map(Entry::text);
+        let names = left.filter(|name| !taken.contains(name)).cloned();
         names.chain(self.ignored.iter().cloned()).collect()
+    }
+
+    /// All that the settings say.
+    pub(crate) fn said(&self) -> Entries {
+        self.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect()
+    }
+
+    /// Puts defaults before everything that the text says.
+    pub(crate) fn begin_with(&mut self, defaults: Entries, whose: &'static str) {
+        let default = |(name, value)| Entry { name, value, from: Origin::Default(whose), taken: false };
+        self.entries.splice(0..0, defaults.into_iter().map(default));
     }
 
     /// Notes names that say nothing of a Run, though something asked for them.
@@ -78,7 +113,14 @@ impl SettingsReader {
 
     /// Notes what `name` was used for.
     pub fn note(&mut self, name: &str, message: impl Into<Message>) {
-        self.used.push((name.to_owned(), message.into()));
+        let message = message.into();
+        match self.entries.iter().rev().find(|entry| entry.name == name).map(|entry| &entry.from) {
+            Some(Origin::Default(whose)) => {
+                self.assumed.push(t!("{message}: {whose} where the text is silent", message, whose = *whose));
+            }
+            Some(Origin::Text(name)) => self.used.push((name.clone(), message)),
+            None => self.used.push((name.to_owned(), message)),
+        }
     }
 
     /// Notes what is taken where the text is silent.

@@ -51,7 +51,7 @@ pub static FORMATS: &[Format] = &[
         "order.csv",
     ),
     settings(&megatron::DIALECT, "a launch script"),
-    settings(&torchtitan::DIALECT, "a launch script of command-line overrides"),
+    settings(&torchtitan::DIALECT, "its Python configuration"),
     settings(&deepspeed::DIALECT, "its JSON"),
     settings(&nanotron::DIALECT, "its YAML"),
     settings(&axolotl::DIALECT, "its YAML"),
@@ -133,7 +133,15 @@ const TRIALS: [(&str, &[(&str, &str)]); 3] = [
             ("--log-interval", "1"),
         ],
     ),
-    ("torchtitan", &[("training.dataset", "c4_test"), ("training.steps", "20"), ("metrics.log_freq", "1")]),
+    (
+        "torchtitan",
+        &[
+            ("dataloader", "torchtitan.components.data.GrainDataLoader.Config"),
+            ("dataloader.dataset", "torchtitan.components.data.ConcatThenSplitPackingConfig"),
+            ("training.steps", "20"),
+            ("metrics.log_freq", "1"),
+        ],
+    ),
     ("deepspeed", &[("steps_per_print", "1")]),
 ];
 
@@ -157,11 +165,17 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let evaluation = evaluate(&run)?;
     let text = launch(dialect, &evaluation, stamp, settings);
     let layout = &evaluation.scenario.layout;
-    Ok(if layout.gpus > layout.per_node { text.replacen("\ntorchrun ", MEETING, 1) } else { text })
+    if layout.gpus <= layout.per_node {
+        return Ok(text);
+    }
+    let launch = if text.contains("\ntorchrun ") { "" } else { "# " };
+    let line = if launch.is_empty() { "\ntorchrun " } else { "\nLAUNCH " };
+    Ok(text.replacen(line, &format!("\n{MEETING_PLACE}\n{launch}{MEETING}{line}"), 1))
 }
 
 /// Rendezvous of the nodes of a launch: torchrun takes its arguments from variables as well.
-const MEETING: &str = "\n# the same on every node; HEAD_NODE is the name of the first\nexport PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"\ntorchrun ";
+const MEETING_PLACE: &str = "# the same on every node; HEAD_NODE is the name of the first";
+const MEETING: &str = "export PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"";
 
 /// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
 fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<Entries>) -> String {
@@ -239,7 +253,7 @@ mod tests {
                 let many = run.gpus > 8;
                 assert_eq!(text.contains("PET_RDZV_ENDPOINT"), many, "{text}");
                 let wanted = if stack == "torchtitan" {
-                    ["--training.dataset c4_test", "--training.steps 20"]
+                    ["dataset=DATASETS[\"c4_test\"]", "config.training.steps = 20"]
                 } else {
                     ["--mock-data", "--train-iters 20"]
                 };

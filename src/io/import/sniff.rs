@@ -41,14 +41,15 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     if text.starts_with('{') {
         return object(text);
     }
-    if torchtitan::is_file(&toml::read(text)) {
+    if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
-    let arguments = Script::read(text).arguments();
+    let script = Script::read(text);
+    let arguments = script.arguments();
     if arguments.iter().any(|(name, _)| megatron::knows(name)) {
         return Ok(Kind::Dialect(&megatron::DIALECT));
     }
-    if arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
+    if torchtitan::starts(&script) || arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
     let section = |line: &str| {

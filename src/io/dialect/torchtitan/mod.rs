@@ -1,28 +1,34 @@
-//! torchtitan's settings: command-line overrides (`--training.seq_len 8192`) and the TOML they override.
+//! torchtitan's settings: the Python function that makes a configuration, and the command line's overrides of one; of before
+//! February 2026, when torchtitan removed it, TOML with the names of that time.
 //!
-//! Source: pytorch/torchtitan, `torchtitan/config/job_config.py` and `torchtitan/models/*/__init__.py` (flavors).
+//! Source: pytorch/torchtitan, `torchtitan/config/configs.py` and `README.md`, `torchtitan/models/*/__init__.py` (flavors);
+//! before, `torchtitan/config/job_config.py`.
 
+mod names;
 mod parallel;
+mod shipped;
 mod training;
 
 use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::words::{self, Script};
-use super::{Dialect, Entries, Same, same, toml};
+use super::words::Script;
+use super::{Dialect, Entries, Same, python, same, toml};
 use crate::core::issue::Issue;
+use crate::core::run::registry::{field, plain};
 use crate::core::run::{Scenario, Value};
+use names::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 
 /// torchtitan.
 pub(crate) static DIALECT: Dialect =
-    Dialect { id: "torchtitan", name: "torchtitan", file: "torchtitan.sh", stack: compiled, read, write, print };
+    Dialect { id: "torchtitan", name: "torchtitan", file: "torchtitan.py", stack: compiled, read, write, print };
 
 static SAME: &[Same] = &[
     same("parallelism.tensor_parallel_degree", "tp", Some(1)),
     same("parallelism.pipeline_parallel_degree", "pp", Some(1)),
     same("parallelism.context_parallel_degree", "cp", Some(1)),
     same("parallelism.expert_parallel_degree", "ep", Some(1)),
-    same("training.seq_len", "seq_len", None),
+    same(LENGTH, "seq_len", None),
 ];
 
 const LAUNCHER: Launcher =
@@ -46,9 +52,24 @@ pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }
 
+/// True if a text is a Python file of its settings.
+#[must_use]
+pub(crate) fn is_python(text: &str) -> bool {
+    python::is_file(text) && text.contains("torchtitan")
+}
+
+/// True if a script starts a configuration by its name alone.
+#[must_use]
+pub(crate) fn starts(script: &Script) -> bool {
+    script.known("CONFIG").is_some() && script.words.iter().any(|word| word.contains("run_train"))
+}
+
 /// With the compiler where the settings say so: `compile.enable`, before `training.compile`; `compile.components` are
 /// the model and the loss unless they are said.
 fn compiled(entries: &Entries) -> &'static str {
+    let mut all = if shipped::is_python(entries) { shipped::defaults(entries) } else { Vec::new() };
+    all.extend(entries.iter().cloned());
+    let entries = &all;
     let value = |wanted: &[&str]| {
         let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
         let latest = entries.iter().rev();
@@ -76,10 +97,13 @@ fn names_the_model(value: &Value) -> bool {
 /// # Errors
 /// Why it cannot be read, by line where there is one.
 pub fn entries(text: &str) -> Result<Entries, Issue> {
+    if is_python(text) {
+        return Ok(function(text));
+    }
     let file = toml::read(text);
     let script = Script::read(text);
     let arguments = script.arguments();
-    if is_file(&file) || !arguments.iter().any(|(name, _)| knows(name)) {
+    if is_file(&file) || !starts(&script) && !arguments.iter().any(|(name, _)| knows(name)) {
         return file;
     }
     let plain_name = |name: &str| name.trim_start_matches('-').replace('-', "_");
@@ -95,11 +119,45 @@ pub fn entries(text: &str) -> Result<Entries, Issue> {
         }
     }
     LAUNCHER.take_variables(&script, &mut entries);
+    for (variable, name) in [("MODULE", "module"), ("CONFIG", "config")] {
+        if let Some(value) = script.known(variable).filter(|_| entries.iter().all(|(known, _)| known != name)) {
+            entries.push((name.to_owned(), Value::Text(value.to_owned())));
+        }
+    }
     Ok(entries)
 }
 
+/// The line of a file that says how it is launched.
+const LAUNCH: &str = "LAUNCH = \"";
+/// Name of the function that is written.
+const FUNCTION: &str = "run";
+
+/// The settings of a Python file: the launcher's first. What only names a section's class says nothing.
+fn function(text: &str) -> Entries {
+    let launch = text.lines().find_map(|line| line.strip_prefix(LAUNCH));
+    let mut out = Script::read(launch.unwrap_or_default().trim_end_matches('"')).arguments();
+    out.retain(|(name, _)| [LAUNCHER.nodes.0, LAUNCHER.each.0].contains(&name.trim_start_matches('-')));
+    for (name, value) in &mut out {
+        *name = name.trim_start_matches('-').to_owned();
+        if let Value::List(items) = value {
+            *value = items.first().cloned().unwrap_or_default();
+        }
+    }
+    let section = |name: &str| SECTIONS.contains(&name) && name != CHECKPOINT && name != "optimizer";
+    out.extend(python::entries(text).into_iter().filter(|(name, _)| !section(name) && !name.starts_with("loss.")));
+    out
+}
+
 fn read(reader: &mut SettingsReader) {
-    reader.same(SAME, DIALECT.name);
+    let said = reader.said();
+    if shipped::is_python(&said) {
+        let whose = shipped::begun(&said).and_then(|shipped| shipped.function).unwrap_or(DIALECT.name);
+        reader.begin_with(shipped::defaults(&said), whose);
+    }
+    reader.same(&SAME[..4], DIALECT.name);
+    let before = reader.has(LENGTH_BEFORE);
+    let length = if before { same(LENGTH_BEFORE, "seq_len", None) } else { same(LENGTH, "seq_len", None) };
+    reader.same(&[length], DIALECT.name);
     match parallel::gpus(reader) {
         Some(gpus) if !LAUNCHER.is_said(reader) => reader.set("gpus", &Value::from(gpus)),
         _ => LAUNCHER.read(reader),
@@ -112,15 +170,26 @@ fn read(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
     LAUNCHER.write(s, &mut writer);
+    writer.text(python::FUNCTION, FUNCTION);
     training::write_model(s, &mut writer);
-    writer.same(SAME, &s.run);
+    // All of them: what is shipped may say another number.
+    for (row, field) in SAME.iter().filter_map(|row| Some((row, field(row.field)?))) {
+        writer.value(row.name, field.get(&s.run));
+    }
     parallel::write(s, &mut writer);
     training::write(s, &mut writer);
     writer.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
-    words::script("-m torchtitan.train", "--", entries, comments)
+    let (launcher, settings) = entries.split_at(entries.len().min(2));
+    let flag = |(name, value): &(String, Value)| format!("--{name} {}", plain(value).unwrap_or_default());
+    let launcher: Vec<String> = launcher.iter().map(flag).collect();
+    let launch = format!(
+        "# In a file shardscope.py where Python finds it.\n{LAUNCH}torchrun {} -m torchtitan.train --module shardscope --config {FUNCTION}\"\n",
+        launcher.join(" ")
+    );
+    python::print(settings, comments, &launch, training::WHOLE, training::ENDS)
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::io::dialect::settings_writer::SettingsWriter;
 const ENDS: [&str; 2] =
     ["parallelism.pipeline_parallel_first_stage_less_layers", "parallelism.pipeline_parallel_last_stage_less_layers"];
 
+/// The switch of sequence parallelism.
+const SEQUENCE: &str = "parallelism.enable_sequence_parallel";
+
 /// More stages than a pipeline has.
 const MAX_STAGES: u64 = 1 << 16;
 
@@ -119,10 +122,6 @@ fn pipeline(reader: &mut SettingsReader) {
     let stages = run.pp.saturating_mul(chunks).clamp(1, MAX_STAGES);
     run.stage_layers = split(layers, stages, ends).filter(|given| run.pp > 1 && *given != even_split(layers, stages));
     let apart = run.stage_layers.clone().filter(|layers| layers.windows(2).any(|pair| pair[0] != pair[1]));
-    if run.tp > 1 {
-        // Tensor parallelism always cuts the sequence between its layers.
-        run.sequence_parallel = true;
-    }
     if let Some(layers) = apart {
         let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
         reader.assume(t!(
@@ -131,6 +130,11 @@ fn pipeline(reader: &mut SettingsReader) {
             first = ends[0],
             last = ends[1]
         ));
+    }
+    // Before 2026 tensor parallelism always cut the sequence between its layers.
+    let cuts = !reader.has(SEQUENCE) || reader.flag(SEQUENCE, "sequence parallelism");
+    if reader.run.tp > 1 {
+        reader.run.sequence_parallel = cuts;
     }
     let rotate = reader.word("parallelism.context_parallel_rotate_method", "CP exchange");
     if reader.run.cp > 1 {
@@ -184,14 +188,10 @@ fn shards(reader: &mut SettingsReader) {
 /// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    if s.model.moe.is_some() && run.ep > 1 && run.etp > 1 {
-        writer.count("parallelism.expert_tensor_parallel_degree", run.etp);
+    if run.tp > 1 && !run.sequence_parallel {
+        writer.flag(SEQUENCE, false);
     }
     write_pipeline(s, writer);
-    if run.cp > 1 {
-        let shuffled = run.cp_comm == CpComm::Ring;
-        writer.text("parallelism.context_parallel_rotate_method", if shuffled { "alltoall" } else { "allgather" });
-    }
     if s.offload.is_some_and(|offload| offload.parameters.is_some()) {
         writer.yes("training.enable_cpu_offload");
     }
@@ -216,16 +216,15 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     if run.pp == 1 {
         return;
     }
+    writer.count(super::names::PIECES, s.layout.microbatches);
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file; torchtitan loads it into this class.
         writer.text("parallelism.pipeline_parallel_schedule", MULTI);
         writer.text("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
-        writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
         return;
     }
     let named = run.schedule.row().called(Trainer::Torchtitan);
     writer.text("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
-    writer.count("parallelism.pipeline_parallel_microbatch_size", run.micro_batch);
     // A schedule that torchtitan has not may have other stages than what is said instead.
     if named.is_none() {
         return;

@@ -1,42 +1,65 @@
 //! Training in torchtitan's settings: model, batch, precision, recomputation.
 
-use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value};
+use super::names::{CHECKPOINT, LOSS, PIECES, TOKENS};
+use super::shipped::{self, SHIPPED};
+use crate::core::run::{
+    Balance, Based, CrossEntropy, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value,
+};
 use crate::core::t;
+use crate::core::units::whole;
+use crate::io::dialect::python::{self, End};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, is_precision};
+use crate::io::dialect::{computes, hub, is_precision};
 
-/// Name and flavor of the models that are presets too.
-const FLAVORS: [(&str, &str, &str); 12] = [
-    ("llama3", "8B", "llama-3.1-8b"),
-    ("llama3", "70B", "llama-3.1-70b"),
-    ("llama3", "405B", "llama-3.1-405b"),
-    ("deepseek_v3", "671B", "deepseek-v3"),
-    ("qwen3", "8B", "qwen-3-8b"),
-    ("qwen3", "32B", "qwen-3-32b"),
-    ("qwen3", "30B-A3B", "qwen-3-30b-a3b"),
-    ("qwen3", "235B-A22B", "qwen-3-235b-a22b"),
-    ("llama4", "17bx16e", "llama-4-scout"),
-    ("llama4", "17bx128e", "llama-4-maverick"),
-    ("gpt_oss", "20b", "gpt-oss-20b"),
-    ("gpt_oss", "120b", "gpt-oss-120b"),
+/// Tokens of a step.
+const STEP: &str = "training.num_tokens_per_train_step";
+/// The model.
+const SPEC: &str = "model_spec";
+/// What calls of some classes end with beside what the settings say of them.
+pub(super) const ENDS: &[End] = &[
+    End {
+        class: "CrossEntropyLoss.Config",
+        argument: "global_vocab_size",
+        place: "torchtitan.models.common.config_utils.decoder_vocab_size",
+        rest: "(config.model_spec)",
+    },
+    End {
+        class: "ConcatThenSplitPackingConfig",
+        argument: "dataset",
+        place: "torchtitan.hf_datasets.text_datasets.DATASETS",
+        rest: "[\"c4_test\"]",
+    },
 ];
+
+/// Places of the names that a file imports.
+const LOSSES: &str = "torchtitan.components.loss.CrossEntropyLoss.Config";
+const CHECKPOINTS: &str = "torchtitan.distributed.activation_checkpoint.";
+const CONVERTERS: &str = "torchtitan.components.quantization.";
+pub(super) const WHOLE: &str = "torchtitan.trainer.Trainer.Config";
 
 /// Takes the model, which the pipeline is cut from.
 pub fn model(reader: &mut SettingsReader) {
-    // Since 2026 `--module llama3 --config llama3_8b` names both.
+    reader.word(python::FUNCTION, "function");
+    // Since 2026 `--module llama3 --config llama3_8b` names both, or a function that makes them.
+    let begun = shipped::begun(&reader.said());
     let module = reader.word("module", "model");
-    let config = reader.word("config", "configuration");
-    let name = reader.word("model.name", "model").or(module);
-    let flavor = reader.word("model.flavor", "flavor").or_else(|| {
-        let rest = config?.strip_prefix(name.as_deref()?)?.to_owned();
+    let config = reader.word("config", "configuration").or_else(|| reader.word(python::BEGINS_WITH, "configuration"));
+    let spec = reader.word(SPEC, "model").and_then(|path| path.split('.').rev().nth(1).map(str::to_owned));
+    let size = reader.word(&format!("{SPEC}.0"), "flavor");
+    let before = (reader.word("model.name", "model"), reader.word("model.flavor", "flavor"));
+    let name = before.0.or(spec).or(begun.map(|shipped| shipped.module.to_owned())).or(module);
+    let flavor = before.1.or(size).or_else(|| {
+        let rest = config.as_deref()?.strip_prefix(name.as_deref()?)?.to_owned();
         Some(rest.trim_start_matches('_').replace('_', "-"))
     });
-    let found = FLAVORS.iter().find(|(known, of, _)| {
-        name.as_deref() == Some(known) && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(of))
+    let found = SHIPPED.iter().find(|shipped| {
+        name.as_deref() == Some(shipped.module)
+            && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(shipped.flavor))
     });
-    match (found, name, flavor) {
-        (Some((.., id)), ..) => {
+    let weights = reader.word("hf_assets_path", "files of").and_then(|path| hub::preset(&path));
+    match (found.map(|shipped| shipped.preset).or(weights), name, flavor) {
+        (Some(id), ..) => {
             let preset: Based<ModelParts> = Based::preset(id);
             if reader.run.model.resolve() != preset.resolve() {
                 reader.run.model = preset;
@@ -44,7 +67,8 @@ pub fn model(reader: &mut SettingsReader) {
         }
         (None, None, None) => reader.assume("the model, as on this page: the text does not say"),
         (None, name, flavor) => {
-            let known: Vec<String> = FLAVORS.iter().map(|(name, flavor, _)| format!("{name} {flavor}")).collect();
+            let known: Vec<String> =
+                SHIPPED.iter().map(|shipped| format!("{} {}", shipped.module, shipped.flavor)).collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
             reader.assume(t!(
                 "the model, as on this page: {named} is none of {known}",
@@ -67,22 +91,39 @@ fn sharded(id: &'static str) -> Based<PrecisionParts> {
     Based { base: Some(id), parts }
 }
 
+/// Takes the batch: tokens since 2026, sequences before.
 fn batch(reader: &mut SettingsReader) {
+    let run = &reader.run;
+    let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
+    let pipeline = run.pp > 1;
     let local = reader
         .count("training.local_batch_size", "sequences per rank")
         .or_else(|| reader.count("training.batch_size", "sequences per rank"));
-    let global = reader.number("training.global_batch_size", "global batch");
+    let tokens = reader.count(TOKENS, "tokens of a micro-batch");
+    let pieces = reader.count(PIECES, "micro-batches of the pipeline");
+    let step = reader.number(STEP, "tokens a step").filter(|tokens| *tokens > 0.0).and_then(whole);
+    let sequences =
+        reader.number("training.global_batch_size", "global batch").filter(|all| *all > 0.0).and_then(whole);
     let piece = reader.count("parallelism.pipeline_parallel_microbatch_size", "micro-batch");
-    let run = &reader.run;
-    let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
-    let Some(local) = local else {
-        reader.assume("the batch, as on this page: training.local_batch_size is not there");
-        return;
+    let (micro, each) = match (local, tokens) {
+        (Some(local), _) => (if pipeline { piece.unwrap_or(1) } else { local }, local),
+        (None, Some(tokens)) => {
+            let length = reader.run.seq_len.max(1);
+            if tokens < length {
+                reader.assume(t!("sequences of {tokens} tokens: a micro-batch has no more", tokens));
+                reader.set("seq_len", &Value::from(tokens.max(1)));
+            }
+            let micro = (tokens / length).max(1);
+            (micro, if pipeline { micro.saturating_mul(pieces.unwrap_or(1)) } else { micro })
+        }
+        (None, None) => {
+            reader.assume("the batch, as on this page: training.local_batch_size is not there");
+            return;
+        }
     };
-    let micro = if run.pp > 1 { piece.unwrap_or(1) } else { local };
     reader.set("micro_batch", &Value::from(micro));
-    let global = global.filter(|global| *global > 0.0).and_then(crate::core::units::whole);
-    let global = global.unwrap_or(local.saturating_mul(dp));
+    let step = step.map(|tokens| (tokens / reader.run.seq_len.max(1)).max(1));
+    let global = sequences.or(step).unwrap_or(each.saturating_mul(dp));
     reader.set("global_batch", &Value::from(global));
 }
 
@@ -95,23 +136,30 @@ fn training(reader: &mut SettingsReader) {
     let reduced = reader.word("training.mixed_precision_reduce", "gradients reduced in");
     let bytes = if reduced.as_deref() == Some("bfloat16") { 2.0 } else { 4.0 };
     reader.run.stack.parts.grad_reduce_bytes = (kept_in_bf16 != (bytes < 4.0)).then_some(bytes);
-    if reader.flag("parallelism.enable_async_tensor_parallel", "async TP") {
+    let asynchronous = [ASYNC, "parallelism.enable_async_tensor_parallel"].map(|name| reader.flag(name, "async TP"));
+    if asynchronous.contains(&true) {
         reader.run.stack.parts.tp_overlap = Some(TpOverlap::AsyncTp);
     }
+    graphs_and_loss(reader);
     let dtype = reader.word("training.mixed_precision_param", "computes in");
-    let converters = reader.word("model.converters", "converters");
-    let converts = |name: &str| {
-        let names = converters.as_deref().unwrap_or_default();
-        names.split([' ', ',']).any(|one| one.contains(name))
-    };
-    let blocks = [("nvfp4", "nvfp4"), ("linear.mx", "mxfp8"), ("mxfp8", "mxfp8")];
+    let mut converters = reader.word("model.converters", "converters").unwrap_or_default();
+    for at in 0..4 {
+        let name = format!("{SPEC}.converters.{at}");
+        converters.extend(reader.word(&name, "converter").map(|name| format!(" {name}")));
+        reader.flag(&format!("{name}.model_compile_enabled"), "compiled");
+    }
+    let converts = |name: &str| converters.contains(name);
+    let blocks =
+        [("nvfp4", "nvfp4"), ("NVFP4", "nvfp4"), ("linear.mx", "mxfp8"), ("mxfp8", "mxfp8"), ("MXFP8", "mxfp8")];
     let recipe = reader
         .word("quantize.linear.float8.recipe_name", "fp8 scales by")
-        .or_else(|| reader.word("float8.recipe_name", "fp8 scales by"));
-    let by_row = recipe.is_some_and(|recipe| recipe.starts_with("rowwise"));
+        .or_else(|| reader.word("float8.recipe_name", "fp8 scales by"))
+        .or_else(|| reader.word(&format!("{SPEC}.converters.0.recipe_name"), "fp8 scales by"));
+    // The class scales by rows unless it is told.
+    let by_row = converts("Float8") || recipe.is_some_and(|recipe| recipe.starts_with("rowwise"));
     match blocks.iter().find(|(name, _)| converts(name)) {
         Some((_, id)) => reader.policy(sharded(id)),
-        None if by_row && converts("float8") => reader.policy(sharded("fp8-rowwise")),
+        None if by_row && (converts("float8") || converts("Float8")) => reader.policy(sharded("fp8-rowwise")),
         None => reader.precision(match dtype.as_deref() {
             _ if converts("float8") => "te-fp8",
             Some("float32") => "fp32",
@@ -119,13 +167,23 @@ fn training(reader: &mut SettingsReader) {
             _ => "fsdp-mixed",
         }),
     }
-    match reader.word("optimizer.name", "optimizer").as_deref() {
-        None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
+    let named = reader.word("optimizer.name", "optimizer").or_else(|| reader.word("optimizer", "optimizer"));
+    match named.as_deref().map(shipped::last) {
+        None | Some("AdamW" | "Adam" | "default_adamw") => reader.run.optimizer = Optimizer::Adam,
+        Some(name) if name.contains("muon") => reader.run.optimizer = Optimizer::Muon,
         Some(other) => reader.unknown_optimizer(other),
     }
-    let mode = reader.word("activation_checkpoint.mode", "recomputation");
+    let class = reader.word(CHECKPOINT, "recomputation");
+    let off = reader.said().iter().rev().find(|(name, _)| name == CHECKPOINT).is_some_and(|(_, it)| *it == Value::Null);
+    let mode = match class.as_deref().map(shipped::last_class) {
+        _ if off => Some("none".to_owned()),
+        Some("FullAC") => Some("full".to_owned()),
+        Some("MemoryBudgetAC") => Some("memory_budget".to_owned()),
+        _ => reader.word("activation_checkpoint.mode", "recomputation"),
+    };
     let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
-    let recompute = match (mode.as_deref().unwrap_or("selective"), option.as_deref().unwrap_or("2")) {
+    let silent = if class.is_some() { "op" } else { "2" };
+    let recompute = match (mode.as_deref().unwrap_or("selective"), option.as_deref().unwrap_or(silent)) {
         ("none", _) => Recompute::None,
         ("memory_budget", _) => {
             // "When mode is set to "memory_budget", this value determines how much partitioner in the compiler should trade
@@ -153,63 +211,81 @@ fn training(reader: &mut SettingsReader) {
     reader.steps(count);
 }
 
-/// Says the model, where torchtitan has a name for it.
-pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
-    let flavor = FLAVORS.iter().find(|(.., id)| Based::<ModelParts>::preset(id).resolve().as_ref() == Ok(&s.model));
-    if let Some((name, flavor, _)) = flavor {
-        writer.text("model.name", name);
-        writer.text("model.flavor", flavor);
+/// Takes what is captured as a graph, how the loss is computed, and how experts are chosen: since 2026 only.
+fn graphs_and_loss(reader: &mut SettingsReader) {
+    if reader.flag(NO_GRAPHS, "no CUDA graphs") {
+        reader.set("cuda_graphs", &Value::Bool(false));
     }
+    let loss = reader.word(LOSS, "loss");
+    reader.run.cross_entropy = match loss.as_deref().map(shipped::last_class) {
+        Some("ChunkedLossWrapper") => Some(CrossEntropy::Chunked),
+        _ => None,
+    };
+    if reader.flag("debug.moe_force_load_balance", "the same tokens for every expert") {
+        reader.run.moe_balance = Some(Balance::Forced);
+    }
+}
+
+/// The switch that overlaps tensor parallelism with its products, and the one against graphs.
+const ASYNC: &str = "compile.enable_async_tensor_parallel";
+const NO_GRAPHS: &str = "training.disable_cuda_graphs";
+
+/// Says the model where torchtitan has it, by the configuration that it ships of it or of its family.
+pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
+    let shipped = SHIPPED.iter().find(|shipped| {
+        shipped.function.is_some() && Based::<ModelParts>::preset(shipped.preset).resolve().as_ref() == Ok(&s.model)
+    });
+    let Some((shipped, function)) = shipped.and_then(|shipped| Some((shipped, shipped.function?))) else {
+        return writer.text(python::BEGINS_WITH, WHOLE);
+    };
+    let place = format!("torchtitan.models.{}", shipped.module);
+    writer.text(python::BEGINS_WITH, &format!("{place}.config_registry.{function}"));
+    writer.text(SPEC, &format!("{place}.model_registry"));
+    writer.text(&format!("{SPEC}.0"), shipped.flavor);
+    let converter = match s.run.precision.base {
+        Some("mxfp8") => "MXFP8LinearConverter",
+        Some("nvfp4") => "NVFP4LinearConverter",
+        _ if computes(&s.run.precision) == "fp8" => "Float8LinearConverter",
+        _ => return,
+    };
+    writer.text(&format!("{SPEC}.converters.0"), &format!("{CONVERTERS}{converter}.Config"));
+    writer.flag(&format!("{SPEC}.converters.0.model_compile_enabled"), s.software.compile);
 }
 
 /// Says all else.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let local = if run.pp > 1 { run.global_batch / s.layout.dp } else { run.micro_batch };
-    writer.count("training.local_batch_size", local);
-    writer.count("training.global_batch_size", run.global_batch);
+    writer.count(TOKENS, run.micro_batch.saturating_mul(run.seq_len));
+    writer.count(STEP, run.global_batch.saturating_mul(run.seq_len));
     writer.steps("training.steps", run);
     let software = &s.software;
-    if software.compile {
-        writer.flag("compile.enable", true);
+    writer.flag("compile.enable", software.compile);
+    writer.flag(ASYNC, software.tp_overlap == TpOverlap::AsyncTp);
+    if !software.graphs.any() {
+        writer.yes(NO_GRAPHS);
     }
-    if software.tp_overlap == TpOverlap::AsyncTp {
-        writer.flag("parallelism.enable_async_tensor_parallel", true);
-    }
-    let kept_in_bf16 = is_precision(run, "bf16-pure");
-    if kept_in_bf16 {
+    if is_precision(run, "bf16-pure") {
         writer.text("training.dtype", "bfloat16");
-    }
-    let reduced = software.grad_reduce_bytes.unwrap_or(if kept_in_bf16 { 2.0 } else { 4.0 });
-    if reduced < 4.0 {
-        writer.text("training.mixed_precision_reduce", "bfloat16");
     }
     let whole = computes(&run.precision) == "fp32";
     writer.text("training.mixed_precision_param", if whole { "float32" } else { "bfloat16" });
-    let converter = match run.precision.base {
-        Some("mxfp8") => Some("quantize.linear.mx"),
-        Some("nvfp4") => Some("quantize.linear.nvfp4"),
-        _ if computes(&run.precision) == "fp8" => Some("quantize.linear.float8"),
-        _ => None,
-    };
-    if let Some(name) = converter {
-        writer.text("model.converters", name);
+    if run.moe_balance == Some(Balance::Forced) {
+        writer.yes("debug.moe_force_load_balance");
     }
-    if run.precision.base == Some("fp8-rowwise") {
-        writer.text("quantize.linear.float8.recipe_name", "rowwise");
+    if software.cross_entropy != CrossEntropy::Chunked {
+        writer.text(LOSS, LOSSES);
     }
-    writer.text("optimizer.name", "AdamW");
-    let (mode, option) = match run.recompute {
-        Recompute::None => ("none", None),
-        Recompute::Selective | Recompute::OpSelective => ("selective", Some("op")),
-        Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
-        Recompute::Budget(_) => ("memory_budget", None),
+    if run.optimizer != Optimizer::Muon {
+        writer.text("optimizer", "torchtitan.components.optimizer.default_adamw");
+    }
+    let policy = match run.recompute {
+        Recompute::None => return writer.value(CHECKPOINT, Value::Null),
+        Recompute::Selective | Recompute::OpSelective => "SelectiveAC",
+        Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => "FullAC",
+        Recompute::Budget(_) => "MemoryBudgetAC",
     };
+    writer.text(CHECKPOINT, &format!("{CHECKPOINTS}{policy}.Config"));
     if let Recompute::Budget(share) = run.recompute {
         writer.number("activation_checkpoint.memory_budget", share);
-    }
-    writer.text("activation_checkpoint.mode", mode);
-    if let Some(option) = option {
-        writer.text("activation_checkpoint.selective_ac_option", option);
     }
 }

@@ -1,0 +1,469 @@
+//! A Python file of configuration as a program's settings: assignments and calls with keywords. Nothing is run.
+//!
+//! `cfg.model.seq_length = 2 * 4096` is `model.seq_length` 8192, `return Config(training=Training(steps=10))` is
+//! `training.steps` 10 beside `training` "Training"; an item of a list or an argument without a name is numbered. A name is
+//! the value that was assigned to it before, or what it was imported as. What is written otherwise is a text as it stands.
+
+use super::Entries;
+use super::words::scalar;
+use crate::core::run::Value;
+use crate::core::run::registry::plain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Entries that are read: names assigned to names can repeat what they hold without end.
+const MAX_ENTRIES: usize = 20_000;
+/// Names under which configurations are built.
+const ROOTS: [&str; 4] = ["cfg", "config", "recipe", "base"];
+
+/// Function of a file that makes the settings.
+pub(super) const FUNCTION: &str = "def";
+/// Function that another function's configuration begins with.
+pub(super) const BEGINS_WITH: &str = "begins with";
+
+/// True if a text looks like such a file.
+#[must_use]
+pub(crate) fn is_file(text: &str) -> bool {
+    let line = |line: &str| {
+        let words = line.trim_start();
+        let assigns = ROOTS.iter().any(|root| words.strip_prefix(root).is_some_and(|rest| rest.starts_with('.')));
+        assigns && words.contains('=') || words.starts_with("def ") && words.contains("onfig")
+    };
+    text.lines().any(line)
+}
+
+/// The settings of the last function of a file, or of the file where it has none.
+#[must_use]
+pub(crate) fn entries(text: &str) -> Entries {
+    let mut reader = Reader::default();
+    for statement in statements(text) {
+        reader.take(&statement);
+    }
+    reader.out
+}
+
+/// What a call of `class` ends with: `argument` as the name at `place` with its `rest`.
+pub(super) struct End {
+    pub class: &'static str,
+    pub argument: &'static str,
+    pub place: &'static str,
+    pub rest: &'static str,
+}
+
+/// A function that says `entries`: what it imports, begins with and sets. Texts that begin with "torchtitan." are classes and
+/// functions, called with what is below them and with their `ends`; `whole` is the class that it returns.
+#[must_use]
+pub(super) fn print(
+    entries: &[(String, Value)],
+    comments: &[String],
+    head: &str,
+    whole: &str,
+    ends: &'static [End],
+) -> String {
+    let value = |wanted: &str| entries.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.text());
+    let mut written = Writer { entries, imports: BTreeSet::new(), ends };
+    let mut body = String::new();
+    for (name, value) in entries {
+        let inner = entries.iter().any(|(outer, value)| {
+            is_place(value) && name.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('.'))
+        });
+        if name == BEGINS_WITH {
+            let _ = writeln!(body, "    config = {}", written.value(name, value));
+        } else if name != FUNCTION && !inner {
+            let _ = writeln!(body, "    config.{name} = {}", written.value(name, value));
+        }
+    }
+    let class = written.import(whole);
+    let comments: Vec<String> = comments.iter().map(|comment| format!("# {comment}\n")).collect();
+    let imports = written.imports.iter().map(|(module, name)| format!("from {module} import {name}\n"));
+    let function = value(FUNCTION).unwrap_or("run");
+    format!(
+        "{comments}{imports}\n{head}\n\ndef {function}() -> {class}:\n{body}    return config\n",
+        comments = comments.concat(),
+        imports = imports.collect::<String>()
+    )
+}
+
+/// True if a value is a class or a function of a program.
+fn is_place(value: &Value) -> bool {
+    value.text().is_some_and(|text| text.starts_with("torchtitan."))
+}
+
+struct Writer<'a> {
+    entries: &'a [(String, Value)],
+    /// Modules and the names that are taken from them.
+    imports: BTreeSet<(String, String)>,
+    ends: &'static [End],
+}
+
+impl Writer<'_> {
+    /// Imports what stands at `place`: the name that it has then.
+    fn import(&mut self, place: &str) -> String {
+        let parts: Vec<&str> = place.split('.').collect();
+        let nested = usize::from(parts.last() == Some(&"Config"));
+        let (module, called) = parts.split_at(parts.len().saturating_sub(1 + nested));
+        self.imports.insert((module.join("."), called[0].to_owned()));
+        called.join(".")
+    }
+
+    /// What the setting `name` is: a literal, or a call with what stands below it.
+    fn value(&mut self, name: &str, value: &Value) -> String {
+        match value {
+            Value::Null => "None".to_owned(),
+            Value::Bool(yes) => if *yes { "True" } else { "False" }.to_owned(),
+            Value::Text(text) if is_place(value) => {
+                let called = self.import(text);
+                let mut inner = self.below(name);
+                for end in self.ends.iter().filter(|end| end.class == called) {
+                    inner.push(format!("{}={}{}", end.argument, self.import(end.place), end.rest));
+                }
+                format!("{called}({})", inner.join(", "))
+            }
+            Value::Text(text) => format!("\"{text}\""),
+            value => plain(value).unwrap_or_default(),
+        }
+    }
+
+    /// The arguments below `name`: numbered ones without their numbers, those of a list in brackets.
+    fn below(&mut self, name: &str) -> Vec<String> {
+        let start = format!("{name}.");
+        let all = self.entries;
+        let inner: Vec<(&str, &Value)> =
+            all.iter().filter_map(|(name, value)| Some((name.strip_prefix(&start)?, value))).collect();
+        let mut out = Vec::new();
+        for (below, value) in inner {
+            match below.split('.').collect::<Vec<_>>().as_slice() {
+                [one] => {
+                    let said = self.value(&format!("{start}{one}"), value);
+                    out.push(if one.parse::<u64>().is_ok() { said } else { format!("{one}={said}") });
+                }
+                [list, at] if at.parse::<u64>().is_ok() => {
+                    let said = self.value(&format!("{start}{below}"), value);
+                    out.push(format!("{list}=[{said}]"));
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+}
+
+/// Letters, digits, dots and underscores as one word, texts in their quotes, everything else letter by letter.
+fn tokens(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\'' || c == '"' {
+            let mut word = String::from(c);
+            while let Some(next) = chars.next() {
+                if next == '\\' {
+                    word.extend(chars.next());
+                } else if next == c {
+                    break;
+                } else {
+                    word.push(next);
+                }
+            }
+            out.push(word);
+        } else if c.is_alphanumeric() || c == '_' || c == '.' {
+            let mut word = String::from(c);
+            let exponent = |word: &str, c: char| {
+                "+-".contains(c) && word.ends_with(['e', 'E']) && word.starts_with(|c: char| c.is_ascii_digit())
+            };
+            while let Some(next) = chars.next_if(|c| c.is_alphanumeric() || "_.".contains(*c) || exponent(&word, *c)) {
+                word.push(next);
+            }
+            out.push(word);
+        } else if !c.is_whitespace() {
+            out.push(c.to_string());
+        }
+    }
+    out
+}
+
+/// The logical lines: comments left out, brackets and texts of several lines closed.
+fn statements(text: &str) -> Vec<String> {
+    let (mut out, mut line) = (Vec::new(), String::new());
+    let (mut depth, mut quote) = (0usize, None::<&str>);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let opened = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|mark| rest.starts_with(mark));
+        let mut length = c.len_utf8();
+        match (quote, c) {
+            (Some(mark), _) if rest.starts_with(mark) => {
+                (quote, length) = (None, mark.len());
+                line.push('"');
+            }
+            (Some(_), '\\') => length += rest[1..].chars().next().map_or(0, char::len_utf8),
+            (Some(_), '"' | '\n') => line.push(' '),
+            (Some(_), c) => line.push(c),
+            (None, '#') => length = rest.find('\n').unwrap_or(rest.len()),
+            (None, '\\') => length = rest.find('\n').map_or(rest.len(), |at| at + 1),
+            (None, '\n') if depth == 0 => out.push(std::mem::take(&mut line)),
+            (None, c) => {
+                if let Some(mark) = opened {
+                    (quote, length) = (Some(mark), mark.len());
+                    line.push('"');
+                } else {
+                    match c {
+                        '(' | '[' | '{' => depth += 1,
+                        ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                        _ => {}
+                    }
+                    line.push(if c == '\n' { ' ' } else { c });
+                }
+            }
+        }
+        rest = &rest[length.min(rest.len())..];
+    }
+    out.push(line);
+    out
+}
+
+#[derive(Default)]
+struct Reader {
+    out: Entries,
+    /// What names stand for: their own value under "", what belongs to it behind a dot.
+    known: BTreeMap<String, Entries>,
+    /// Entries that names hold, all together.
+    held: usize,
+}
+
+impl Reader {
+    fn take(&mut self, line: &str) {
+        let words = tokens(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["from", module, "import", names @ ..] => {
+                let mut names = names.iter().filter(|name| !"(),".contains(**name)).peekable();
+                while let Some(name) = names.next() {
+                    let renamed = names.next_if(|next| **next == "as").and_then(|_| names.next());
+                    let whole = Value::Text(format!("{}.{name}", module.trim_end_matches('.')));
+                    self.known.insert((*renamed.unwrap_or(name)).to_owned(), vec![(String::new(), whole)]);
+                }
+            }
+            // What a function begins with is what came before it only where it is nested.
+            ["def", name, ..] if line.starts_with("def ") => {
+                self.out = vec![(FUNCTION.to_owned(), Value::Text((*name).to_owned()))];
+            }
+            // What was built under that name is there already.
+            ["return", name] if ROOTS.contains(name) => {}
+            ["return", rest @ ..] => {
+                if let Some(found) = self.expression(&mut &*rest) {
+                    let called = found.iter().all(|(name, _)| name.is_empty());
+                    let named = rest.len() > 1 && called;
+                    self.put("", found, named);
+                }
+            }
+            [name, "=", rest @ ..] => {
+                let Some(found) = self.expression(&mut &*rest) else { return };
+                if let Some((_, setting)) = name.split_once('.') {
+                    return self.put(setting, found, false);
+                }
+                if ROOTS.contains(name) {
+                    self.put("", found.clone(), true);
+                }
+                self.held += found.len();
+                if self.held < MAX_ENTRIES {
+                    self.known.insert((*name).to_owned(), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what stands under `name`; a call at the root is what the configuration begins with.
+    fn put(&mut self, name: &str, found: Entries, begins: bool) {
+        for (below, value) in found {
+            let whole = match (name, below.as_str()) {
+                ("", "") if begins && value.text().is_some() => BEGINS_WITH.to_owned(),
+                ("", "") => continue,
+                ("", below) => below.to_owned(),
+                (name, "") => name.to_owned(),
+                (name, below) => format!("{name}.{below}"),
+            };
+            if self.out.len() < MAX_ENTRIES {
+                self.out.push((whole, value));
+            }
+        }
+    }
+
+    /// The value at the front of `words`, with what it holds; none where there is none.
+    fn expression(&self, words: &mut &[&str]) -> Option<Entries> {
+        let mut found = self.operand(words)?;
+        while let [operator @ ("*" | "/" | "+" | "-"), rest @ ..] = *words {
+            let operator = *operator;
+            *words = rest;
+            // "//" is whole division.
+            let whole = operator == "/" && words.first() == Some(&"/");
+            *words = if whole { &words[1..] } else { words };
+            let other = self.operand(words)?;
+            let value = match (found.first(), other.first()) {
+                (Some((_, Value::Number(a))), Some((_, Value::Number(b)))) => match operator {
+                    "*" => Value::Number(a * b),
+                    "+" => Value::Number(a + b),
+                    "-" => Value::Number(a - b),
+                    _ if whole => Value::Number((a / b).floor()),
+                    _ => Value::Number(a / b),
+                },
+                _ => Value::Text(String::new()),
+            };
+            let finite = !matches!(value, Value::Number(number) if !number.is_finite());
+            found = vec![(String::new(), if finite { value } else { Value::Null })];
+        }
+        Some(found)
+    }
+
+    fn operand(&self, words: &mut &[&str]) -> Option<Entries> {
+        let signs = words.iter().take_while(|word| **word == "-").count();
+        let (word, rest) = words[signs..].split_first()?;
+        *words = rest;
+        let one = |value| vec![(String::new(), value)];
+        Some(match *word {
+            "None" => one(Value::Null),
+            "True" => one(Value::Bool(true)),
+            "False" => one(Value::Bool(false)),
+            "[" | "(" | "{" => list(self.items(words)),
+            ")" | "]" | "}" | "," | "=" => return None,
+            word if word.starts_with(['"', '\'']) => one(Value::Text(word[1..].to_owned())),
+            word if word.starts_with(|c: char| c.is_ascii_digit()) => one(match scalar(&word.replace('_', "")) {
+                Value::Number(number) if signs % 2 == 1 => Value::Number(-number),
+                value => value,
+            }),
+            word => {
+                // What a name was imported as stands at the front of what is taken from it.
+                let (front, rest) = word.split_once('.').map_or((word, None), |(front, rest)| (front, Some(rest)));
+                let known = self.known.get(front);
+                let name = match (known.and_then(|found| found.first()), rest) {
+                    (Some((name, Value::Text(text))), None) if name.is_empty() => text.clone(),
+                    (Some((name, Value::Text(text))), Some(rest)) if name.is_empty() => format!("{text}.{rest}"),
+                    _ => word.to_owned(),
+                };
+                let known = known.filter(|_| rest.is_none());
+                match words.first() {
+                    Some(&"(") => {
+                        *words = &words[1..];
+                        let mut found = one(Value::Text(name));
+                        found.extend(self.items(words));
+                        found
+                    }
+                    _ => known.cloned().unwrap_or_else(|| one(Value::Text(name))),
+                }
+            }
+        })
+    }
+
+    /// Items up to the closing bracket: by their keyword, else numbered.
+    fn items(&self, words: &mut &[&str]) -> Entries {
+        let mut out: Entries = Vec::new();
+        let mut number = 0usize;
+        while let Some((word, rest)) = words.split_first() {
+            match *word {
+                ")" | "]" | "}" => {
+                    *words = rest;
+                    break;
+                }
+                "," => *words = rest,
+                _ => {
+                    let keyed = matches!(rest.first(), Some(&("=" | ":")));
+                    let name = if keyed {
+                        *words = &rest[1..];
+                        word.trim_start_matches(['"', '\'']).to_owned()
+                    } else {
+                        number += 1;
+                        (number - 1).to_string()
+                    };
+                    let found = self.expression(words).unwrap_or_default();
+                    for (below, value) in found {
+                        if out.len() < MAX_ENTRIES {
+                            out.push((if below.is_empty() { name.clone() } else { format!("{name}.{below}") }, value));
+                        }
+                    }
+                    // What is no expression that is read here.
+                    while let Some((word, rest)) = words.split_first() {
+                        match *word {
+                            "," | ")" | "]" | "}" => break,
+                            "(" | "[" | "{" => {
+                                *words = rest;
+                                self.items(words);
+                            }
+                            _ => *words = rest,
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Plain items as a list; others keep their numbers.
+fn list(items: Entries) -> Entries {
+    let numbered = items.iter().enumerate().all(|(at, (name, _))| *name == at.to_string());
+    if numbered {
+        vec![(String::new(), Value::List(items.into_iter().map(|(_, value)| value).collect()))]
+    } else {
+        items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Vec<String> {
+        let shown = |(name, value): (String, Value)| {
+            format!("{name}={}", serde_json::to_string(&value).unwrap_or_default().replace('"', ""))
+        };
+        entries(text).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn calls_and_assignments_are_settings() {
+        let text = "from a.models import registry as model\n\nTOKENS = 8192  # a sequence\n\ndef first():\n    \
+            return Config(x=1)\n\ndef run() -> Config:\n    \"\"\"Text\n    of lines = 3.\"\"\"\n    spec = model(\"8B\", \
+            converters=[Float.Config(recipe=\"rowwise\")])\n    return Trainer.Config(\n        model_spec=spec,\n        \
+            training=Training(tokens=2 * TOKENS, steps=10 // 4, rate=1e-4),\n        names=[\"a\", 'b'], off=None,\n    )\n";
+        assert_eq!(
+            said(text),
+            [
+                "def=run",
+                "model_spec=a.models.registry",
+                "model_spec.0=8B",
+                "model_spec.converters.0=Float.Config",
+                "model_spec.converters.0.recipe=rowwise",
+                "training=Training",
+                "training.tokens=16384",
+                "training.steps=2",
+                "training.rate=0.0001",
+                "names=[a,b]",
+                "off=null"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_configuration_may_begin_with_another() {
+        let text = "from x.registry import llama3_8b\ndef mine():\n    config = llama3_8b()\n    \
+            config.parallelism.degree = -1\n    config.on = True\n    config.text = f\"x {1}\"\n    return config\n";
+        let expected = ["def=mine", "begins with=x.registry.llama3_8b", "parallelism.degree=-1.0", "on=true", "text=f"];
+        assert_eq!(said(text), expected);
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        for text in [
+            "cfg.a = (",
+            "cfg.a = )",
+            "cfg.a = f(x for y in [1, {2: 3}]) * ",
+            "def a(\ncfg.b = \"",
+            "\\",
+            "cfg.é = 'é\\é",
+        ] {
+            let _ = entries(text);
+        }
+        let text: String =
+            (0..40).fold("v0 = [1, 1]\n".to_owned(), |text, at| format!("{text}v{} = f(a=v{at}, b=v{at})\n", at + 1));
+        assert!(entries(&format!("{text}cfg.x = v40\n")).len() <= MAX_ENTRIES);
+    }
+}
