@@ -3,7 +3,7 @@
 use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity};
 use shardscope::core::memory::Verdict;
 use shardscope::core::run::{Run, Value};
-use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, Score, predictions, questions};
+use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, predictions, questions};
 use shardscope::io::scoreboard::{questions_text, read, unknown};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -147,6 +147,24 @@ fn questions_hold_the_run_and_not_the_answer() {
         runs += 1;
     }
     assert_eq!(runs, asked().len());
+}
+
+/// The files of the other rows answer the questions as they are, from the commit in their first line.
+#[test]
+fn every_listed_row_names_its_tool_and_answers_what_is_asked() {
+    for name in ROWS {
+        let path = format!("{}/public/data/scoreboard/{name}", env!("CARGO_MANIFEST_DIR"));
+        let file = read(&std::fs::read_to_string(path).unwrap());
+        let about = &file.about;
+        assert!(file.notes.is_empty() && !about.name.is_empty() && !about.kind.is_empty(), "{name}: {:?}", file.notes);
+        assert!(about.url.is_empty() || about.version.len() == 40, "{name} is of {}", about.version);
+        let ids: BTreeSet<&str> = asked().iter().map(|question| question.id.as_str()).collect();
+        let known = file.lines.iter().filter(|line| ids.contains(line.id.as_str())).count();
+        assert!(20 * known >= 19 * file.lines.len() && known > 100, "{name}: {known} of {}", file.lines.len());
+        let score = Score::new(asked(), &file.lines);
+        let covered: usize = score.columns.iter().map(|column| column.covered).sum();
+        assert!(covered > 0 && score.columns.iter().all(|column| column.covered <= column.asked), "{name}");
+    }
 }
 
 /// Rows of our own that a constant was read off are marked; no other is.

@@ -12,3 +12,14 @@ pub use ours::predictions;
 pub use prediction::{About, Asked, Predicted};
 pub use question::{Column, Question, VERSION, questions};
 pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};
+
+/// Rows of the table, in its order: files of predictions in `data/scoreboard/` beside the page, this calculator's first.
+pub const ROWS: [&str; 7] = [
+    "shardscope.jsonl",
+    "llm-cluster-simulator.jsonl",
+    "simumax.jsonl",
+    "megatron.jsonl",
+    "deepspeed.jsonl",
+    "cookbook.jsonl",
+    "rule-of-thumb.jsonl",
+];
