@@ -1,5 +1,6 @@
 //! Warnings that say what the figures beside them say.
 
+use crate::common::table;
 use shardscope::core::report::{Origin, Report, answer, evaluate};
 use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::run::{Run, Value};
@@ -91,4 +92,66 @@ fn too_many_gpus_are_one_error() {
     let value: Value = serde_json::from_str(r#"{"gpus":1e15}"#).unwrap();
     let issues = Run::from_value(&value).map_or_else(|issues| issues, |run| evaluate(&run).unwrap_err());
     assert_eq!(issues.iter().map(|issue| issue.field.as_str()).collect::<Vec<_>>(), ["gpus"]);
+}
+
+/// The default software is of 2023: GPUs of later years are warned of it, with software of their year. Of 48 runs of MLPerf 4.1 to
+/// 5.1 on such GPUs, with nothing set but their layout, the median is more than 20 % slow by default, less than 13 % with what is named.
+#[test]
+fn default_software_older_than_the_gpu_is_warned_of() {
+    let warned = |link: &str| {
+        let evaluation = evaluate(&decode(link).run).unwrap();
+        let stack = evaluation.warnings().iter().find(|issue| issue.field == "stack");
+        stack.map(|issue| issue.fix.clone().unwrap().set.remove(0).1)
+    };
+    let gpus = [
+        ("H200-SXM", "h200-sxm-141gb"),
+        ("B200", "b200-sxm"),
+        ("GB200", "gb200"),
+        ("B300", "b300-sxm"),
+        ("GB300", "gb300"),
+    ];
+    for (_, gpu) in gpus {
+        let newer = warned(&format!("v=1&gpu={gpu}")).unwrap();
+        assert_eq!(warned(&format!("v=1&gpu={gpu}&stack={newer}")), None, "{gpu}");
+    }
+    for gpu in ["a100-sxm-80gb", "h100-sxm-80gb", "rtx-4090"] {
+        assert_eq!(warned(&format!("v=1&gpu={gpu}")), None, "{gpu}");
+    }
+    let mut errors = [Vec::new(), Vec::new()];
+    for row in table("mlperf_training.csv") {
+        let find = |text: &str| gpus.iter().filter(|(name, _)| text.contains(name)).max_by_key(|(name, _)| name.len());
+        let (Some((_, gpu)), false) = (find(&row["gpu"]), row["tp"].is_empty()) else { continue };
+        let number = |key: &str| row[key].parse::<f64>().ok();
+        let (batch, steps) = (number("global_batch").unwrap(), number("step_s"));
+        let Some(measured) = steps.or_else(|| number("throughput").map(|rate| batch / rate)) else { continue };
+        let model = match row["benchmark"].as_str() {
+            "llama2_70b_lora" => {
+                "llama-2-70b&adapter.method=lora&adapter.rank=16&adapter.targets=q_proj,k_proj,v_proj,o_proj"
+            }
+            "llama31_405b" => "llama-3.1-405b",
+            "llama31_8b" => "llama-3.1-8b",
+            _ => continue,
+        };
+        let or_one = |key: &str| if row[key].is_empty() { "1".to_owned() } else { row[key].clone() };
+        let (chunks, precision) = (or_one("vpp"), if row["precision"] == "nvfp4" { "nvfp4" } else { "fp8-current" });
+        let schedule = if chunks == "1" { "1f1b" } else { "interleaved-1f1b" };
+        let link = format!(
+            "v=1&model={model}&gpu={gpu}&gpus={}&tp={}&pp={}&cp={}&virtual_stages={chunks}&schedule={schedule}\
+             &seq_len=8192&micro_batch={}&global_batch={batch}&precision={precision}",
+            row["gpus"],
+            row["tp"],
+            row["pp"],
+            row["cp"],
+            or_one("micro_batch")
+        );
+        let newer = warned(&format!("v=1&gpu={gpu}")).unwrap();
+        for (errors, link) in errors.iter_mut().zip([link.clone(), format!("{link}&stack={newer}")]) {
+            errors.push(evaluate(&decode(&link).run).unwrap().report.step.time_s.0 / measured - 1.0);
+        }
+    }
+    let [default, newer] = errors.map(|mut errors| {
+        errors.sort_by(f64::total_cmp);
+        (errors.len(), errors[errors.len() / 2])
+    });
+    assert!(default.0 == 48 && default.1 > 0.2 && newer.1.abs() < 0.13, "{default:?} {newer:?}");
 }
