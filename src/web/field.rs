@@ -183,7 +183,11 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         _ => |text| text,
     };
     let now = Now::written(state, field, write);
-    let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
+    // As in the form: what was typed here may break another field, and be mended here.
+    let is_of = move |fault: &Issue| {
+        fault.field == field.key || (state.panels.edited.get() == field.key && fault.is_mended_by(field.key))
+    };
+    let invalid = flag(move || state.fault().is_some_and(|fault| is_of(&fault)));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
         let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));

@@ -9,9 +9,9 @@ use crate::view::panels::issues::list;
 use crate::web::browser;
 use crate::web::field::{field_row, named_row};
 use crate::web::history;
-use crate::web::html::{flag, text};
+use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
-use crate::web::render::nodes;
+use crate::web::render::{nodes, patched};
 use crate::web::shortcuts::to_suggestions;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -52,10 +52,10 @@ pub(crate) fn Form() -> impl IntoView {
     let column =
         move || COLUMN.map(|(key, name, of)| field(key).map(|field| named_row(state, field, name, of))).collect_view();
     // An error of a setting that is not in sight.
-    let elsewhere = move || {
+    let elsewhere = view_of(move || {
         let fault = state.fault().filter(|fault| field(&fault.field).is_none_or(|field| !is_in_column(field)));
         list(fault.as_slice())
-    };
+    });
     view! {
         <div class="find-row">
             <input
@@ -74,7 +74,7 @@ pub(crate) fn Form() -> impl IntoView {
         {FIELDS.iter().map(found_row).collect_view()}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>
         {move || (!searches.get()).then(|| view! {
-            {nodes("elsewhere", elsewhere)}
+            <ul class="elsewhere" aria-live="polite" use:patched=elsewhere></ul>
             <h2>{say("How it is trained")}</h2>
             {column()}
             <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>

@@ -36,7 +36,10 @@ fn exchange() -> Node {
 
 /// Entries of the menu that saves: pictures, tables, settings of a framework, the link.
 fn files(state: State) -> Node {
-    let (run, unit) = (Arc::new(state.run.get()), state.view.unit.get());
+    // What is saved is what is seen: an earlier run where this one cannot be shown.
+    let shown = state.evaluation().map(|evaluation| evaluation.scenario.run.clone());
+    let run = Arc::new(shown.unwrap_or_else(|| state.run.get()));
+    let unit = state.view.unit.get();
     let picture = |name: &'static str, label: &'static str| {
         let save = |png| Save::Picture { name, drawn: name, unit, png, run: Some(Arc::clone(&run)) };
         pair(label, [false, true].map(|png| Action::Save(save(png)).into()))
@@ -156,7 +159,7 @@ pub(crate) fn Header() -> impl IntoView {
                 <h1>"Shardscope"</h1>
                 <nav class="views" aria-label=say("Views")>{View::offered().map(view_button).collect_view()}</nav>
                 <span class="spring"></span>
-                <span class="wide-only" use:patched=exchange></span>
+                <span class="wide-only exchange" use:patched=exchange></span>
                 <span class="wide-only">{save_menu(state)}</span>
                 <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
                 {more_menu(state)}

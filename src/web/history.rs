@@ -103,11 +103,14 @@ pub fn history(state: State) -> AnyView {
         0 => String::new(),
         n => translated(t!("{n} changed", n)),
     };
+    // The name has the words that are seen.
+    let unnamed = say("What is changed");
+    let name = Signal::derive(move || Some(count()).filter(|seen| !seen.is_empty()).unwrap_or_else(|| unnamed.get()));
     let changes = nodes("changed-list", move || state.run.with(what_changed));
     view! {
         <div class="history-row">
             {nodes("history", buttons)}
-            {menu("changes", say("What is changed"), text_of(count).into_any(), changes)}
+            {menu("changes", name, text_of(count).into_any(), changes)}
         </div>
     }
     .into_any()

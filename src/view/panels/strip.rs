@@ -61,10 +61,11 @@ fn behind(unit: &Message) -> Node {
     el("small", &[], &[text(" "), text(unit)])
 }
 
-/// A figure with its unit; one that is long is smaller.
+/// A figure with its unit, if it has one; one that is long is smaller.
 fn value((number, unit): &Part, more: Node) -> Node {
     let class = if number.chars().count() > ROOM { "value long" } else { "value" };
-    el("span", &[("class", class)], &[strong(verbatim(number)), behind(unit), more])
+    let unit = if unit.is_empty() { Node::none() } else { behind(unit) };
+    el("span", &[("class", class)], &[strong(verbatim(number)), unit, more])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
@@ -183,7 +184,7 @@ pub fn budget(run: &Run, step: &Step) -> Node {
     let hours = seconds / 3600.0 * run.gpus as f64;
     let cost = |time: Seconds| (money(&currency, hours * price * (time / step.time_s)), Message::default());
     let days = show_days(seconds / 86_400.0);
-    let after = el("span", &[("class", "days")], &[strong(verbatim(&days.0)), behind(&days.1)]);
+    let after = el("span", &[("class", "days")], &[text(" "), strong(verbatim(&days.0)), behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
     let (less, hours) = tight(hours);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
