@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { calculator, eventually, input, unfold, more, tab } from './calculator.mjs';
+import { calculator, eventually, input, more, tab } from './calculator.mjs';
 import { DIST } from './server.mjs';
+import { settled, TABS } from './tour.mjs';
 
 const site = calculator({ offline: true, pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const CONFIG = JSON.stringify({
@@ -40,34 +41,46 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   };
 
   // Every field of every section once: its value again, the next one of a list, the other of two.
-  await page.evaluate(unfold);
-  const fields = await page.locator('[data-field]:visible').evaluateAll((all) => all.map((field) => field.dataset.field));
-  assert.ok(fields.length > 60, `${fields.length} fields`);
-  await page.evaluate(() => {
-    for (const field of document.querySelectorAll('[data-field]')) {
-      const control = field.querySelector('input, select');
-      if (control?.type === 'checkbox') control.click();
-      if (control?.tagName === 'SELECT') control.selectedIndex = (control.selectedIndex + 1) % control.options.length;
-      for (const event of ['input', 'change']) control?.dispatchEvent(new Event(event, { bubbles: true }));
-    }
-  });
+  const fields = new Set();
+  const sheets = page.locator('.groups button.group');
+  assert.equal(await sheets.count(), 6);
+  for (let at = 0; at < await sheets.count(); at += 1) {
+    await sheets.nth(at).click();
+    await page.locator('.sheet .field').first().waitFor();
+    const shown = await page.locator('[data-field]:visible').evaluateAll((all) => all.map((field) => field.dataset.field));
+    await page.evaluate(() => {
+      for (const field of document.querySelectorAll('[data-field]')) {
+        const control = field.querySelector('input, select');
+        if (control?.type === 'checkbox') control.click();
+        if (control?.tagName === 'SELECT') control.selectedIndex = (control.selectedIndex + 1) % control.options.length;
+        for (const event of ['input', 'change']) control?.dispatchEvent(new Event(event, { bubbles: true }));
+      }
+    });
+    for (const field of shown) fields.add(field);
+  }
+  assert.ok(fields.size > 180, `${fields.size} fields`);
+  await page.locator('.sheet').getByRole('button', { name: 'Close' }).click();
   await quiet('fields');
   await page.evaluate(() => { location.hash = 'v=1'; });
   await eventually(() => input(page, 'tp').inputValue(), (value) => value === '2');
 
-  // Every fold of the page, the ones inside what they show included.
+  // Every fold of every panel, the ones inside what they show included.
   const folds = page.locator('.results summary:visible');
-  for (let at = 0; at < await folds.count() && at < 60; at += 1) {
-    if (!await folds.nth(at).evaluate((fold) => fold.parentElement.open)) await folds.nth(at).click();
-    await page.waitForTimeout(60);
+  for (const name of TABS) {
+    await tab(page, name);
+    await settled(page);
+    for (let at = 0; at < await folds.count() && at < 60; at += 1) {
+      if (!await folds.nth(at).evaluate((fold) => fold.parentElement.open)) await folds.nth(at).click();
+      await page.waitForTimeout(60);
+    }
+    await quiet(`folds of ${name}`);
   }
-  await quiet('folds');
 
   // Every figure that can be asked about.
   await page.evaluate(() => { for (const figure of document.querySelectorAll('[data-action^="explain "]')) figure.click(); });
   await page.locator('aside.detail').getByText('=').first().waitFor();
   await page.getByRole('button', { name: 'Light or dark', exact: true }).click();
-  await more(page, 'Memory in'); 
+  await more(page, 'Memory in');
   await quiet('figures');
 
   await page.getByRole('button', { name: 'Share' }).first().click();

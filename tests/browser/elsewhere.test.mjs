@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESKTOP, EMBED } from './browser.mjs';
-import { calculator, eventually, figures } from './calculator.mjs';
+import { calculator, eventually, figures, tab } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator({
@@ -58,11 +58,16 @@ test('on paper: the run, its figures, what is open; light, without buttons, noth
   assert.equal(background, 'rgb(255, 255, 255)');
   assert.ok(await page.locator('[data-field="tp"] input').isVisible(), 'the run is on it');
   assert.ok(await page.locator('.strip').isVisible());
-  // A setting is a line, and so are the key figures.
+  // A setting is a line; the figures are two on a page as narrow as this: memory and cost, then the others. None is cut.
   const lines = (selector) => page.locator(selector).evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().height)));
   assert.ok(await lines('.field-row') < 24, 'settings in a line each');
-  assert.ok(await lines('.strip') < 140, 'key figures in a line');
-  for (const screen of ['.stepper', '.find', 'header.bar button', '.tools', '.fix', 'dialog', '#accuracy', '.plan button:not(td *)']) {
+  const tops = (selector) => page.locator(selector).evaluateAll((all) => [...new Set(all.map((one) => Math.round(one.getBoundingClientRect().top)))]);
+  assert.equal((await tops('.strip .key:is(.verdict, .cost)')).length, 1, 'memory and cost in a line');
+  assert.equal((await tops('.strip .key:not(.verdict, .cost)')).length, 1, 'the other figures in a line');
+  assert.ok(await lines('.strip') < 240, 'key figures in two lines');
+  const cut = await page.locator('.strip :is(.name, .value, .range)').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText));
+  assert.deepEqual(cut, []);
+  for (const screen of ['.stepper', '.find', '.tabs', '.panel-head button:not(.legend *)', '.play', '.suggestion button', 'header.bar button', '.tools', '.fix', 'dialog', '#accuracy', '.plan button:not(td *)']) {
     const shown = await page.locator(screen).evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
     assert.equal(shown, 0, screen);
   }
@@ -77,18 +82,26 @@ test('on paper: the run, its figures, what is open; light, without buttons, noth
 test('what was computed or opened is on the paper too', async () => {
   const { page } = await site.open('#v=1', { viewport: { width: 794, height: 1123 } });
   await page.locator('[aria-labelledby="memory-title"] details.fold > summary').first().click();
+  // The panels are tabs: each that was opened is on the paper, not only the last.
+  await tab(page, 'Layouts');
   await eventually(() => page.locator('.plan table tbody tr').count(), (rows) => rows > 0);
   await page.emulateMedia({ media: 'print' });
   assert.ok(await page.locator('[aria-labelledby="memory-title"] details.fold table').first().isVisible());
   assert.ok(await page.locator('.plan table').first().isVisible());
+  assert.equal(await page.locator('[aria-labelledby="overlap-title"]').count(), 0, 'what nobody opened is not');
   const rows = await page.locator('.plan .rows tbody tr').evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
   assert.ok(Math.max(...rows) < 60, `rows of two lines: ${rows}`);
+  // A name can be unfolded on the screen; on paper it stands there.
+  const names = page.locator('.plan .layouts tbody tr:not(:first-child) summary');
+  assert.ok(await names.count() > 5);
+  for (const name of await names.all()) assert.ok(await name.isVisible(), 'the name of a layout');
   assert.equal(await page.locator('.plan .chips, .plan [data-action^="plan pin:"]').evaluateAll((all) => all.filter((one) => one.checkVisibility()).length), 0);
 });
 
 test('on paper, what would make a run fit keeps its names', async () => {
   const { page } = await site.open('#v=1&model=llama-3.1-70b&gpus=8&tp=8&pp=1', { viewport: { width: 794, height: 1123 } });
-  const first = page.locator('.part td:first-child .fix').first();
+  await page.getByRole('button', { name: 'what takes less', exact: true }).click();
+  const first = page.locator('[aria-labelledby="memory-title"] td:first-child .fix').first();
   await first.waitFor();
   await page.emulateMedia({ media: 'print' });
   assert.ok(await first.isVisible());

@@ -8,11 +8,22 @@ import {
 
 const site = calculator();
 
-/** Types `text` into `key`, and checks how the page treats a wrong value. */
-async function isRefused(page, key, text, message) {
+/** What is said, at the head of the column, of a setting that is not in it. */
+const saidElsewhere = (page, key) => page.locator(`.elsewhere li:has([data-action="focus ${key}"]) .issue`);
+
+/** The sheet `name` of settings that are not in the column, opened. */
+async function sheet(page, name) {
+  const opened = page.getByRole('region', { name, exact: true });
+  if (!(await opened.isVisible())) await page.locator('button.group', { hasText: name }).click();
+  await opened.waitFor();
+  return opened;
+}
+
+/** Types `text` into `key`, and checks how the page treats a wrong value; `of` finds what is said of it. */
+async function isRefused(page, key, text, message, of = said) {
   const [before, picture] = [await figures(page), await drawn(page)];
   await input(page, key).fill(text);
-  await eventually(async () => (await said(page, key).allInnerTexts()).join('\n'), (seen) => message.test(seen));
+  await eventually(async () => (await of(page, key).allInnerTexts()).join('\n'), (seen) => message.test(seen));
   assert.equal(await input(page, key).getAttribute('aria-invalid'), 'true');
   assert.equal(await input(page, key).inputValue(), text);
   await input(page, key).blur();
@@ -46,8 +57,8 @@ test('an empty field asks for a value', async () => {
 
 test('a cluster beyond counting is refused', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'gpus', '1000000000000000', /too large \(at most/);
-  await isRefused(page, 'gpus', '9'.repeat(400), /is not a whole number from 1 to|too large/);
+  await isRefused(page, 'gpus', '1000000000000000', /too large \(at most/, saidElsewhere);
+  await isRefused(page, 'gpus', '9'.repeat(400), /is not a whole number from 1 to|too large/, saidElsewhere);
   assert.deepEqual(problems, []);
 });
 
@@ -91,14 +102,27 @@ test('names in what a link did not get lead to choices of the form too', async (
 test('the sentence is the form: a part of it is edited in place', async () => {
   const { page, problems } = await site.open();
   const sentence = page.getByRole('region', { name: 'The run in a sentence' });
+  const batch = await sheet(page, 'Batch and budget');
+  await sentence.getByRole('textbox', { name: 'Sequence' }).fill('16384');
+  await addressIs(page, '#v=1&seq_len=16384');
+  assert.equal(await batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
+  await sentence.getByRole('textbox', { name: 'Sequence' }).blur();
+  assert.equal(await sentence.getByRole('textbox', { name: 'Sequence' }).inputValue(), '16k');
+  await sentence.getByRole('textbox', { name: 'Sequence' }).fill('32k');
+  await addressIs(page, '#v=1&seq_len=32768');
   await sentence.getByRole('textbox', { name: 'Sequence' }).fill('16k');
   await addressIs(page, '#v=1&seq_len=16384');
-  assert.equal(await input(page, 'seq_len').inputValue(), '16384');
+  assert.equal(await batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
+  const cluster = await sheet(page, 'Cluster and links');
   await sentence.getByRole('textbox', { name: 'GPUs' }).fill('sixty');
-  await eventually(() => said(page, 'gpus').first().innerText(), (text) => /whole number/.test(text));
+  for (const of of [saidElsewhere(page, 'gpus'), cluster.locator('[data-field="gpus"] .issue')]) {
+    await eventually(() => of.innerText(), (text) => /whole number/.test(text));
+  }
   await sentence.getByRole('textbox', { name: 'GPUs' }).fill('32*4');
   await addressIs(page, '#v=1&gpus=128&seq_len=16384');
-  assert.equal(await said(page, 'gpus').count(), 0);
+  for (const of of [saidElsewhere(page, 'gpus'), cluster.locator('[data-field="gpus"] .issue')]) {
+    assert.equal(await of.count(), 0);
+  }
   assert.deepEqual(problems, []);
 });
 
@@ -133,10 +157,13 @@ test('arrows step through values that work', async () => {
 
 test('steppers of cluster and batch walk round numbers that divide', async () => {
   const { page } = await site.open('#v=1&tp=16');
+  await sheet(page, 'Batch and budget');
   await page.getByRole('button', { name: 'More Global batch' }).click();
   await addressIs(page, '#v=1&tp=16&global_batch=512');
+  await sheet(page, 'Cluster and links');
   await page.getByRole('button', { name: 'Less GPUs', exact: true }).click();
   assert.equal(await said(page, 'gpus').count(), 0);
+  assert.equal(await page.locator('.issue.error').count(), 0);
   await page.getByRole('button', { name: 'More GPUs', exact: true }).click();
   await addressIs(page, '#v=1&gpus=128&tp=16&global_batch=512');
 });
@@ -147,12 +174,18 @@ for (const [name, options] of [['desktop', DESKTOP], ['phone', PHONE]]) {
     if (options === PHONE) await page.getByRole('button', { name: 'Inputs' }).click();
     await input(page, 'tp').waitFor();
     const tops = () => page.locator('.field').evaluateAll((fields) => fields.map((field) => field.offsetTop));
-    const before = await tops();
-    for (const key of ['tp', 'pp', 'zero', 'micro_batch', 'global_batch']) {
-      await input(page, key).focus();
-      assert.ok(await page.locator(`[data-field="${key}"] .hint`).isVisible());
-      assert.deepEqual(await tops(), before, key);
-    }
+    const moveNone = async (keys) => {
+      const before = await tops();
+      for (const key of keys) {
+        const field = page.locator(`.field[data-field="${key}"]`);
+        await field.locator('input, select').focus();
+        assert.ok(await field.locator('.hint').isVisible(), key);
+        assert.deepEqual(await tops(), before, key);
+      }
+    };
+    await moveNone(['tp', 'pp', 'zero', 'micro_batch', 'recompute']);
+    await sheet(page, 'Batch and budget');
+    await moveNone(['tp', 'seq_len', 'global_batch', 'tokens_total']);
   });
 }
 
@@ -161,8 +194,9 @@ test('the first click below a focused field counts', async () => {
   await input(page, 'tp').click();
   await page.getByRole('button', { name: 'More Micro-batch' }).click();
   await addressIs(page, '#v=1&micro_batch=2');
-  await input(page, 'micro_batch').click();
-  await page.locator('[data-field="global_batch"]').getByRole('button', { name: 'More' }).click();
+  const batch = await sheet(page, 'Batch and budget');
+  await batch.locator('[data-field="seq_len"] input').click();
+  await batch.locator('[data-field="global_batch"]').getByRole('button', { name: 'More' }).click();
   await addressIs(page, '#v=1&micro_batch=2&global_batch=512');
 });
 
@@ -199,7 +233,8 @@ test('what a link did not get stands before the verdict, with its digits in grou
 
 test('sizes that follow are shown, and are none where nothing divides', async () => {
   const { page } = await site.open();
-  const sizes = () => page.locator('.derived output').allInnerTexts();
+  const layout = await sheet(page, 'More of the layout');
+  const sizes = () => layout.locator('.derived output').allInnerTexts();
   assert.deepEqual(await sizes(), ['8', '32']);
   await input(page, 'global_batch').fill('100');
   assert.deepEqual(await eventually(sizes, ([, count]) => count !== '32'), ['8', '–']);
@@ -208,9 +243,21 @@ test('sizes that follow are shown, and are none where nothing divides', async ()
 test('a number of GPUs that breaks the batch can be mended where it was typed', async () => {
   const { page } = await site.open();
   await input(page, 'gpus').fill('125000000');
-  await said(page, 'gpus').first().waitFor();
+  await page.locator('.elsewhere .issue.error').waitFor();
+  assert.equal(await page.locator('.elsewhere').getAttribute('aria-live'), 'polite');
   assert.equal(await input(page, 'gpus').getAttribute('aria-invalid'), 'true');
-  await page.locator('[data-field="gpus"] .fix', { hasText: 'gpus=2048' }).click();
+  await page.locator('.elsewhere .fix', { hasText: 'Use 2048 GPUs' }).click();
+  await addressIs(page, '#v=1&gpus=2048');
+  assert.equal(await page.locator('.issue.error').count(), 0);
+});
+
+test('in its sheet, too, a number of GPUs that breaks the batch can be mended', async () => {
+  const { page } = await site.open();
+  const gpus = (await sheet(page, 'Cluster and links')).locator('[data-field="gpus"]');
+  await gpus.locator('input').fill('125000000');
+  await gpus.locator('.issue').first().waitFor();
+  assert.equal(await gpus.locator('input').getAttribute('aria-invalid'), 'true');
+  await gpus.locator('.fix', { hasText: 'Use 2048 GPUs' }).click();
   await addressIs(page, '#v=1&gpus=2048');
   assert.equal(await page.locator('.issue.error').count(), 0);
 });

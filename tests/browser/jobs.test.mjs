@@ -42,18 +42,32 @@ test('the best layout and why, in two clicks', async () => {
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
 
-test('a config.json to Megatron-LM flags, in six clicks, two of which open a menu', async () => {
+/** The two ways to a dialog of files: by the menus of the header, and by the line at the foot, where none has to be opened. */
+const WAYS = [
+  {
+    of: 'the header', most: 6, load: (page) => more(page, 'Import'), async save(page) {
+      await page.locator('header .menu.save > summary').click();
+      await page.locator('header').getByRole('button', { name: 'Settings, tables, report…' }).click();
+    },
+  },
+  {
+    of: 'the foot', most: 4,
+    load: (page) => page.locator('.footnote').getByRole('button', { name: 'Import' }).click(),
+    save: (page) => page.locator('.footnote').getByRole('button', { name: 'Save' }).click(),
+  },
+];
+
+for (const { of, most, load, save } of WAYS) test(`a config.json to Megatron-LM flags, by ${of}, in ${most} clicks`, async () => {
   const { page, clicks, problems } = await start('');
-  await more(page, 'Import');
+  await load(page);
   const dialog = page.locator('dialog[open]');
   await dialog.locator('textarea').fill('{"model_type":"qwen2","hidden_size":5120,"intermediate_size":27648,"num_attention_heads":40,"num_hidden_layers":64,"num_key_value_heads":8,"vocab_size":152064}');
   await dialog.locator('[data-action=load]').first().click();
   await eventually(() => fragment(page), (now) => now.includes('layers=64'));
-  await page.locator('header .menu.save > summary').click();
-  await page.locator('header').getByRole('button', { name: 'Settings, tables, report…' }).click();
+  await save(page);
   await page.locator('dialog[open]').getByRole('button', { name: /Megatron/ }).first().click();
   await eventually(() => page.locator('dialog[open] pre').first().innerText(), (text) => text.includes('--num-layers 64'));
-  assert.ok(await clicks() <= 6, `${await clicks()} clicks`);
+  assert.ok(await clicks() <= most, `${await clicks()} clicks`);
   assert.deepEqual(problems, []);
 });
 
@@ -72,6 +86,8 @@ test('what fills stage 0 and what makes it fit, in two clicks', async () => {
 test('nothing above the fold moves while someone types', async () => {
   const { page } = await start('');
   await eventually(() => page.locator('.cards-frame').innerText(), (text) => !/Looking/.test(text));
+  const frame = () => page.locator('.cards-frame').evaluate((one) => one.getBoundingClientRect().height);
+  const room = await frame();
   const places = () => page.evaluate(() => ['.strip', '.pipe', '.falls', '#better-title', '.cards-frame', '.tabs']
     .map((one) => Math.round(document.querySelector(one).getBoundingClientRect().top)));
   const before = await places();
@@ -81,6 +97,15 @@ test('nothing above the fold moves while someone types', async () => {
     await batch.fill(text);
     assert.deepEqual(await places(), before, `after "${text}"`);
   }
+  // An error stands beside the heading, at once and after its pause.
+  const gpus = page.getByRole('region', { name: 'The run in a sentence' }).getByRole('textbox', { name: 'GPUs' });
+  for (const text of ['67', '64']) {
+    await type(page, gpus, text);
+    assert.deepEqual(await places(), before, `after ${text} GPUs`);
+    await eventually(() => page.locator('.stale-note').count(), (count) => count === (text === '67' ? 1 : 0));
+    assert.deepEqual(await places(), before, `${text} GPUs`);
+  }
+  assert.equal(await frame(), room);
 });
 
 test('no layout shift on load', async () => {

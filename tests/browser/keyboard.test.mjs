@@ -60,10 +60,12 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => fragment(page), (now) => now.includes('model='));
   await figuresChange(page, before);
 
-  // More tensor parallel, by arrow; then a size that cannot be, and the way out of it.
+  // More tensor parallel than was chosen for the model, by arrow; then a size that cannot be, and the way out of it.
+  await settled(page);
+  const chosen = await input(page, 'tp').inputValue();
   await to(page, input(page, 'tp'));
   await page.keyboard.press('ArrowUp');
-  await eventually(() => input(page, 'tp').inputValue(), (now) => now === '4');
+  await eventually(() => input(page, 'tp').inputValue(), (now) => now === `${2 * chosen}`);
   await page.keyboard.press('Control+A');
   await page.keyboard.type('7');
   await eventually(() => said(page, 'tp').first().innerText(), (text) => text.includes('tp=7'));
@@ -141,7 +143,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
 
 test('the first stop leads past the inputs', async () => {
   const { page } = await site.open('');
-  await eventually(() => page.locator('.skip').count(), (found) => found === 1);
+  await page.locator('.skip', { hasText: 'Skip to the results' }).waitFor({ state: 'attached' });
   assert.equal(await stop(page), 'button.skip Skip to the results');
   const run = await fragment(page);
   await page.keyboard.press('Enter');

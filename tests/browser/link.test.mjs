@@ -75,13 +75,19 @@ test('a link of nothing but bad values, put over the run it means, is told at th
   await put('#v=1&tp=abc');
   await heard('tp', /"abc" is not a whole number.*the default is used/);
   await put('#v=1&price_per_gpu_hour=-1&tp=4&tp=x');
+  // The price is edited in the answer, where there is no room for words: they stand above it, and at its field in the sheet.
+  const notice = page.locator('.link-notice');
+  await eventually(() => notice.innerText(), (text) => /Price\s+▲ "-1" is not a number/.test(text));
+  await page.locator('button.group', { hasText: 'Batch and budget' }).click();
   await heard('price_per_gpu_hour', /the default is used/);
   await heard('tp', /"x" is not a whole number.*the default is used/);
   assert.equal(await input(page, 'tp').inputValue(), '2');
   await input(page, 'tp').fill('4');
   await eventually(() => said(page, 'tp').count(), (count) => count === 0);
+  await page.locator('.field[data-field="price_per_gpu_hour"]').waitFor();
   await put('#v=1');
   await eventually(() => said(page, 'price_per_gpu_hour').count(), (count) => count === 0);
+  assert.equal(await notice.innerText(), '');
   assert.deepEqual(problems, []);
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually, figures, fragment, more } from './calculator.mjs';
+import { calculator, eventually, figures, fragment, more, tab } from './calculator.mjs';
 
 const site = calculator();
 
@@ -67,6 +67,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   };
   assert.ok(width(after) < width(before), `${before}\n${after}`);
   // So it is in every row of the plan, and in the layout that is suggested.
+  await tab(page, 'Layouts');
   await page.locator('.layouts .range', { hasText: '–' }).nth(2).waitFor();
 
   const { page: colleague, problems: others } = await site.open(link);
