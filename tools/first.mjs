@@ -19,10 +19,10 @@ function silent() {
   };
 }
 
-/** Runs in the page: marks what is seen without scrolling. */
+/** Runs in the page: marks what is seen without scrolling, without the foot: it stands below a panel that has no height yet. */
 async function mark() {
   for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
-  for (const element of document.body.querySelectorAll('*')) {
+  for (const element of document.body.querySelectorAll(':not(.footnote, .footnote *)')) {
     // What has no box of its own is as visible as what is in it.
     const shown = element.checkVisibility() || getComputedStyle(element).display === 'contents';
     if (shown && element.getBoundingClientRect().top < innerHeight) element.dataset.seen = '';

@@ -111,6 +111,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   for (let at = 0; at < await formats.count(); at += 1) {
     await formats.nth(at).evaluate((button) => button.click());
     await eventually(() => formats.nth(at).getAttribute('aria-pressed'), (pressed) => pressed === 'true');
+    await settled(page);
     const save = page.locator('#dialog [data-action^="save "]').first();
     // A format that cannot say this run offers no file.
     if (await save.count() === 0) continue;

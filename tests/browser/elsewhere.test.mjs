@@ -85,6 +85,7 @@ test('what was computed or opened is on the paper too', async () => {
   // The panels are tabs: each that was opened is on the paper, not only the last.
   await tab(page, 'Layouts');
   await eventually(() => page.locator('.plan table tbody tr').count(), (rows) => rows > 0);
+  await settled(page);
   await page.emulateMedia({ media: 'print' });
   assert.ok(await page.locator('[aria-labelledby="memory-title"] details.fold table').first().isVisible());
   assert.ok(await page.locator('.plan table').first().isVisible());

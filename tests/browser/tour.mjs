@@ -1,5 +1,5 @@
 // A tour of the page: everything that opens is opened, and every text that a person may read is written down.
-import { eventually, tab } from './calculator.mjs';
+import { eventually } from './calculator.mjs';
 
 /** Tabs of the panels; the last one computes the published runs. */
 export const TABS = ['Memory', 'Overlap', 'Layouts', 'Pipeline', 'Costs and scaling', 'Accuracy'];
@@ -53,7 +53,7 @@ export async function openAll(page) {
 
 /** Waits for what is slow: the plan, and the accuracy, which begins when it is seen. */
 export async function compute(page) {
-  for (const name of TABS) await tab(page, name);
+  for (const one of await page.getByRole('tab').all()) await one.click();
   await eventually(() => page.locator('.plan table tbody tr').count(), (rows) => rows > 0);
   await eventually(() => page.locator('#accuracy table').count(), (tables) => tables > 1);
   await settled(page);

@@ -7,11 +7,11 @@ use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Node, el, heading, leaf, percent};
 
-/// The bars of a suggested layout below those of `own`, on the same scale.
+/// The bars of a suggested layout below those of `own`, on the same scale where its memory is no larger.
 #[must_use]
 pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {
     let head = t!("Suggested layout: {name}", name);
-    let bars = bars_on(other, scale(own));
+    let bars = bars_on(other, scale(own).max(scale(other)));
     Node::from_iter([heading(head), thin(&bars, unit)])
 }
 
