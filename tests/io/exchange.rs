@@ -70,32 +70,23 @@ const NOBODYS: &[&str] = &[
 /// they do have one for. From the documentation of each, as in `data/launch/*_arguments.txt`.
 struct Words {
     dialect: &'static str,
-    /// `model.*` is every part of the model.
+    /// Besides [`MEGATRONS`]; `model.*` is every part of the model.
     may_lose: &'static [&'static str],
     keeps: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// Settings of pre-training that no program of fine-tuning has: pipeline, experts, Megatron's kernels and stages.
-const PRETRAINING: &[&str] = &[
-    "model",
+/// Settings that Megatron-LM alone has words for: kernels, stages, and models other than the program's own.
+const MEGATRONS: &[&str] = &[
+    "moe_dispatch",
+    "model", // flavors; Llama and Qwen; the program's
     "model.*",
-    "gpus", // the launcher's
-    "tp",
-    "pp",
-    "cp",
-    "ep",
     "etp",
-    "sequence_parallel",
     "cp_comm",
-    "zero",
-    "hsdp_shard",
+    "hsdp_shard", // MiCS, ZeRO-3 only
     "zero2_reduce",
     "schedule",
     "virtual_stages",
     "stage_layers",
-    "global_batch", // what the launcher's ranks make of the micro-batch
-    "seq_len",
-    "micro_batch",
     "precision",
     "precision.*",
     "optimizer",
@@ -109,7 +100,20 @@ const PRETRAINING: &[&str] = &[
     "ep_overlap",
     "delay_wgrad",
     "capacity_factor",
-    "moe_dispatch",
+];
+
+/// Settings of pre-training besides that no program of fine-tuning has.
+const PRETRAINING: &[&str] = &[
+    "gpus", // the launcher's
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "sequence_parallel",
+    "zero",
+    "global_batch", // what the launcher's ranks make of the micro-batch
+    "seq_len",
+    "micro_batch",
     "tokens_total",
     "rank_order",
 ];
@@ -204,34 +208,7 @@ const WORDS: [Words; 11] = [
     },
     Words {
         dialect: "torchtitan",
-        may_lose: &[
-            "moe_dispatch",
-            "model", // flavors
-            "model.*",
-            "etp", // 1 or TP
-            "sequence_parallel",
-            "stack.grad_reduce_bytes", // always fp32
-            "cp_comm",
-            "zero",
-            "hsdp_shard",
-            "zero2_reduce",
-            "schedule",
-            "virtual_stages",
-            "stage_layers",
-            "precision",
-            "precision.*",
-            "optimizer",
-            "recompute",
-            "recompute.*",
-            "cross_entropy",
-            "flash_attention",
-            "fused_swiglu",
-            "cuda_graphs",
-            "graph_scope",
-            "ep_overlap",
-            "delay_wgrad",
-            "capacity_factor",
-        ],
+        may_lose: &["sequence_parallel", "zero", "stack.grad_reduce_bytes"], // with tensor parallelism always; FSDP
         keeps: &[
             ("schedule", &["1f1b", "gpipe", "interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"]),
             ("zero", &["2", "3"]),
@@ -242,35 +219,7 @@ const WORDS: [Words; 11] = [
     },
     Words {
         dialect: "deepspeed",
-        may_lose: &[
-            "moe_dispatch",
-            "model", // the program's
-            "model.*",
-            "seq_len",
-            "ep",
-            "etp",
-            "sequence_parallel",
-            "cp_comm",
-            "hsdp_shard", // MiCS, ZeRO-3 only
-            "zero2_reduce",
-            "schedule",
-            "virtual_stages",
-            "stage_layers",
-            "precision",
-            "precision.*",
-            "optimizer",
-            "recompute",
-            "recompute.*",
-            "cross_entropy",
-            "flash_attention",
-            "fused_swiglu",
-            "cuda_graphs",
-            "graph_scope",
-            "ep_overlap",
-            "delay_wgrad",
-            "capacity_factor",
-            "tokens_total",
-        ],
+        may_lose: &["seq_len", "ep", "sequence_parallel", "tokens_total"],
         keeps: &[
             ("cp_comm", &["ulysses"]),
             ("precision", &["bf16", "bf16-fp32-grads", "fp16", "fp32"]),
@@ -280,33 +229,7 @@ const WORDS: [Words; 11] = [
     },
     Words {
         dialect: "nanotron",
-        may_lose: &[
-            "moe_dispatch",
-            "ep",    // a dense model is said
-            "model", // Llama and Qwen
-            "model.*",
-            "etp",
-            "cp_comm",
-            "zero",
-            "hsdp_shard",
-            "zero2_reduce",
-            "schedule",
-            "virtual_stages",
-            "stage_layers",
-            "precision",
-            "precision.*",
-            "optimizer",
-            "recompute",
-            "recompute.*",
-            "cross_entropy",
-            "flash_attention",
-            "fused_swiglu",
-            "cuda_graphs",
-            "graph_scope",
-            "ep_overlap",
-            "delay_wgrad",
-            "capacity_factor",
-        ],
+        may_lose: &["ep", "zero"],
         keeps: &[
             ("schedule", &["1f1b", "gpipe"]),
             ("zero", &["0", "1"]),
@@ -332,7 +255,8 @@ impl Words {
         let program = self.dialect == "deepspeed" && key == "recompute" && run.pp == 1;
         // Interleaving with one stage a rank is 1F1B, and is said so.
         let plain = key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
-        (named(self.may_lose) && !kept) || named(NOBODYS) || plain || program
+        let lost = named(self.may_lose) || (self.dialect != "megatron" && named(MEGATRONS));
+        (lost && !kept) || named(NOBODYS) || plain || program
     }
 }
 

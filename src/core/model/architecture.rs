@@ -91,6 +91,12 @@ shape! {
     }
 }
 
+impl Mla {
+    /// The widths of DeepSeek-V2 and V3.
+    pub const DEEPSEEK: Self =
+        Self { q_lora_rank: 1536, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 };
+}
+
 shape! {
     /// A vision tower in front of the language model.
     pub struct Vision, VisionParts in "model.vision." {
@@ -114,6 +120,21 @@ shape! {
 }
 
 impl Vision {
+    /// The tower of the note on uneven pipelines, 28 layers of `hidden`.
+    #[cfg(test)]
+    pub(crate) const fn of_the_uneven_note(hidden: u64) -> Self {
+        let size = 224;
+        Self {
+            image_width: size,
+            image_height: size,
+            channels: 3,
+            patch: 14,
+            hidden,
+            ffn: 4 * hidden,
+            layers: 28,
+            frozen: false,
+        }
+    }
     /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`.
     #[must_use]
     pub fn patches(&self) -> u64 {
@@ -137,7 +158,7 @@ shape! {
         /// fewer than the query heads: grouped-query attention
         kv_heads: u64 = heads => model("Key-value heads").symbol("k").count(1, 1 << 16, Valid).advanced(),
         /// hidden size over heads, unless the model says otherwise
-        head_dim: u64 = hidden / heads => model("Head width").symbol("d").count(1, 1 << 16, Double).advanced(),
+        head_dim: u64 = hidden / if heads > 1 { heads } else { 1 } => model("Head width").symbol("d").count(1, 1 << 16, Double).advanced(),
         /// entries of the embedding, unpadded
         vocab: u64 => model("Vocabulary").symbol("v").count(1, 1 << 26, By(128.0)).advanced(),
         /// SwiGLU's third matrix

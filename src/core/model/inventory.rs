@@ -124,13 +124,7 @@ mod tests {
     fn low_precision_is_for_what_deepseek_v3_says() {
         let model = Architecture {
             moe: Some(Moe { shared_experts: 1, dense_layers: 3, groups: 8, top_groups: 4, ..Moe::new(256, 8, 2048) }),
-            mla: Some(Mla {
-                q_lora_rank: 1536,
-                kv_lora_rank: 512,
-                qk_nope_head_dim: 128,
-                qk_rope_head_dim: 64,
-                v_head_dim: 128,
-            }),
+            mla: Some(Mla::DEEPSEEK),
             ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
         };
         let bf16 = Cut::sample(4096.0, 4096.0, 1.0, 1.0, true);

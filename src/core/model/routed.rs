@@ -53,13 +53,7 @@ mod tests {
         let model = Architecture {
             head_dim: 128,
             moe: Some(Moe { shared_experts: 2, dense_layers: 1, ..Moe::new(160, 6, 1536) }),
-            mla: Some(Mla {
-                q_lora_rank: 1536,
-                kv_lora_rank: 512,
-                qk_nope_head_dim: 128,
-                qk_rope_head_dim: 64,
-                v_head_dim: 128,
-            }),
+            mla: Some(Mla::DEEPSEEK),
             ..Architecture::llama(4, 5120, 12288, 128, 128, 102_400)
         };
         let cut = Cut::sample(4096.0, 4096.0, 1.0, 1.0, true);

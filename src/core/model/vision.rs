@@ -51,16 +51,7 @@ mod tests {
     /// Uneven PP note: a tower of f = 4 h keeps 34 b s h L bytes with dropout, 32 b s h L without, and its statistics.
     #[test]
     fn a_tower_keeps_32_b_s_h_a_layer_and_a_frozen_one_only_the_projectors_inputs() {
-        let vision = |frozen| Vision {
-            image_width: 224,
-            image_height: 224,
-            channels: 3,
-            patch: 14,
-            hidden: 4096,
-            ffn: 16384,
-            layers: 28,
-            frozen,
-        };
+        let vision = |frozen| Vision { frozen, ..Vision::of_the_uneven_note(4096) };
         let model = |frozen| Architecture {
             vision: Some(vision(frozen)),
             ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)

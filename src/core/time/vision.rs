@@ -96,16 +96,7 @@ mod tests {
     fn the_tower_of_the_uneven_note_costs_more_than_seven_of_its_llm_layers() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         let rates = Rates::of(&scenario);
-        let vision = Vision {
-            image_width: 224,
-            image_height: 224,
-            channels: 3,
-            patch: 14,
-            hidden: 4096,
-            ffn: 16384,
-            layers: 28,
-            frozen: false,
-        };
+        let vision = Vision::of_the_uneven_note(4096);
         let time: f64 = tower_time(&scenario, &rates, vision, Output::Accumulated).iter().sum();
         let flops = 8.75e12 / 2.0;
         assert!((tower_flops(vision, 4096) / 8.75e12 - 1.0).abs() < 0.02);

@@ -37,26 +37,23 @@ pub struct StageWaits {
 }
 
 impl StageWaits {
-    fn all(&self) -> [&Wait; 5] {
+    fn list(&self) -> [&Wait; 5] {
         [&self.tp, &self.cp, &self.ep, &self.zero3, &self.gradients]
     }
     /// Wait of the forward pass.
     #[must_use]
     pub fn forward(&self) -> Seconds {
-        let all = self.all().into_iter();
-        all.map(|wait| wait.forward.exposed()).sum()
+        self.list().into_iter().map(|wait| wait.forward.exposed()).sum()
     }
     /// Wait of the backward pass.
     #[must_use]
     pub fn backward(&self) -> Seconds {
-        let all = self.all().into_iter();
-        all.map(|wait| wait.backward.exposed()).sum()
+        self.list().into_iter().map(|wait| wait.backward.exposed()).sum()
     }
     /// Seconds by which the traffic beside it slows compute, in both passes.
     #[must_use]
     pub fn slows(&self) -> Seconds {
-        let all = self.all().into_iter();
-        all.map(|wait| wait.both().slows).sum()
+        self.list().into_iter().map(|wait| wait.both().slows).sum()
     }
 }
 
@@ -88,10 +85,11 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     let hop = Bytes(traffic.pp.0 / 2.0);
     let modules = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
     let routed_again = if modules { 2.0 } else { again };
-    let (ep, ep_paired) = experts(scenario, stage, windows, &fabric, routed_again, traffic);
+    let messages = Messages { scenario, stage, windows, fabric: &fabric, traffic };
+    let (ep, ep_paired) = experts(&messages, routed_again);
     StageWaits {
-        tp: tensor(scenario, stage, windows, &fabric, again, traffic),
-        cp: context(scenario, stage, windows, &fabric, again, traffic),
+        tp: tensor(&messages, again),
+        cp: context(&messages, again),
         ep,
         ep_paired,
         send: fabric.send(mesh.link(Axis::Pp), hop),
@@ -99,17 +97,19 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     }
 }
 
+/// The messages of a micro-batch on a stage, and what runs beside them.
+struct Messages<'a> {
+    scenario: &'a Scenario,
+    stage: usize,
+    windows: &'a StageWindows,
+    fabric: &'a Fabric,
+    traffic: MicrobatchTraffic,
+}
+
 /// Tensor parallel: two pairs of messages a layer and pass (one where a layer's FFN is routed), the embedding's and the
 /// head's. Reductions of the backward pass run beside the weight gradients of the column-cut linears; the others stand
 /// alone, or run beside the linears where the software cuts both into chunks.
-fn tensor(
-    scenario: &Scenario,
-    stage: usize,
-    windows: &StageWindows,
-    fabric: &Fabric,
-    again: f64,
-    traffic: MicrobatchTraffic,
-) -> Wait {
+fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> Wait {
     let (model, layout) = (&scenario.model, &scenario.layout);
     if layout.tp <= 1 {
         return Wait::default();
@@ -151,14 +151,7 @@ fn tensor(
 
 /// Context parallel. Ring: `c - 1` blocks of keys and values, each behind the attention of the block before; the
 /// gradients travel too in the backward pass. All-gather and Ulysses run before attention and after it.
-fn context(
-    scenario: &Scenario,
-    stage: usize,
-    windows: &StageWindows,
-    fabric: &Fabric,
-    again: f64,
-    traffic: MicrobatchTraffic,
-) -> Wait {
+fn context(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> Wait {
     let layout = &scenario.layout;
     if layout.cp <= 1 {
         return Wait::default();
@@ -179,18 +172,9 @@ fn context(
             None => CpComm::Ulysses,
         };
         let (there, back) = match exchange {
-            CpComm::Ring => {
-                let block = layer_block(scenario, kind.mixer);
-                let share = scenario.software.overlap.cp;
-                let pass = |factor: f64, window: Seconds| {
-                    let send = fabric.send(group.link(), block * factor);
-                    let each = window / (c * layers.max(1.0));
-                    Beside::new(send, each, share, 0.0) * (steps * count)
-                };
-                (pass(1.0, windows.attention_forward), pass(2.0, windows.attention_backward))
-            }
-            CpComm::Hierarchical => {
-                let near = scenario.exchange_ranks();
+            // A ring between groups; of the plain one each group is a rank, which exchanges nothing.
+            CpComm::Ring | CpComm::Hierarchical => {
+                let near = if exchange == CpComm::Ring { 1 } else { scenario.exchange_ranks() };
                 let (u, groups) = (near as f64, c / near as f64);
                 let inner = Group { size: near, in_node: near.min(group.in_node) };
                 let bytes = exchanged_bytes(scenario, kind.mixer, near);
@@ -225,14 +209,7 @@ fn context(
 
 /// Expert parallel: dispatch and combine, forward and backward, the busiest rank's; and the same beside the passes of
 /// another micro-batch.
-fn experts(
-    scenario: &Scenario,
-    stage: usize,
-    windows: &StageWindows,
-    fabric: &Fabric,
-    again: f64,
-    traffic: MicrobatchTraffic,
-) -> (Wait, Option<Wait>) {
+fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> (Wait, Option<Wait>) {
     let (model, layout, software) = (&scenario.model, &scenario.layout, &scenario.software);
     let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
@@ -336,13 +313,13 @@ mod tests {
         let mut run = Run::default();
         (run.tp, run.cp, run.pp, run.zero) = (2, 2, 2, 3);
         let mut before = waits(&run, 0.0);
-        for all in before.all() {
-            let comm = all.both().comm.0;
-            assert!((all.exposed().0 - comm).abs() <= 1e-12 * comm);
+        for wait in before.list() {
+            let comm = wait.both().comm.0;
+            assert!((wait.exposed().0 - comm).abs() <= 1e-12 * comm);
         }
         for seconds in [1e-4, 1e-3, 1e-2, 0.1] {
             let now = waits(&run, seconds);
-            for (wait, earlier) in now.all().iter().zip(before.all()) {
+            for (wait, earlier) in now.list().iter().zip(before.list()) {
                 assert!(wait.exposed().0 >= 0.0 && wait.exposed().0 <= wait.both().comm.0 + 1e-12);
                 assert!(wait.exposed().0 <= earlier.exposed().0 + 1e-12);
             }

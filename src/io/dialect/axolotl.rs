@@ -6,7 +6,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
 use super::{Dialect, Entries, hub, yaml};
-use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value};
+use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 
 /// axolotl.
 pub(crate) static DIALECT: Dialect =
@@ -50,10 +50,7 @@ fn read(reader: &mut SettingsReader) {
     let name = hub::read(reader, "base_model");
     MESH.read(reader, DIALECT.name);
     tuning::sequence(reader, &["sequence_len"], DIALECT.name, 2048);
-    reader.set("zero", &Value::from(0));
-    let deepspeed = tuning::deepspeed(reader, "deepspeed");
-    let fsdp = tuning::fsdp(reader);
-    let sharing = Sharing::said(deepspeed, fsdp.as_ref());
+    let (sharing, fsdp) = tuning::shared(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader.count("max_steps", "steps");

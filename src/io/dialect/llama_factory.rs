@@ -47,10 +47,7 @@ fn read(reader: &mut SettingsReader) {
     reader.set("cp", &Value::from(1));
     tuning::gpus_of_page(reader);
     tuning::sequence(reader, &["cutoff_len"], DIALECT.name, 2048);
-    reader.set("zero", &Value::from(0));
-    let deepspeed = tuning::deepspeed(reader, "deepspeed");
-    let fsdp = tuning::fsdp(reader);
-    let sharing = Sharing::said(deepspeed, fsdp.as_ref());
+    let (sharing, _) = tuning::shared(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader.number("max_steps", "steps").and_then(crate::core::units::whole);

@@ -312,6 +312,24 @@ mod tests {
     use crate::view::charts::palette::Theme;
     use crate::view::charts::timeline::cells;
 
+    /// The picture of `cells` without names, curve and versions.
+    fn plain(cells: &[Cell], shape: Shape, view: Viewport, width: f64, scale: f64) -> TimelinePicture<'_> {
+        TimelinePicture {
+            cells,
+            shape,
+            frame: None,
+            view,
+            width,
+            chunk_of: &|_, _| 0,
+            curve: &[],
+            capacity: 0,
+            most: 0,
+            version_of: &|_, _| None,
+            palette: Theme::Light.palette(),
+            scale,
+        }
+    }
+
     /// Filled rectangles of an SVG of `colour`: upper edge and height.
     fn rects(svg: &str, (r, g, b): Rgb) -> Vec<(i32, i32)> {
         let colour = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
@@ -346,22 +364,7 @@ mod tests {
             let mut svg = String::new();
             {
                 let mut backend = SVGBackend::with_string(&mut svg, (400, 2000));
-                TimelinePicture {
-                    cells: &cells,
-                    shape,
-                    frame: None,
-                    view,
-                    width: 100.0,
-                    chunk_of: &|_, _| 0,
-                    curve: &[],
-                    capacity: 0,
-                    most: 0,
-                    version_of: &|_, _| None,
-                    palette: Theme::Light.palette(),
-                    scale,
-                }
-                .paint(&mut backend)
-                .unwrap();
+                plain(&cells, shape, view, 100.0, scale).paint(&mut backend).unwrap();
                 backend.present().unwrap();
             }
             let palette = Theme::Light.palette();
@@ -385,20 +388,8 @@ mod tests {
             let mut svg = String::new();
             {
                 let mut backend = SVGBackend::with_string(&mut svg, (400, 200));
-                let picture = TimelinePicture {
-                    cells: &[cell(busy)],
-                    shape: Shape::of(1),
-                    frame: None,
-                    view: Viewport::all(1.0),
-                    width: 100.0,
-                    chunk_of: &|_, _| 0,
-                    curve: &[],
-                    capacity: 0,
-                    most: 0,
-                    version_of: &|_, _| None,
-                    palette: Theme::Light.palette(),
-                    scale: 1.0,
-                };
+                let cells = [cell(busy)];
+                let picture = plain(&cells, Shape::of(1), Viewport::all(1.0), 100.0, 1.0);
                 picture.paint_cell(&cell(busy), &mut backend).unwrap();
                 backend.present().unwrap();
             }
@@ -420,22 +411,7 @@ mod tests {
         let mut svg = String::new();
         {
             let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
-            TimelinePicture {
-                cells: &cells,
-                shape: Shape::of(4),
-                frame: None,
-                view,
-                width: 2000.0,
-                chunk_of: &|_, _| 0,
-                curve: &[(0.0, 1), (1.0, 0)],
-                capacity: 0,
-                most: 0,
-                version_of: &|_, _| None,
-                palette: Theme::Light.palette(),
-                scale: 1.0,
-            }
-            .paint(&mut backend)
-            .unwrap();
+            plain(&cells, Shape::of(4), view, 2000.0, 1.0).paint(&mut backend).unwrap();
             backend.present().unwrap();
         }
         let forwards = svg.matches("#0C3E81").count();

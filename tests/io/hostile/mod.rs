@@ -129,6 +129,12 @@ fn known_hostile_inputs_break_no_entry() {
         ("JSON run", format!("{{\"model\":{}1{}}}", many("{\"base\":", 120), many("}", 120))),
         ("JSON run", format!("{{\"stage_layers\":[{}1]}}", many("1,", 1_000_000))),
         ("JSON run", "{\"gpus\":1e999}".into()),
+        (
+            "config.json",
+            r#"{"architectures":["LlamaForCausalLM"],"hidden_size":64,"intermediate_size":64,"num_attention_heads":0,
+            "num_hidden_layers":2,"vocab_size":64}"#
+                .into(),
+        ),
         ("export", many("[", 300_000)),
         ("export", many("{\"a\":", 60_000)),
         ("export", format!("parallelism:\n  tp: {}a: 1", many("- ", 150_000))),

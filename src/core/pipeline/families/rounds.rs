@@ -82,6 +82,22 @@ pub(super) struct Mark {
     pub comparisons: Vec<Comparison>,
 }
 
+impl Mark {
+    /// The state whose rank 0 begins the micro-batch `begun` next, from the idle time and the ops of each rank.
+    pub fn new(
+        shape: Vec<f64>,
+        clock: f64,
+        begun: usize,
+        comparisons: &mut Vec<Comparison>,
+        ranks: impl Iterator<Item = (f64, usize)>,
+    ) -> Self {
+        #[allow(clippy::cast_possible_truncation)] // comes from u32
+        let microbatch = begun as u32;
+        let (lost, ops) = ranks.unzip();
+        Self { shape, clock, microbatch, lost, ops, comparisons: std::mem::take(comparisons) }
+    }
+}
+
 /// Rounds that repeat.
 pub(super) struct Period {
     pub rounds: u32,
@@ -184,12 +200,12 @@ pub(super) mod tests {
         let kind = next(3);
         let mut times = || -> Vec<f64> {
             let usual = 1 + next(1000);
-            let of = |_| match kind {
+            let time = |_| match kind {
                 0 => usual,
                 1 => 1 + next(3),
                 _ => 1 + next(1000),
             };
-            (0..stages).map(of).map(|time| time as f64 / 300.0).collect()
+            (0..stages).map(time).map(|time| time as f64 / 300.0).collect()
         };
         Durations {
             forward: times(),
@@ -207,11 +223,11 @@ pub(super) mod tests {
         let durations = exact(&any_durations(5, 64), 100_000);
         let times = durations.forward.iter().cycle().take(100_000);
         let forth: f64 = times.clone().sum();
-        let mut all: Vec<f64> = times.copied().collect();
-        all.sort_by(f64::total_cmp);
-        assert_eq!(forth, all.iter().sum::<f64>());
-        let known = any_durations(5, 64).forward;
-        let near = durations.forward.iter().zip(known).all(|(on, of)| (on - of).abs() < 1e-8);
+        let mut sorted: Vec<f64> = times.copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        assert_eq!(forth, sorted.iter().sum::<f64>());
+        let before = any_durations(5, 64).forward;
+        let near = durations.forward.iter().zip(before).all(|(on, off)| (on - off).abs() < 1e-8);
         assert!(near);
     }
 }

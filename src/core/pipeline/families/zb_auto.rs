@@ -269,16 +269,8 @@ impl<'a> Layout<'a> {
         }
         let sent = self.sent.iter().flatten().flatten();
         shape.extend(sent.map(|end| end - clock));
-        #[allow(clippy::cast_possible_truncation)] // comes from u32
-        let microbatch = begun as u32;
-        Mark {
-            shape,
-            clock,
-            microbatch,
-            lost: self.ranks.iter().map(|rank| rank.lost).collect(),
-            ops: self.ranks.iter().map(|rank| rank.laid.ops.len()).collect(),
-            comparisons: std::mem::take(&mut self.comparisons),
-        }
+        let ranks = self.ranks.iter().map(|rank| (rank.lost, rank.laid.ops.len()));
+        Mark::new(shape, clock, begun, &mut self.comparisons, ranks)
     }
 
     /// Repeats what was laid out last.

@@ -208,9 +208,9 @@ impl<'a> Layout<'a> {
         let mut lane = 0;
         for rank in 1..self.p {
             loop {
-                let (own, before) = (self.ranks[rank].done[F], self.ranks[rank - 1].done[F]);
-                let fewer = own[0] + own[1] < before[0] + before[1];
-                let behind = own[1] <= before[1] && before[1] < self.m;
+                let (now, before) = (self.ranks[rank].done[F], self.ranks[rank - 1].done[F]);
+                let fewer = now[0] + now[1] < before[0] + before[1];
+                let behind = now[1] <= before[1] && before[1] < self.m;
                 if !fewer && !behind {
                     break;
                 }
@@ -313,16 +313,8 @@ impl<'a> Layout<'a> {
         }
         let sent = self.sent.iter().flatten().flatten().flatten();
         shape.extend(sent.map(|end| end - clock));
-        #[allow(clippy::cast_possible_truncation)] // comes from u32
-        let microbatch = begun as u32;
-        Mark {
-            shape,
-            clock,
-            microbatch,
-            lost: self.ranks.iter().map(|rank| rank.lost).collect(),
-            ops: self.ranks.iter().map(|rank| rank.laid.ops.len()).collect(),
-            comparisons: std::mem::take(&mut self.comparisons),
-        }
+        let ranks = self.ranks.iter().map(|rank| (rank.lost, rank.laid.ops.len()));
+        Mark::new(shape, clock, begun, &mut self.comparisons, ranks)
     }
     /// Repeats what was laid out last.
     fn repeat(&mut self, period: &Period) {

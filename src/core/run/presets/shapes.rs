@@ -12,13 +12,7 @@ pub(super) const MIXTRAL_8X7B: Architecture =
 pub(super) const DEEPSEEK: Architecture = Architecture {
     head_dim: 128,
     moe: Some(Moe { shared_experts: 1, dense_layers: 3, groups: 8, top_groups: 4, ..Moe::new(256, 8, 2048) }),
-    mla: Some(Mla {
-        q_lora_rank: 1536,
-        kv_lora_rank: 512,
-        qk_nope_head_dim: 128,
-        qk_rope_head_dim: 64,
-        v_head_dim: 128,
-    }),
+    mla: Some(Mla::DEEPSEEK),
     ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
 };
 
@@ -42,12 +36,7 @@ pub(super) const fn glm_45(model: Architecture, moe: Moe) -> Architecture {
 
 /// Latent attention and shared experts in the shapes of DeepSeek-V3, without groups of experts.
 pub(super) const fn like_deepseek(model: Architecture, q_lora_rank: u64, moe: Moe) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        moe: Some(moe),
-        mla: Some(Mla { q_lora_rank, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 }),
-        ..model
-    }
+    Architecture { head_dim: 128, moe: Some(moe), mla: Some(Mla { q_lora_rank, ..Mla::DEEPSEEK }), ..model }
 }
 
 /// Qwen 3 Next and 3.5: three gated delta nets to one gated full attention with heads of 256.

@@ -30,6 +30,14 @@ impl Sharing {
     }
 }
 
+/// Who shards the states by the entries of DeepSpeed and FSDP, and the latter's; nobody where there are none.
+pub(in crate::io::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
+    reader.set("zero", &Value::from(0));
+    let deepspeed = deepspeed(reader, "deepspeed");
+    let fsdp = fsdp(reader);
+    (Sharing::said(deepspeed, fsdp.as_ref()), fsdp)
+}
+
 /// Format of the passes and the states: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
 pub(in crate::io::dialect) fn precision(
     reader: &mut SettingsReader,
