@@ -18,6 +18,8 @@ mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
+mod choice;
+#[cfg(feature = "ui")]
 mod choice_row;
 #[cfg(feature = "ui")]
 mod cluster;

@@ -1,11 +1,12 @@
 //! Presses as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
+pub use super::fold::Fold;
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
 use crate::core::run::Run;
-use crate::core::search::session::{Extra, PlanCommand};
+use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
 use crate::view::views::View;
@@ -66,49 +67,6 @@ impl PanelAction {
             Self::Timeline(action) => format!("timeline {}", action.id()),
             Self::Rank(rank) => format!("rank {rank}"),
             Self::StartOrder => "start-order".to_owned(),
-        }
-    }
-}
-
-/// A part of the plan that opens and closes; it is computed only while open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
-    /// The filters that are rarely used.
-    Filters,
-    /// The rows after the first.
-    Rows,
-    /// Memory against throughput.
-    Pareto,
-    /// The map.
-    Map,
-    /// The sweep as a table.
-    SweepTable,
-    /// The playbook's recipe.
-    Recipe,
-}
-
-impl Fold {
-    /// Folds that are open at first.
-    pub const OPEN: [Self; 2] = [Self::Pareto, Self::Map];
-
-    /// The result of the search that is computed for it alone.
-    #[must_use]
-    pub const fn extra(self) -> Option<Extra> {
-        match self {
-            Self::Pareto => Some(Extra::Front),
-            Self::Map => Some(Extra::Map),
-            _ => None,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Filters => "filters",
-            Self::Rows => "rows",
-            Self::Pareto => "pareto",
-            Self::Map => "map",
-            Self::SweepTable => "sweep-table",
-            Self::Recipe => "recipe",
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod methods;
 pub(crate) mod over_time;
 pub mod overlap;
+pub mod part;
 pub mod pipeline;
 pub mod plan;
 pub mod provenance;

@@ -6,10 +6,9 @@ use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::t;
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds, significant};
+use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
-use crate::view::charts::viewport::Viewport;
 use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, percent, table, text};
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
@@ -239,66 +238,6 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
     ])
 }
 
-/// A part of the step on the axis of the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
-    Step,
-    /// Until the first micro-batch is through.
-    Fill,
-    /// The middle, as long as the fill.
-    Steady,
-    /// From the last forward of the first rank.
-    Drain,
-}
-
-impl Part {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Step, "step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
-
-    /// Its window on the axis of `evaluation`; none: all of it.
-    #[must_use]
-    pub fn window(self, evaluation: &Evaluation) -> Option<Viewport> {
-        let full = Viewport::all(evaluation.spans.makespan());
-        let ops = evaluation.timeline().ranks.first()?;
-        let back = ops.iter().find(|op| op.op.kind != Kind::F);
-        let fill = back.map_or(full.end, |op| op.end);
-        let last = ops.iter().rfind(|op| op.op.kind == Kind::F);
-        let window = match self {
-            Self::Step => return None,
-            Self::Fill => full.between(0.0, fill),
-            Self::Steady => full.between((full.end - fill) / 2.0, f64::midpoint(full.end, fill)),
-            Self::Drain => full.between(last.map_or(0.0, |op| op.start), full.end),
-        };
-        (!window.is_all()).then_some(window)
-    }
-}
-
-/// Seconds in which the playhead crosses a step of `makespan` seconds: its real time, held between 4 and 15 s.
-#[must_use]
-pub fn played(makespan: f64) -> f64 {
-    makespan.clamp(4.0, 15.0)
-}
-
-/// Line about the picture: ranks, micro-batches and the speed of the playhead.
-#[must_use]
-pub fn played_line(evaluation: &Evaluation) -> Message {
-    let makespan = evaluation.spans.makespan();
-    let factor = makespan / played(makespan);
-    let speed = if (factor - 1.0).abs() < 1e-9 {
-        t!("in real time")
-    } else {
-        t!("at {factor} × its speed", factor = significant(factor, 2))
-    };
-    t!(
-        "{ranks} ranks · {microbatches} micro-batches · {speed}",
-        ranks = evaluation.order.ranks.len(),
-        microbatches = evaluation.report.layout.microbatches,
-        speed
-    )
-}
-
 /// Busy and idle time of every rank.
 #[must_use]
 pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
@@ -407,26 +346,6 @@ mod tests {
         let message = "Fill (";
         assert!(of(Schedule::Pipedream).contains(message) && of(Schedule::Pipedream2bw).contains(message));
         assert!(!of(Schedule::OneFOneB).contains(message));
-    }
-
-    /// 1F1B of p ranks: the first micro-batch is through after p forwards and p backwards; equal times give equal ends.
-    #[test]
-    fn the_fill_ends_with_the_first_micro_batch_and_the_drain_begins_with_the_last_forward() {
-        let evaluation = evaluate(&Run::default()).unwrap();
-        let ranks = &evaluation.timeline().ranks;
-        let fill = Part::Fill.window(&evaluation).unwrap();
-        let through = ranks[0].iter().find(|op| op.op.kind != Kind::F).unwrap();
-        assert_eq!((fill.start, through.op.microbatch), (0.0, 0));
-        assert!((fill.end - through.end).abs() < 1e-9);
-        let drain = Part::Drain.window(&evaluation).unwrap();
-        assert!((drain.end - evaluation.spans.makespan()).abs() < 1e-9);
-        assert!(ranks[0].iter().all(|op| op.op.kind != Kind::F || op.start <= drain.start + 1e-9));
-        let steady = Part::Steady.window(&evaluation).unwrap();
-        assert!((steady.span() - fill.span()).abs() < 1e-9 && steady.start > fill.end && steady.end < drain.start);
-        assert_eq!(Part::Step.window(&evaluation), None);
-        // One rank, one micro-batch: nothing to zoom into.
-        let alone = Run { tp: 1, pp: 1, global_batch: 64, ..Run::default() };
-        assert_eq!(Part::Fill.window(&evaluate(&alone).unwrap()), None);
     }
 
     #[test]

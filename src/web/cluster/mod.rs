@@ -10,7 +10,7 @@ use crate::view::cluster::{ranks, selected};
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
-use crate::web::field::choice_select;
+use crate::web::choice::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::panel::shown;

@@ -7,7 +7,7 @@ use crate::core::run::registry::field;
 use crate::view::node::markup::{Node, muted};
 use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
-use crate::web::field::choice_select;
+use crate::web::choice::choice_select;
 use crate::web::i18n::say;
 use crate::web::panel::shown;
 use crate::web::render::patched;
