@@ -42,22 +42,22 @@ pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Ord
     while let Some((rank, op, start)) = earliest(&ranks, &weight, room) {
         let end = start + durations.of(op);
         let (crossing, last) = (end + durations.p2p, rank + 1 == stages);
-        let own = &mut ranks[rank];
-        own.free = end;
-        own.items.push(Item::One(op));
+        let row = &mut ranks[rank];
+        row.free = end;
+        row.items.push(Item::One(op));
         if op.kind.frees() {
-            own.gradients.pop_front();
-            own.done += 1;
-            own.held -= weight(op.microbatch);
+            row.gradients.pop_front();
+            row.done += 1;
+            row.held -= weight(op.microbatch);
             if rank > 0 {
                 ranks[rank - 1].gradients.push_back((crossing, op.microbatch));
             }
         } else {
-            own.forwards.pop_front();
-            own.next += 1;
-            own.held += weight(op.microbatch);
+            row.forwards.pop_front();
+            row.next += 1;
+            row.held += weight(op.microbatch);
             if last {
-                own.gradients.push_back((end, op.microbatch));
+                row.gradients.push_back((end, op.microbatch));
             } else {
                 ranks[rank + 1].forwards.push_back(crossing);
             }
@@ -70,7 +70,7 @@ pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Ord
 
 /// The op that can start first, where and when.
 fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(usize, Op, f64)> {
-    let of = |(at, rank): (usize, &Rank)| {
+    let next_of = |(at, rank): (usize, &Rank)| {
         let stage = u32::try_from(at).ok()?;
         let back = rank.gradients.front();
         let back = back.map(|(arrival, i)| (Op::bw(stage, *i), arrival.max(rank.free)));
@@ -83,7 +83,7 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
         };
         Some((at, op, start))
     };
-    let ready = ranks.iter().enumerate().filter_map(of);
+    let ready = ranks.iter().enumerate().filter_map(next_of);
     ready.reduce(|first, next| if next.2 < first.2 { next } else { first })
 }
 
@@ -91,21 +91,21 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
 #[must_use]
 pub fn fullest(order: &Order, weights: &[f64]) -> f64 {
     let chunk = f64::from(order.chunks_per_rank() * order.splits);
-    let of = |items: &Row| {
-        let (mut held, mut most) = (0.0f64, 0.0f64);
+    let peak = |items: &Row| {
+        let (mut alive, mut most) = (0.0f64, 0.0f64);
         for op in items.iter().flat_map(Item::ops) {
             let index = (op.microbatch / order.splits.max(1)) as usize;
             let weight = weights.get(index).copied().unwrap_or(0.0) / chunk;
             if op.kind == super::Kind::F {
-                held += weight;
-                most = most.max(held);
+                alive += weight;
+                most = most.max(alive);
             } else if op.kind.frees() {
-                held -= weight;
+                alive -= weight;
             }
         }
         most
     };
-    order.ranks.iter().map(of).fold(0.0, f64::max)
+    order.ranks.iter().map(peak).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

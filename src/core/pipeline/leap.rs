@@ -35,15 +35,15 @@ type Phase = Vec<usize>;
 
 /// The loops that are longest, as far as every rank has one.
 fn phases(lanes: &[Lane]) -> Vec<Phase> {
-    let all = || lanes.iter().flat_map(|lane| &lane.parts);
-    let most = all().map(|part| part.source.times).max().unwrap_or(0);
+    let parts = || lanes.iter().flat_map(|lane| &lane.parts);
+    let most = parts().map(|part| part.source.times).max().unwrap_or(0);
     let long = |part: &Part| part.source.times >= FEWEST && part.source.times > most / 2;
-    let of = |lane: &Lane| -> Vec<usize> {
+    let longest = |lane: &Lane| -> Vec<usize> {
         let parts = lane.parts.iter().enumerate();
         let long = parts.filter(|(_, part)| long(part));
         long.map(|(at, _)| at).collect()
     };
-    let each: Vec<Vec<usize>> = lanes.iter().map(of).collect();
+    let each: Vec<Vec<usize>> = lanes.iter().map(longest).collect();
     let count = each.first().map_or(0, Vec::len);
     let step = |(lane, loops): (&Lane, &Vec<usize>), at: usize| lane.parts[loops[at]].source.step.unsigned_abs();
     let alike = each.iter().all(|loops| loops.len() == count)
@@ -123,10 +123,10 @@ fn seek(machine: &mut Machine, phase: &Phase, end: usize, open: bool, lead: usiz
             if !ranks.all(|rank| repeats(now, before, earlier, rank)) {
                 return None;
             }
-            let own = now.iter().zip(before);
-            let own: Vec<f64> = own.map(|(now, before)| now.free - before.free).collect();
-            let paces = paces(machine, &unread, c, (!open).then(|| own[0]))?;
-            Some((c, own, paces))
+            let later = now.iter().zip(before);
+            let later: Vec<f64> = later.map(|(now, before)| now.free - before.free).collect();
+            let paces = paces(machine, &unread, c, (!open).then(|| later[0]))?;
+            Some((c, later, paces))
         });
         if let Some((turns, ranks, paces)) = found {
             return Some(Period { turn, turns, ranks, waiting: unread.into_iter().zip(paces).collect() });
@@ -229,8 +229,8 @@ struct Waiting {
 }
 
 /// Fills `all` with the results that the loops of `phase` have not read yet.
-fn waiting(machine: &Machine, phase: &Phase, all: &mut Vec<Waiting>) {
-    all.clear();
+fn waiting(machine: &Machine, phase: &Phase, list: &mut Vec<Waiting>) {
+    list.clear();
     for (lane, part) in machine.lanes.iter().zip(phase) {
         let part = &lane.parts[*part];
         let stride = part.stride;
@@ -238,7 +238,7 @@ fn waiting(machine: &Machine, phase: &Phase, all: &mut Vec<Waiting>) {
             let mut cell = first + stride * lane.turn();
             let mut left = (part.source.times.saturating_sub(lane.at.turn)) as usize;
             while let Some(made) = machine.board.made(cell).filter(|_| left > 0) {
-                all.push(Waiting { cell, stride, made, left });
+                list.push(Waiting { cell, stride, made, left });
                 cell += stride;
                 left -= 1;
             }

@@ -78,8 +78,8 @@ struct Step {
 }
 
 /// Cells of a step.
-fn cells(of: &[isize]) -> impl Iterator<Item = isize> {
-    of.iter().copied().take_while(|cell| *cell != NONE)
+fn cells(list: &[isize]) -> impl Iterator<Item = isize> {
+    list.iter().copied().take_while(|cell| *cell != NONE)
 }
 
 /// A loop of a row.
@@ -190,10 +190,10 @@ impl<'a> Machine<'a> {
         let mut step = Step { seconds: self.durations.of_item(item), needs: [NONE; 5], results: [NONE; 2] };
         let (mut waits, mut makes) = (step.needs.iter_mut(), step.results.iter_mut());
         for op in item.ops() {
-            let own = |need: &Need| match *need {
+            let is_same_stage = |need: &Need| match *need {
                 Need::Forward(stage, _) | Need::Gradient(stage, _) => stage == op.stage,
             };
-            let others = needs(op, order).filter(|need| !(in_order && own(need)));
+            let others = needs(op, order).filter(|need| !(in_order && is_same_stage(need)));
             for (need, cell) in others.zip(&mut waits) {
                 *cell = self.cell(need);
             }

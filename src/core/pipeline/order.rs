@@ -98,14 +98,14 @@ impl Order {
     /// The stages that `rank` runs, ascending: those whose layers it has.
     #[must_use]
     pub fn stages_of(&self, rank: usize) -> Vec<u32> {
-        let mut held = vec![false; self.stages as usize];
+        let mut has = vec![false; self.stages as usize];
         let items = self.ranks.get(rank).map_or(&[][..], Row::written);
         for op in items.iter().flat_map(|item| item.ops()) {
-            if let Some(stage) = held.get_mut(op.stage as usize) {
+            if let Some(stage) = has.get_mut(op.stage as usize) {
                 *stage = true;
             }
         }
-        (0..self.stages).filter(|stage| held[*stage as usize]).collect()
+        (0..self.stages).filter(|stage| has[*stage as usize]).collect()
     }
     /// The tokens of each rank.
     #[must_use]

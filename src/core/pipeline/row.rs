@@ -238,18 +238,18 @@ mod tests {
         let mut row = Row::default();
         row.repeat([Op::f(0, 0).into()], 9, 1);
         row.repeat([Op::bw(0, 8).into()], 9, -1);
-        let (mut held, mut most, mut seen) = (0i32, 0, 0);
+        let (mut alive, mut most, mut seen) = (0i32, 0, 0);
         row.ends(|part| match part {
             Visit::Item(item) => {
-                held += if item.first().kind == Kind::F { 1 } else { -1 };
-                most = most.max(held);
+                alive += if item.first().kind == Kind::F { 1 } else { -1 };
+                most = most.max(alive);
                 seen += 1;
             }
             Visit::Skipped(body, times) => {
                 let change = if body[0].first().kind == Kind::F { 1 } else { -1 };
-                held += change * times.cast_signed();
+                alive += change * times.cast_signed();
             }
         });
-        assert_eq!((held, most, seen, row.len()), (0, 9, 4, 18));
+        assert_eq!((alive, most, seen, row.len()), (0, 9, 4, 18));
     }
 }

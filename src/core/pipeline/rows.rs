@@ -366,7 +366,7 @@ impl Kind {
     /// The schedule that `trainer` calls `name`, upper or lower case.
     #[must_use]
     pub fn called(name: &str, trainer: Trainer) -> Option<Self> {
-        let named = |row: &&Schedule| row.called(trainer).is_some_and(|own| own.eq_ignore_ascii_case(name));
+        let named = |row: &&Schedule| row.called(trainer).is_some_and(|id| id.eq_ignore_ascii_case(name));
         SCHEDULES.iter().find(named).map(|row| row.kind)
     }
 }

@@ -28,7 +28,7 @@ impl Timeline {
     /// Span of each rank's ops. A pair's two entries are one piece of work: the second is left out.
     #[must_use]
     pub fn spans(&self) -> Spans {
-        let each = |of: fn(&[TimedOp]) -> f64| self.ranks.iter().map(|ops| of(ops)).collect();
+        let each = |one: fn(&[TimedOp]) -> f64| self.ranks.iter().map(|ops| one(ops)).collect();
         Spans {
             starts: each(|ops| ops.first().map_or(0.0, |op| op.start)),
             ends: each(|ops| ops.last().map_or(0.0, |op| op.end)),
@@ -49,14 +49,14 @@ impl Timeline {
     #[must_use]
     pub fn of_times(order: &Order, times: &[f64]) -> Self {
         let mut times = times.chunks_exact(2);
-        let of = |row: &Row| {
+        let ops_of = |row: &Row| {
             let mut ops = Vec::with_capacity(row.len());
             for (item, time) in row.iter().zip(&mut times) {
                 record(&mut ops, item, time[0], time[1]);
             }
             ops
         };
-        Self { ranks: order.ranks.iter().map(of).collect() }
+        Self { ranks: order.ranks.iter().map(ops_of).collect() }
     }
 }
 

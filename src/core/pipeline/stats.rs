@@ -132,18 +132,18 @@ fn over(part: f64, whole: f64) -> f64 {
 #[must_use]
 pub fn peak_in_flight(order: &Order) -> Vec<u32> {
     let peak = |row: &Row| {
-        let (mut held, mut peak) = (0i64, 0i64);
+        let (mut alive, mut peak) = (0i64, 0i64);
         row.ends(|part| match part {
             Visit::Item(item) => {
-                held += count(item, |kind| kind == Kind::F);
-                peak = peak.max(held);
-                held -= count(item, Kind::frees);
+                alive += count(item, |kind| kind == Kind::F);
+                peak = peak.max(alive);
+                alive -= count(item, Kind::frees);
             }
             Visit::Skipped(items, times) => {
                 let gained = |item: &Item| count(*item, |kind| kind == Kind::F);
                 let freed = |item: &Item| count(*item, Kind::frees);
                 let change: i64 = items.iter().map(|item| gained(item) - freed(item)).sum();
-                held += change * i64::from(times);
+                alive += change * i64::from(times);
             }
         });
         u32::try_from(peak).unwrap_or(0)
@@ -170,7 +170,7 @@ impl<'a> Alive<'a> {
         Self { counts: vec![0; stages.len()], stages }
     }
     fn count(&mut self, stage: u32) -> Option<&mut u32> {
-        let at = self.stages.iter().position(|held| *held == stage as usize)?;
+        let at = self.stages.iter().position(|one| *one == stage as usize)?;
         self.counts.get_mut(at)
     }
     /// Adds the activations of `items`, run so many times.
@@ -206,13 +206,13 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
         let freed = block.iter().filter(|op| op.op.kind.frees());
         changes.extend(freed.map(|op| (op.end, false)));
     }
-    let mut held = 0u32;
+    let mut alive = 0u32;
     let mut curve: Vec<(f64, u32)> = Vec::with_capacity(changes.len());
     for (time, gained) in changes {
-        held = if gained { held + 1 } else { held.saturating_sub(1) };
+        alive = if gained { alive + 1 } else { alive.saturating_sub(1) };
         match curve.last_mut() {
-            Some(last) if last.0.total_cmp(&time).is_eq() => last.1 = held,
-            _ => curve.push((time, held)),
+            Some(last) if last.0.total_cmp(&time).is_eq() => last.1 = alive,
+            _ => curve.push((time, alive)),
         }
     }
     curve

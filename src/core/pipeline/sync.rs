@@ -110,25 +110,25 @@ fn busy(ops: &[TimedOp], start: f64, end: f64) -> f64 {
 #[must_use]
 pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Policy, overlap: Overlap) -> Vec<Bucket> {
     let makespan = timeline.makespan();
-    let held = seconds.iter().flatten().map(|(stage, _)| *stage as usize);
-    let stages = held.max().map_or(0, |most| most + 1);
+    let stages_held = seconds.iter().flatten().map(|(stage, _)| *stage as usize);
+    let stages = stages_held.max().map_or(0, |most| most + 1);
     let last = last_backwards(timeline, stages);
     let mut done = vec![0.0f64; stages];
-    for (ops, held) in timeline.ranks.iter().zip(seconds) {
-        for (stage, _) in held {
+    for (ops, stages) in timeline.ranks.iter().zip(seconds) {
+        for (stage, _) in stages {
             let done = &mut done[*stage as usize];
             *done = done.max(end_of(ops));
         }
     }
     let mut buckets = Vec::new();
-    for (rank, (ops, held)) in timeline.ranks.iter().zip(seconds).enumerate() {
-        let mut held = held.clone();
-        sort_by(&mut held, |a, b| {
+    for (rank, (ops, stages)) in timeline.ranks.iter().zip(seconds).enumerate() {
+        let mut stages = stages.clone();
+        sort_by(&mut stages, |a, b| {
             let end = |stage: u32| last[stage as usize].end;
             end(a.0).total_cmp(&end(b.0)).then(a.0.cmp(&b.0))
         });
         let mut free = 0.0f64;
-        for (stage, time) in held {
+        for (stage, time) in stages {
             let at = stage as usize;
             let may = match policy {
                 Policy::StepEnd => makespan,
@@ -162,7 +162,7 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
 #[must_use]
 pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync> {
     let makespan = timeline.makespan();
-    let of = |(rank, ops): (usize, &Vec<TimedOp>)| {
+    let cost = |(rank, ops): (usize, &Vec<TimedOp>)| {
         let of_rank = || buckets.iter().filter(move |bucket| bucket.rank == rank);
         let sum = |part: fn(&Bucket) -> f64| of_rank().map(part).sum::<f64>();
         let end = end_of(ops);
@@ -173,7 +173,7 @@ pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync>
         let finish = if total > 0.0 { wire.max(end + slowed + left) } else { 0.0 };
         RankSync { total, behind, bubble: sum(|bucket| bucket.bubble), slowed, exposed: (finish - makespan).max(0.0) }
     };
-    timeline.ranks.iter().enumerate().map(of).collect()
+    timeline.ranks.iter().enumerate().map(cost).collect()
 }
 
 #[cfg(test)]
@@ -233,9 +233,9 @@ mod tests {
         let timeline = timeline("1f1b", 4, 8, 1, [1.0, 1.0, 1.0]);
         let overlap = Overlap { share: 0.8, tax: 0.4 };
         for g in [0.5, 1.6, 5.0] {
-            let shown = exposed(&timeline, g, Policy::Eager, overlap)[0];
+            let wait = exposed(&timeline, g, Policy::Eager, overlap)[0];
             let formula = g - 0.6 * f64::min(g, 1.6);
-            assert!((shown - formula).abs() < 1e-9, "{g}: {shown} {formula}");
+            assert!((wait - formula).abs() < 1e-9, "{g}: {wait} {formula}");
         }
     }
 
@@ -251,8 +251,8 @@ mod tests {
                 assert!(bucket.behind.abs() < 1e-9, "{bucket:?}");
             }
         }
-        let shown = exposed(&timeline, 1.0, Policy::RankEnd, ALONE);
-        assert!(shown[0] > exposed(&timeline, 1.0, Policy::Eager, ALONE)[0]);
+        let waits = exposed(&timeline, 1.0, Policy::RankEnd, ALONE);
+        assert!(waits[0] > exposed(&timeline, 1.0, Policy::Eager, ALONE)[0]);
     }
 
     /// Chimera, section 3.2: workers whose stages are complete early have bubbles left for them; the stages that end the

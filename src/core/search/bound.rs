@@ -252,13 +252,14 @@ fn heaviest<'a>(bytes: &[ChunkBytes], kinds: &[usize], alive: &'a [Vec<f64>]) ->
         return only;
     }
     let weight = |alive: &[f64]| -> f64 {
-        let held = alive.iter().zip(kinds);
-        held.map(|(count, kind)| {
-            let chunk = &bytes[*kind];
-            let head = chunk.head.map_or(0.0, |head| head.held + head.inputs);
-            count * (chunk.layers + head)
-        })
-        .sum()
+        let pairs = alive.iter().zip(kinds);
+        pairs
+            .map(|(count, kind)| {
+                let chunk = &bytes[*kind];
+                let head = chunk.head.map_or(0.0, |head| head.held + head.inputs);
+                count * (chunk.layers + head)
+            })
+            .sum()
     };
     let mut most: (f64, &[f64]) = (-1.0, &[]);
     for alive in alive {

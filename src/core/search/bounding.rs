@@ -175,8 +175,8 @@ impl Bounding {
         let block = &space.blocks[index];
         let members = space.members(block);
         let start = self.promises.partition_point(|promise| promise.place.block() < index);
-        let own = self.promises[start..].iter_mut();
-        let own: Vec<&mut Promise> = own.take_while(|one| one.place.block() == index).collect();
+        let promises = self.promises[start..].iter_mut();
+        let promises: Vec<&mut Promise> = promises.take_while(|one| one.place.block() == index).collect();
         let first = members.first();
         let opened = first.and_then(|first| self.timed.open(space, block, *first));
         let Some(mut scenario) = opened else {
@@ -187,7 +187,7 @@ impl Bounding {
         let stages = &mut self.timed.stages;
         let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
         let mut paths: Vec<([u64; 2], Path)> = Vec::new();
-        for promise in own {
+        for promise in promises {
             promise.timed = true;
             let member = members[promise.place.member()];
             set(&mut scenario, member);
@@ -202,25 +202,25 @@ impl Bounding {
             };
             // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
             let key = [member.zero.max(1), scenario.reductions()];
-            let known = paths.iter().position(|(known, _)| *known == key);
-            let known = known.unwrap_or_else(|| {
+            let path = paths.iter().position(|(path, _)| *path == key);
+            let path = path.unwrap_or_else(|| {
                 let times = stages.times(block, &scenario, &family.kinds);
                 paths.push((key, Path::new(&family.kinds, times)));
                 paths.len() - 1
             });
             let layout = Layout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
-            promise.bound = layout.time(&paths[known].1, stages.clock.rates());
+            promise.bound = layout.time(&paths[path].1, stages.clock.rates());
         }
         self.timed.scenario = Some((*block, scenario));
     }
 }
 
 /// Shared values of `block`.
-fn shared<'a>(all: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
-    if all.len() <= block.variant {
-        all.resize_with(block.variant + 1, Shared::default);
+fn shared<'a>(list: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
+    if list.len() <= block.variant {
+        list.resize_with(block.variant + 1, Shared::default);
     }
-    &mut all[block.variant]
+    &mut list[block.variant]
 }
 
 /// Makes the block's scenario that of `member`.

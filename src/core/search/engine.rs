@@ -92,7 +92,7 @@ pub struct Search {
     space: Space,
     bounding: Bounding,
     ranking: Ranking,
-    known: Known,
+    reported: Known,
     previews: f64,
     /// Units of work since the last preview.
     unseen: u64,
@@ -113,7 +113,7 @@ impl Search {
             space,
             bounding: Bounding::default(),
             ranking: Ranking::new(&[], top, false),
-            known: Known::default(),
+            reported: Known::default(),
             previews: 1.0,
             unseen: 0,
             queued: 0,
@@ -209,19 +209,19 @@ impl Search {
     /// The layout at `place`, where it was reported and counts as feasible.
     #[must_use]
     pub fn found(&self, place: Place) -> Option<Rc<Found>> {
-        self.known.found(place)
+        self.reported.found(place)
     }
 
     /// True if the layout at `place` was reported.
     #[must_use]
     pub(crate) fn is_reported(&self, place: Place) -> bool {
-        self.known.has(place)
+        self.reported.has(place)
     }
 
     /// The layout at `place`, reported now if it was not, and the units of work that this took.
     pub(crate) fn ask(&mut self, place: Place) -> (Option<Rc<Found>>, u64) {
-        let (_, work) = self.known.ask(&self.space, place);
-        (self.known.found(place), work)
+        let (_, work) = self.reported.ask(&self.space, place);
+        (self.reported.found(place), work)
     }
 
     /// The best bound of the layout at `place`, and the units of work that this took.
@@ -250,7 +250,7 @@ impl Search {
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.
     pub(crate) fn rank_more(&mut self, ranking: &mut Ranking) -> u64 {
-        ranking.step(&self.space, &mut self.bounding, &mut self.known)
+        ranking.step(&self.space, &mut self.bounding, &mut self.reported)
     }
 
     /// Works for about `budget` units on the best bounds of all layouts; true when they are known.
@@ -301,8 +301,8 @@ impl Search {
             self.unseen = 0;
             self.queue();
             if !self.is_bounded() {
-                let (bounding, known) = (&mut self.bounding, &mut self.known);
-                preview = self.ranking.step(&self.space, bounding, known);
+                let (bounding, reported) = (&mut self.bounding, &mut self.reported);
+                preview = self.ranking.step(&self.space, bounding, reported);
             }
         }
         self.queue_last();
@@ -331,7 +331,7 @@ impl Search {
             self.done = true;
             return 1;
         }
-        let work = self.ranking.step(&self.space, &mut self.bounding, &mut self.known);
+        let work = self.ranking.step(&self.space, &mut self.bounding, &mut self.reported);
         if let Some(allowance) = &mut self.allowance {
             allowance.spend(work);
         }

@@ -44,10 +44,10 @@ impl Facts {
             if *rank != alone {
                 return None;
             }
-            let of = |(one, next): (&[f64; 3], &[f64; 3])| {
+            let stretch = |(one, next): (&[f64; 3], &[f64; 3])| {
                 std::array::from_fn(|kind| one[kind] + times * (next[kind] - one[kind]))
             };
-            rank.work = work.iter().zip(&next.work).map(of).collect();
+            rank.work = work.iter().zip(&next.work).map(stretch).collect();
         }
         Some(longer)
     }
@@ -60,12 +60,12 @@ impl Facts {
         if !row.uses_durations || !matches!(row.placement, Placement::Loop | Placement::Snake) {
             return None;
         }
-        let all = f64::from(spec.microbatches);
+        let microbatches = f64::from(spec.microbatches);
         let rank = |rank| {
             let stages: Vec<usize> = (0..chunks).map(|chunk| row.placement.stage(rank, chunk, p) as usize).collect();
             let one = |slot| if slot == 0 { 1.0 / f64::from(spec.pieces()) } else { 0.0 };
             RankFacts {
-                work: vec![[all; 3]; stages.len()],
+                work: vec![[microbatches; 3]; stages.len()],
                 alive: vec![(0..stages.len()).map(one).collect()],
                 versions: u64::from((row.copies)(p, rank)),
                 first: stages.first().copied().unwrap_or(0),

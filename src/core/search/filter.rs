@@ -74,8 +74,8 @@ impl Axis {
             Self::Zero => member.zero,
             Self::MicroBatch => block.micro_batch,
             Self::Schedule => {
-                let mut all = space.axes.schedules.iter();
-                let found = all.position(|one| *one == member.chunks.schedule);
+                let mut schedules = space.axes.schedules.iter();
+                let found = schedules.position(|one| *one == member.chunks.schedule);
                 found.unwrap_or(0) as u64
             }
             Self::Recompute => block.recompute as u64,
@@ -96,7 +96,7 @@ impl Axis {
                 Some(Recompute::Selective) => "selective",
                 Some(Recompute::OpSelective) => "op-selective",
                 Some(Recompute::Full) => "full",
-                Some(own) => return own.words(),
+                Some(other) => return other.words(),
                 None => "",
             }
             .into(),
@@ -170,13 +170,13 @@ mod tests {
             let members = space.members(block).iter();
             members.map(move |member| (block, *member))
         });
-        let mut shown = 0;
+        let mut kept_members = 0;
         for (block, member) in kept {
             let keeps = filter.keeps(space, block, member);
             assert_eq!(keeps, member.zero == 3 && block.tp <= 2);
-            shown += u32::from(keeps);
+            kept_members += u32::from(keeps);
         }
-        assert!(shown > 0);
+        assert!(kept_members > 0);
         filter.toggle(Axis::Zero, 3);
         filter.toggle_max_tp(2);
         assert!(filter.is_empty());

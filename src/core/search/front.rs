@@ -170,19 +170,19 @@ mod tests {
         while !front.step(search, 50) {}
         let found = front.layouts();
         let space = search.space();
-        let mut all = Vec::new();
+        let mut points = Vec::new();
         for block in &space.blocks {
             for member in space.members(block) {
                 let report = report(&space.run(block, *member));
                 let report = report.ok().filter(|report| is_listed(&report.memory));
-                all.extend(report.map(|report| {
+                points.extend(report.map(|report| {
                     let figures = Figures::from(&report);
                     (figures.peak.bytes.0, figures.time_s.0)
                 }));
             }
         }
         let beaten = |point: &(f64, f64)| {
-            let mut others = all.iter().filter(|other| *other != point);
+            let mut others = points.iter().filter(|other| *other != point);
             others.any(|other| is_beaten(*point, *other))
         };
         let mut exact: Vec<_> = points.iter().copied().filter(|one| !beaten(one)).collect();

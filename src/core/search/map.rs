@@ -195,10 +195,10 @@ impl Map {
         while left > 0 && !self.is_over() {
             let spent = match self.search.take() {
                 // A search of its own: bounded first, then ranked cell by cell.
-                Some(mut own) => {
-                    let spent = self.own(&mut own, left);
-                    if !own.is_bounded() || !self.rankings.is_empty() {
-                        self.search = Some(own);
+                Some(mut apart) => {
+                    let spent = self.bound_apart(&mut apart, left);
+                    if !apart.is_bounded() || !self.rankings.is_empty() {
+                        self.search = Some(apart);
                     }
                     spent
                 }
@@ -210,17 +210,17 @@ impl Map {
         self.found.done = self.is_over();
     }
 
-    fn own(&mut self, own: &mut Search, budget: u64) -> u64 {
-        if own.is_bounded() {
-            return self.rank(own);
+    fn bound_apart(&mut self, apart: &mut Search, budget: u64) -> u64 {
+        if apart.is_bounded() {
+            return self.rank(apart);
         }
         let spent = budget.min(1000);
-        own.step(spent);
-        if own.is_bounded()
+        apart.step(spent);
+        if apart.is_bounded()
             && let Some(job) = self.jobs.pop()
         {
             for (cell, sizes) in job.cells.into_iter().rev() {
-                let (promises, any) = of_layout(own, sizes);
+                let (promises, any) = of_layout(apart, sizes);
                 self.open(cell, &promises, any);
             }
         }
@@ -287,8 +287,8 @@ impl Map {
         for (at, block) in space.blocks.iter().enumerate() {
             for (index, &member) in space.members(block).iter().enumerate() {
                 let place = |values: &[u64], axis: Axis| {
-                    let own = axis.of(space, block, member);
-                    values.iter().position(|value| *value == own)
+                    let place = axis.of(space, block, member);
+                    values.iter().position(|value| *value == place)
                 };
                 let promise = next.next_if(|promise| promise.place.block() == at && promise.place.member() == index);
                 if !filter.keeps(space, block, member) {

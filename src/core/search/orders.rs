@@ -41,12 +41,12 @@ impl Sorts {
     fn new(ranks: impl Iterator<Item = (Vec<usize>, u64)>, kinds: &Kinds) -> Self {
         let mut sorts = Self::default();
         for (sample, (stages, versions)) in ranks.enumerate() {
-            let own: Vec<usize> = stages.iter().map(|stage| kinds.of[*stage]).collect();
-            let same = |sort: &Sort| sort.kinds == own && sort.versions == versions;
-            let known = sorts.list.iter().position(same);
-            sorts.of.push(known.unwrap_or(sorts.list.len()));
-            if known.is_none() {
-                sorts.list.push(Sort { sample, stages, versions, kinds: own });
+            let kinds_of_rank: Vec<usize> = stages.iter().map(|stage| kinds.of[*stage]).collect();
+            let same = |sort: &Sort| sort.kinds == kinds_of_rank && sort.versions == versions;
+            let place = sorts.list.iter().position(same);
+            sorts.of.push(place.unwrap_or(sorts.list.len()));
+            if place.is_none() {
+                sorts.list.push(Sort { sample, stages, versions, kinds: kinds_of_rank });
             }
         }
         sorts
@@ -123,15 +123,15 @@ impl Orders {
     pub fn family(&mut self, block: &Block, scenario: &Scenario, schedules: impl Fn() -> Vec<Chunks>) -> Rc<Family> {
         let (pp, microbatches) = (block.pp, scenario.layout.microbatches);
         let key = (pp, block.chunks, block.split, microbatches);
-        if let Some(known) = self.known.get(&key) {
-            return Rc::clone(known);
+        if let Some(family) = self.known.get(&key) {
+            return Rc::clone(family);
         }
-        let mut own = schedules();
-        own.retain(|chunks| {
+        let mut alike = schedules();
+        alike.retain(|chunks| {
             let spec = spec(&scenario.run, *chunks, pp, microbatches);
             chunks.each == block.chunks
                 && spec.is_some_and(|spec| match pipeline::has_order(&spec) {
-                    Ok(known) => known || self.facts(&scenario.run, *chunks, pp, microbatches).is_some(),
+                    Ok(has) => has || self.facts(&scenario.run, *chunks, pp, microbatches).is_some(),
                     Err(_) => false,
                 })
         });
@@ -140,7 +140,7 @@ impl Orders {
             kinds: Kinds::new(scenario),
             pp,
             microbatches,
-            schedules: own.into_iter().map(ordered).collect(),
+            schedules: alike.into_iter().map(ordered).collect(),
         });
         self.known.insert(key, Rc::clone(&made));
         made
@@ -184,8 +184,8 @@ impl Orders {
     fn facts(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Rc<Facts>> {
         let (schedule, each) = (chunks.schedule as u8, chunks.virtual_stages);
         let key = (schedule, each, pp, microbatches);
-        if let Some(known) = self.facts.get(&key) {
-            return known.clone();
+        if let Some(facts) = self.facts.get(&key) {
+            return facts.clone();
         }
         let made = self.stretched(run, chunks, pp, microbatches).or_else(|| {
             let spec = spec(run, chunks, pp, microbatches)?;
@@ -299,14 +299,14 @@ mod tests {
             let each = schedule.fixed_chunks(&run.schedule_options).unwrap_or(3);
             let chunks = Chunks { schedule: *schedule, virtual_stages: each, each };
             for m in [4, 8, 20] {
-                let known = spec(&run, chunks, 4, m);
-                let facts = known.as_ref().and_then(facts);
-                let (Some(held), Some(facts)) = (known.as_ref().and_then(held), facts) else {
+                let wanted = spec(&run, chunks, 4, m);
+                let facts = wanted.as_ref().and_then(facts);
+                let (Some(before), Some(facts)) = (wanted.as_ref().and_then(held), facts) else {
                     continue;
                 };
                 let ranks = facts.ranks.into_iter();
                 let ranks = ranks.map(|rank| (rank.stages, rank.versions));
-                assert!(held.eq(ranks), "{schedule:?} {m}");
+                assert!(before.eq(ranks), "{schedule:?} {m}");
             }
         }
     }
@@ -314,18 +314,18 @@ mod tests {
     /// Facts that no duration changes, against those of an order.
     #[test]
     fn facts_of_a_timed_schedule_need_no_order() {
-        let mut held = 0;
+        let mut met = 0;
         for (schedule, _) in Schedule::ALL {
             let chunks = Chunks { schedule: *schedule, virtual_stages: 2, each: 2 };
             for (pp, m) in [(2, 6), (4, 8)] {
                 let spec = spec(&Run::default(), chunks, pp, m).unwrap();
                 if let Some(timed) = Facts::timed(&spec) {
                     assert_eq!(facts(&spec), Some(timed), "{schedule:?} {pp} {m}");
-                    held += 1;
+                    met += 1;
                 }
             }
         }
-        assert!(held >= 4, "{held}");
+        assert!(met >= 4, "{met}");
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl Ranking {
 
     /// Looks closer at the most promising layout: at its best bound, then at its report. Returns the units of work that
     /// this took.
-    pub fn step(&mut self, space: &Space, bounding: &mut Bounding, known: &mut Known) -> u64 {
+    pub fn step(&mut self, space: &Space, bounding: &mut Bounding, reported: &mut Known) -> u64 {
         let Some(mut promise) = self.queue.pop() else {
             return 1;
         };
@@ -232,7 +232,7 @@ impl Ranking {
             self.queue.push(promise);
             return work;
         }
-        let (outcome, work) = known.ask(space, promise.place);
+        let (outcome, work) = reported.ask(space, promise.place);
         self.reported += 1;
         match outcome {
             Outcome::Fits(found) => {

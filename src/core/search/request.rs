@@ -104,9 +104,9 @@ impl Request {
             return Err(vec![Issue::error("", message)]);
         };
         let mut issues = Vec::new();
-        let known = ["run", "top", "pin", "space", "also", "work"];
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
-            let message = t!("no such field; a request has {join}", join = known.join(", "));
+        let fields = ["run", "top", "pin", "space", "also", "work"];
+        for (key, _) in entries.iter().filter(|(key, _)| !fields.contains(&key.as_str())) {
+            let message = t!("no such field; a request has {join}", join = fields.join(", "));
             issues.push(Issue::error(key.clone(), message));
         }
         let run = match request.get("run") {

@@ -94,9 +94,9 @@ impl Space {
 
     /// Tries the layouts of `others` too, behind those of the base.
     pub(crate) fn also(&mut self, others: Vec<Run>) {
-        let own = self.blocks.clone();
+        let base = self.blocks.clone();
         for variant in 1..=others.len() {
-            self.blocks.extend(own.iter().map(|block| Block { variant, ..*block }));
+            self.blocks.extend(base.iter().map(|block| Block { variant, ..*block }));
         }
         self.others = others;
         self.list_members();
@@ -217,13 +217,13 @@ impl Space {
 
     /// The splits that differ.
     fn splits(&self, stages: u64) -> Vec<Split> {
-        let mut known: Vec<Option<Vec<u64>>> = Vec::new();
+        let mut tried: Vec<Option<Vec<u64>>> = Vec::new();
         let mut list = Vec::new();
         for &split in &self.axes.splits {
             let layers = self.layers_of(split, stages);
             let possible = split == Split::Even || layers.is_some();
-            if possible && !known.contains(&layers) {
-                known.push(layers);
+            if possible && !tried.contains(&layers) {
+                tried.push(layers);
                 list.push(split);
             }
         }
@@ -265,8 +265,8 @@ impl Space {
     /// The layouts of `block`, one of [`Space::blocks`].
     #[must_use]
     pub fn members(&self, block: &Block) -> &[Member] {
-        let known = self.members.get(&self.members_key(block));
-        known.map_or(&[], Vec::as_slice)
+        let list = self.members.get(&self.members_key(block));
+        list.map_or(&[], Vec::as_slice)
     }
 
     fn members_of(&self, block: &Block) -> Vec<Member> {

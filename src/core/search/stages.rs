@@ -86,8 +86,8 @@ impl Stages {
     }
 
     fn plain_of(&mut self, key: PlainKey, scenario: &Scenario, stage: usize) -> (StageTime, StageWindows) {
-        let known = self.plain.entry(key);
-        *known.or_insert_with(|| plain_time(scenario, &self.clock, stage))
+        let entry = self.plain.entry(key);
+        *entry.or_insert_with(|| plain_time(scenario, &self.clock, stage))
     }
 
     /// Seconds of each kind.
@@ -99,8 +99,8 @@ impl Stages {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = plain_key(block, scenario, *kind);
-            if let Some(known) = self.times.get(&(key, moved)) {
-                return *known;
+            if let Some(time) = self.times.get(&(key, moved)) {
+                return *time;
             }
             let (mut time, windows) = self.plain_of(key, scenario, *stage);
             let (weights, gradients) = shards(scenario, *stage, &windows);
@@ -119,8 +119,8 @@ impl Stages {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = (block.recompute, scenario.zero.stage == 3, block.pp > 1, *kind);
-            let known = self.bytes.entry(key);
-            *known.or_insert_with(|| chunk_bytes(scenario, *stage))
+            let entry = self.bytes.entry(key);
+            *entry.or_insert_with(|| chunk_bytes(scenario, *stage))
         })
         .collect()
     }
@@ -157,8 +157,8 @@ impl Weights {
         let zero = scenario.zero.stage;
         let Block { tp, pp, ep, etp, chunks, split, .. } = *block;
         let key = ([tp, pp, ep, etp, chunks, zero, several], split, scenario.run.schedule as u8);
-        if let Some(known) = self.known.get(&key) {
-            return Some(Rc::clone(known));
+        if let Some(owned) = self.known.get(&key) {
+            return Some(Rc::clone(owned));
         }
         let sorts = sorts()?.list.iter();
         let made = Rc::new(sorts.map(|sort| owned(scenario, sort)).collect());

@@ -45,7 +45,7 @@ pub(crate) fn beside_frozen(
         Some(experts) => (visited, experts as f64 / (layout.ep * layout.etp) as f64),
     };
     for linear in adapter.beside(model, kind) {
-        let (rows, held) = share(&linear);
+        let (rows, kept) = share(&linear);
         let rows = rows * tokens;
         let widths = (linear.input + linear.output) as f64 / layout.tp as f64;
         let moved = passes(rates.fused).map(|(input, output)| {
@@ -60,7 +60,7 @@ pub(crate) fn beside_frozen(
         time.elementwise.0 += moved[0];
         time.elementwise.1 += moved[1];
         if adapter.method == AdapterMethod::Dora {
-            let elements = held * linear.elements() as f64;
+            let elements = kept * linear.elements() as f64;
             time.elementwise.0 += MAGNITUDES * elements / rates.elementwise.0;
         }
     }

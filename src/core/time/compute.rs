@@ -66,8 +66,8 @@ impl RoutedTime {
     /// A layer's kernels, forward and backward.
     #[must_use]
     pub fn layer(&self) -> f64 {
-        let all = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
-        all / self.layers.max(1.0)
+        let seconds = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
+        seconds / self.layers.max(1.0)
     }
 }
 
@@ -99,10 +99,10 @@ pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
     if scenario.software.graphs.hold(GraphPart::Moe) || padded {
         return CAPTURED;
     }
-    let of = |constant| scenario.fitted.of(constant);
+    let fitted = |constant| scenario.fitted.of(constant);
     let local = (moe.experts as f64 / scenario.layout.ep as f64).max(1.0);
-    let beside = if overlapped { of(Constant::HostOverlapped) } else { 1.0 };
-    let seconds = of(Constant::Host) + of(Constant::HostExpert) * local;
+    let beside = if overlapped { fitted(Constant::HostOverlapped) } else { 1.0 };
+    let seconds = fitted(Constant::Host) + fitted(Constant::HostExpert) * local;
     seconds * beside * scenario.factors.of(Multiplier::Host)
 }
 
@@ -136,7 +136,7 @@ impl Clock {
         for (rates, bf16) in forms {
             let Some(rates) = rates else { continue };
             for (kind, _) in model.all_kinds().iter().chain(&modules) {
-                if !layers.iter().any(|(known, _)| *known == (*kind, bf16)) {
+                if !layers.iter().any(|(timed, _)| *timed == (*kind, bf16)) {
                     layers.push(((*kind, bf16), layer_time(scenario, rates, *kind)));
                 }
             }
@@ -148,7 +148,7 @@ impl Clock {
     fn of<'a>(&'a self, kinds: &'a Kinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
         kinds.iter().filter_map(move |(kind, count)| {
             let mut layers = self.layers.iter();
-            let (_, time) = layers.find(|(known, _)| *known == (*kind, bf16))?;
+            let (_, time) = layers.find(|(timed, _)| *timed == (*kind, bf16))?;
             Some((time, *count as f64))
         })
     }

@@ -77,13 +77,13 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         time.modules.ffn = time.linear[0] - before + seconds(bytes.activation.0);
     }
     if let Some(moe) = model.moe.filter(|_| kind.ffn.is_routed()) {
-        let all = |time: &LayerTime| {
+        let passes = |time: &LayerTime| {
             let [forward, input, weight] = time.linear;
             [forward + time.elementwise.0, input + time.elementwise.1, weight]
         };
-        let before = all(&time);
+        let before = passes(&time);
         routed(&setting, moe, &mut time);
-        let after = all(&time);
+        let after = passes(&time);
         time.routed = std::array::from_fn(|pass| after[pass] - before[pass]);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
@@ -194,9 +194,9 @@ fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTi
         if mixer == Mixer::Window && fused && m.window < seq { 1.0 + KEY_BLOCK / m.window as f64 } else { 1.0 };
     // An indexer scores all earlier keys on every tensor-parallel rank.
     let indexer = m.indexer.filter(|_| mixer == Mixer::Sparse);
-    let scores = indexer.map_or(0.0, |own| {
+    let scores = indexer.map_or(0.0, |indexer| {
         let pairs = s.n * AttentionCount::Causal.effective(seq);
-        2.0 * (own.heads * own.head_dim) as f64 * pairs / s.rates.gemm_plain.0
+        2.0 * (indexer.heads * indexer.head_dim) as f64 * pairs / s.rates.gemm_plain.0
     });
     time.core = (forward * touched + scores, backward * touched + 2.0 * scores);
 }
@@ -206,12 +206,12 @@ fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     let (m, h) = (s.model, s.model.hidden as f64);
     // Width of the input projection, of the convolution and of the output.
     let (projected, convolved, inner) = match (mixer, m.mamba, m.delta_net, m.kda) {
-        (Mixer::Mamba, Some(own), ..) => (own.projected(), own.convolved(), own.inner()),
-        (Mixer::DeltaNet, _, Some(own), _) => {
-            let convolved = 2 * own.keys() + own.values();
-            (convolved + own.values() + 2 * own.value_heads, convolved, own.values())
+        (Mixer::Mamba, Some(mixer), ..) => (mixer.projected(), mixer.convolved(), mixer.inner()),
+        (Mixer::DeltaNet, _, Some(mixer), _) => {
+            let convolved = 2 * mixer.keys() + mixer.values();
+            (convolved + mixer.values() + 2 * mixer.value_heads, convolved, mixer.values())
         }
-        (Mixer::Kda, _, _, Some(own)) => (4 * own.inner() + own.heads, 3 * own.inner(), own.inner()),
+        (Mixer::Kda, _, _, Some(mixer)) => (4 * mixer.inner() + mixer.heads, 3 * mixer.inner(), mixer.inner()),
         _ => return,
     };
     let [projected, convolved, inner] = [projected, convolved, inner].map(|width| width as f64 / s.t);
@@ -261,22 +261,22 @@ fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
 /// Router, permutation, routed experts on the busiest rank, shared experts.
 fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let h = s.model.hidden as f64;
-    let own = s.n / s.cut;
+    let tokens = s.n / s.cut;
     let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.imbalance());
-    let rows = own * moe.top_k as f64 * s.etp * padded;
+    let rows = tokens * moe.top_k as f64 * s.etp * padded;
     let f = moe.expert_ffn as f64 / s.etp;
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
-    let held = (moe.experts as f64 / s.ep).max(1.0);
+    let local = (moe.experts as f64 / s.ep).max(1.0);
     let router = |m: f64, n: f64, k: f64| plain_gemm(s.rates, m, n, k, Output::Plain);
     let e = moe.experts as f64;
-    time.add([router(own, e, h), router(own, h, e), router(e, h, own)]);
+    time.add([router(tokens, e, h), router(tokens, h, e), router(e, h, tokens)]);
     let width = moe.input(s.model.hidden) as f64;
-    time.add(grouped(s.rates, held, rows, width, up * f, s.weight));
-    let down = grouped(s.rates, held, rows, f, width, s.weight);
+    time.add(grouped(s.rates, local, rows, width, up * f, s.weight));
+    let down = grouped(s.rates, local, rows, f, width, s.weight);
     time.add(down);
     if moe.latent > 0 {
-        time.add(linear(s.rates, own, h, width, s.weight));
-        time.add(linear(s.rates, own, width, h, s.weight));
+        time.add(linear(s.rates, tokens, h, width, s.weight));
+        time.add(linear(s.rates, tokens, width, h, s.weight));
     }
     if moe.shared_experts > 0 {
         let before = time.linear;

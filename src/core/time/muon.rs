@@ -84,12 +84,12 @@ fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec
         return 0.0;
     }
     let (projected, inner) = match (mixer, model.mamba, model.delta_net, model.kda) {
-        (Mixer::Mamba, Some(own), ..) => {
-            list.push((h, own.inner() as f64, layers, t));
-            return h * own.projected() as f64;
+        (Mixer::Mamba, Some(sizes), ..) => {
+            list.push((h, sizes.inner() as f64, layers, t));
+            return h * sizes.projected() as f64;
         }
-        (Mixer::DeltaNet, _, Some(own), _) => (2 * (own.keys() + own.values()), own.values()),
-        (Mixer::Kda, _, _, Some(own)) => (4 * own.inner(), own.inner()),
+        (Mixer::DeltaNet, _, Some(sizes), _) => (2 * (sizes.keys() + sizes.values()), sizes.values()),
+        (Mixer::Kda, _, _, Some(sizes)) => (4 * sizes.inner(), sizes.inner()),
         _ => {
             let Some(heads) = model.attention_heads(mixer) else {
                 return 0.0;
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn tensor_parallel_ranks_repeat_the_steps() {
-        let of = |tp| {
+        let flops = |tp| {
             let run = Run { optimizer: Optimizer::Muon, tp, ..Run::default() };
             flops_a_parameter(&Scenario::new(&run).unwrap())
         };
-        assert!((of(4) / of(1) - 4.0).abs() < 1e-9);
+        assert!((flops(4) / flops(1) - 4.0).abs() < 1e-9);
     }
 }

@@ -193,8 +193,8 @@ impl Rates {
         // The fused kernel is one of a SwiGLU between quantised products.
         let fused_experts = software.moe_fused && blackwell && precision.is_low() && scenario.model.gated_ffn;
         let graphs = software.graphs;
-        let share = |held: bool| if held { GRAPH_SHARE } else { 1.0 };
-        let gap = |held: bool| LAUNCH.value * if held { 0.3 } else { 1.0 };
+        let share = |captured: bool| if captured { GRAPH_SHARE } else { 1.0 };
+        let gap = |captured: bool| LAUNCH.value * if captured { 0.3 } else { 1.0 };
         let tuned = |constant| scenario.fitted.of(constant);
         let fitted = scenario.factors.of(Multiplier::Host);
         Self {

@@ -35,14 +35,14 @@ fn executed(model: &Architecture, mixer: Mixer) -> (f64, f64) {
     };
     match (mixer, model.mamba, model.delta_net, model.kda) {
         // Scores of a group, masked scores and states of a head: g 2 Q N + n (2 Q p + 4 N p).
-        (Mixer::Mamba, Some(own), ..) => {
-            let (n, p) = (own.heads as f64, own.head_dim as f64);
-            let (g, state) = (own.groups as f64, own.state as f64);
+        (Mixer::Mamba, Some(sizes), ..) => {
+            let (n, p) = (sizes.heads as f64, sizes.head_dim as f64);
+            let (g, state) = (sizes.groups as f64, sizes.state as f64);
             let scores = g * 2.0 * MAMBA_CHUNK * state;
             (scores + n * (2.0 * MAMBA_CHUNK * p + 4.0 * state * p), MAMBA.value)
         }
-        (Mixer::DeltaNet, _, Some(own), _) => (delta(own.value_heads, own.head_dim), DELTA_NET),
-        (Mixer::Kda, _, _, Some(own)) => (delta(own.heads, own.head_dim), KDA),
+        (Mixer::DeltaNet, _, Some(sizes), _) => (delta(sizes.value_heads, sizes.head_dim), DELTA_NET),
+        (Mixer::Kda, _, _, Some(sizes)) => (delta(sizes.heads, sizes.head_dim), KDA),
         _ => (0.0, 1.0),
     }
 }

@@ -30,11 +30,11 @@ impl Stages {
                 }
                 for op in item.ops() {
                     whole &= matches!(op.kind, Kind::F | Kind::BW);
-                    let Some(held) = home.get_mut(op.stage as usize) else { continue };
-                    if *held != usize::MAX && *held != rank {
+                    let Some(lies_on) = home.get_mut(op.stage as usize) else { continue };
+                    if *lies_on != usize::MAX && *lies_on != rank {
                         return Err(t!("a stage lies on two ranks"));
                     }
-                    *held = rank;
+                    *lies_on = rank;
                 }
             }
         }

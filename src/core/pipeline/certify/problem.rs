@@ -122,9 +122,9 @@ impl Problem {
     pub fn reach(&self) -> Vec<Vec<Option<Reach>>> {
         let count = self.chains.len();
         let mut reach = vec![vec![None; count]; count];
-        let better = |held: &Option<Reach>, found: Reach| {
-            held.is_none_or(|held| {
-                found.offset < held.offset || found.offset == held.offset && found.distance > held.distance
+        let better = |now: &Option<Reach>, found: Reach| {
+            now.is_none_or(|now| {
+                found.offset < now.offset || found.offset == now.offset && found.distance > now.distance
             })
         };
         for (chain, row) in reach.iter_mut().enumerate() {
@@ -140,12 +140,12 @@ impl Problem {
             for from in 0..count {
                 let Some(first) = reach[from][middle] else { continue };
                 let behind = reach[middle].clone();
-                for (held, second) in reach[from].iter_mut().zip(behind) {
+                for (now, second) in reach[from].iter_mut().zip(behind) {
                     let Some(second) = second else { continue };
                     let offset = first.offset + second.offset;
                     let found = Reach { offset, distance: first.distance + second.distance };
-                    if better(held, found) {
-                        *held = Some(found);
+                    if better(now, found) {
+                        *now = Some(found);
                     }
                 }
             }

@@ -152,12 +152,12 @@ pub fn replay(problem: &Problem, order: &[u16]) -> Option<Ticks> {
             }
         }
         for pool in &problem.pools {
-            let held = |(takes, frees, amount): &(usize, usize, u32)| {
+            let taken = |(takes, frees, amount): &(usize, usize, u32)| {
                 (ends[*takes].len() - ends[*frees].len()) * *amount as usize
             };
             let takes = pool.stages.iter().find(|(takes, _, _)| *takes == index);
-            let held: usize = pool.stages.iter().map(held).sum();
-            if takes.is_some_and(|(_, _, amount)| held + *amount as usize > pool.room as usize) {
+            let taken: usize = pool.stages.iter().map(taken).sum();
+            if takes.is_some_and(|(_, _, amount)| taken + *amount as usize > pool.room as usize) {
                 return None;
             }
         }

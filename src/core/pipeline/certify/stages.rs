@@ -126,8 +126,8 @@ impl Stages {
     /// The room that the stages of `rank` share; none where one stage's own arc says it all or nothing is short.
     fn pool(&self, rank: usize) -> Option<Pool> {
         let kinds = self.kinds();
-        let held = self.home.iter().enumerate().filter(|(_, home)| **home == rank);
-        let stages: Vec<_> = held.map(|(stage, _)| (stage * kinds, (stage + 1) * kinds - 1, 1)).collect();
+        let homes = self.home.iter().enumerate().filter(|(_, home)| **home == rank);
+        let stages: Vec<_> = homes.map(|(stage, _)| (stage * kinds, (stage + 1) * kinds - 1, 1)).collect();
         let most = stages.len() as u64 * u64::from(self.microbatches);
         let shared = stages.len() > 1 && u64::from(self.room[rank]) < most;
         shared.then_some(Pool { rank, room: self.room[rank], stages })

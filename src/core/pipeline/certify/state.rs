@@ -253,7 +253,7 @@ impl Layout {
         for (chain, start) in starts.iter().enumerate() {
             if *start < NEVER && self.is_ready(state, chain) && self.has_room(state, chain) {
                 let end = start + self.problem.chains[chain].ticks;
-                if first.is_none_or(|(held, _)| end < held) {
+                if first.is_none_or(|(earliest, _)| end < earliest) {
                     first = Some((end, chain));
                 }
                 found.push(Choice { chain, start: *start });
@@ -298,7 +298,7 @@ impl Layout {
 
     /// Ops of the waiting chain whose arrivals are known.
     fn filled(&self, ring: &Ring, state: &[Ticks]) -> usize {
-        let from = self.waits[ring.to].iter().find(|wait| wait.ring.is_some_and(|held| held.at == ring.at));
+        let from = self.waits[ring.to].iter().find(|wait| wait.ring.is_some_and(|one| one.at == ring.at));
         let count = from.map_or(0, |wait| usize::try_from(state[wait.from]).unwrap_or(0));
         (count + ring.offset).min(self.problem.microbatches as usize)
     }

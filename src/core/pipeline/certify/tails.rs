@@ -114,7 +114,7 @@ impl Tails {
             for (at, (chain, k)) in heads.iter().enumerate() {
                 if let Some(tau) = self.tau[*chain].get(*k) {
                     let q = tau - self.durations[*chain];
-                    if best.is_none_or(|(held, _)| q > held) {
+                    if best.is_none_or(|(most, _)| q > most) {
                         best = Some((q, at));
                     }
                 }
@@ -142,8 +142,8 @@ impl Tails {
                 (longest, length) = (sum + q, at + 1);
             }
         }
-        let held = chains.iter().filter(|(chain, _)| ops[..length].iter().any(|(_, other)| other == chain));
-        (longest, held.map(|(chain, _)| self.durations[*chain]).sum())
+        let counted = chains.iter().filter(|(chain, _)| ops[..length].iter().any(|(_, other)| other == chain));
+        (longest, counted.map(|(chain, _)| self.durations[*chain]).sum())
     }
 
     /// J of the ops of `rank` that `counts` (by chain) leaves, with the chains left out that `skipped` names.

@@ -180,10 +180,10 @@ fn held(rank: &Rank) -> Vec<u32> {
     for slot in &rank[W] {
         change[index(*slot)] = -1;
     }
-    let mut held = 0u32;
+    let mut alive = 0u32;
     let step = |change: i8| {
-        held = held.saturating_add_signed(i32::from(change));
-        held
+        alive = alive.saturating_add_signed(i32::from(change));
+        alive
     };
     change.into_iter().map(step).collect()
 }
@@ -218,10 +218,10 @@ fn pull_with_weights(ranks: &mut [Rank]) {
                     to = candidate as u64;
                 }
             }
-            for held in &mut board.held[index(to)..index(slot)] {
+            for alive in &mut board.held[index(to)..index(slot)] {
                 match kind {
-                    0 | 1 => *held += 1,
-                    W => *held -= 1,
+                    0 | 1 => *alive += 1,
+                    W => *alive -= 1,
                     _ => {}
                 }
             }

@@ -45,8 +45,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
 
 /// Shares of the weights on a rank: its stages over S / p, rounded up.
 fn copies(order: &Order, rank: usize) -> u32 {
-    let held = order.stages_of(rank).len().min(u32::MAX as usize);
-    u32::try_from(held).unwrap_or(u32::MAX).div_ceil(order.chunks_per_rank()).max(1)
+    let stages = order.stages_of(rank).len().min(u32::MAX as usize);
+    u32::try_from(stages).unwrap_or(u32::MAX).div_ceil(order.chunks_per_rank()).max(1)
 }
 
 fn expect(field: &'static str, what: &'static str, asked: u32, given: u32) -> Result<(), Issue> {

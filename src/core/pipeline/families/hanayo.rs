@@ -201,14 +201,14 @@ mod tests {
                 let alone = unit(rank, p, 2 * waves);
                 for range in units(m, p) {
                     let ops = row.iter().flat_map(Item::ops);
-                    let own: Vec<Op> = ops.filter(|op| range.contains(&op.microbatch)).collect();
+                    let laid: Vec<Op> = ops.filter(|op| range.contains(&op.microbatch)).collect();
                     let drawn = alone.iter().map(|op| Op { microbatch: op.microbatch + range.start, ..*op });
                     let drawn: Vec<Op> = drawn.filter(|op| op.microbatch < range.end).collect();
-                    assert_eq!(own, drawn, "p={p} W={waves} m={m} rank {rank}");
+                    assert_eq!(laid, drawn, "p={p} W={waves} m={m} rank {rank}");
                 }
             }
             let (_, stats) = measure(&order, &Durations::unit(order.stages)).unwrap();
-            assert!(stats.in_flight.iter().all(|held| *held <= f64::from(p)), "{:?}", stats.in_flight);
+            assert!(stats.in_flight.iter().all(|alive| *alive <= f64::from(p)), "{:?}", stats.in_flight);
         }
     }
 

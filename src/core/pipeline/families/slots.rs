@@ -21,10 +21,10 @@ impl Grid {
     }
     /// Forward k of a stage at s + 2k, its backward at 2S − 1 − s + 2k, from slot `start` on.
     pub(crate) fn wave(&mut self, start: u64, stage: u32, stages: u32, microbatches: std::ops::Range<u32>) {
-        let (s, all) = (u64::from(stage), u64::from(stages));
+        let (s, last) = (u64::from(stage), u64::from(stages));
         for (k, microbatch) in (0u64..).zip(microbatches) {
             self.push(start + s + 2 * k, Op::f(stage, microbatch));
-            self.push(start + 2 * all - 1 - s + 2 * k, Op::bw(stage, microbatch));
+            self.push(start + 2 * last - 1 - s + 2 * k, Op::bw(stage, microbatch));
         }
     }
     pub(crate) fn by_slot(mut self) -> Vec<Item> {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_last_unit_may_be_short() {
-        let all: Vec<_> = units(10, 4).collect();
-        assert_eq!(all, [0..4, 4..8, 8..10]);
+        let ranges: Vec<_> = units(10, 4).collect();
+        assert_eq!(ranges, [0..4, 4..8, 8..10]);
     }
 }

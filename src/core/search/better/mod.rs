@@ -132,12 +132,12 @@ impl Improving {
             return;
         }
         self.reports = 1;
-        let own = self.report.memory.overall();
+        let verdict = self.report.memory.overall();
         let faster = |found: &Found| found.figures.time_s.0 * (1.0 + TIE) < self.report.step.time_s.0;
         let fastest = self.fastest.best().first().cloned();
-        if let Some(found) = fastest.as_ref().filter(|found| own != Verdict::Oom && faster(found)) {
+        if let Some(found) = fastest.as_ref().filter(|found| verdict != Verdict::Oom && faster(found)) {
             self.add(Gain::Time, found);
-        } else if own != Verdict::Oom {
+        } else if verdict != Verdict::Oom {
             let space = search.space();
             let able = |found: &&Rc<Found>| {
                 let block = &space.blocks[found.place.block()];
@@ -148,7 +148,7 @@ impl Improving {
             let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found));
             self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
         }
-        if own == Verdict::Oom {
+        if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps.
             self.leanest = fastest;
             lean.clear();
@@ -195,8 +195,8 @@ impl Improving {
         let Some(found) = self.leanest.clone().or(fastest) else {
             return;
         };
-        let known = self.found.list.iter().any(|better| better.run == found.run);
-        if !known && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
+        let listed = self.found.list.iter().any(|better| better.run == found.run);
+        if !listed && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
             self.add(Gain::Memory, &found);
         }
     }
@@ -210,8 +210,8 @@ impl Improving {
                 let best = search.best().first().cloned();
                 self.fewer = None;
                 let hours = |found: &Found| found.figures.time_s.0 * found.run.gpus as f64;
-                let own = self.report.step.time_s.0 * self.run.gpus as f64;
-                let least = self.cheapest.as_deref().map_or(own / (1.0 + TIE), hours);
+                let present = self.report.step.time_s.0 * self.run.gpus as f64;
+                let least = self.cheapest.as_deref().map_or(present / (1.0 + TIE), hours);
                 if let Some(found) = best.filter(|found| hours(found) < least) {
                     self.cheapest = Some(found);
                 }

@@ -90,11 +90,11 @@ impl Fallback {
             let choice = climb.choice().cloned();
             self.current = None;
             if let Some(choice) = choice {
-                let own = &self.found.run;
-                if choice.run.seq_len != own.seq_len {
+                let base = &self.found.run;
+                if choice.run.seq_len != base.seq_len {
                     self.shorter.clear();
                     self.found.shorter = Some(choice);
-                } else if choice.run.gpus == own.gpus {
+                } else if choice.run.gpus == base.gpus {
                     self.found.adapters.push(choice);
                 } else {
                     self.gpus.clear();

@@ -172,9 +172,9 @@ impl PlanSession {
     /// The rows to show.
     #[must_use]
     pub fn rows(&self) -> &[Rc<Found>] {
-        let all = self.request.as_ref().map(|request| request.search.best());
+        let ranked = self.request.as_ref().map(|request| request.search.best());
         let filtered = self.filtered.as_ref().map(Ranking::best);
-        filtered.or(all).unwrap_or_default()
+        filtered.or(ranked).unwrap_or_default()
     }
 
     /// Works for about `budget` units on what is not finished; true when nothing is left to do.
@@ -270,8 +270,8 @@ impl PlanSession {
     /// Works on the Pareto front where it is shown; true when it is found.
     fn front(&mut self, budget: u64) -> bool {
         let (query, request) = (&self.query, self.request.as_mut());
-        let shown = query.wants(Extra::Front) || query.order == Order::Leanest;
-        let Some(request) = request.filter(|_| shown) else {
+        let wanted = query.wants(Extra::Front) || query.order == Order::Leanest;
+        let Some(request) = request.filter(|_| wanted) else {
             return true;
         };
         let search = &mut request.search;
