@@ -42,6 +42,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Apply(set) => state.apply(&set),
         Action::Show(view) => state.view.show(view),
+        Action::Step(step, sliders) => state.view.change(|view| {
+            view.show(View::Learn(step));
+            view.sliders = sliders;
+        }),
         Action::Try(set) => {
             state.view.show(View::Run);
             state.apply(&set);

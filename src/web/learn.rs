@@ -2,7 +2,7 @@
 
 use crate::core::message::Message;
 use crate::view::charts::figure::save;
-use crate::view::learn::{Page, Question, Scale};
+use crate::view::learn::{Page, Question, Scale, StepId};
 use crate::view::node::Node;
 use crate::web::html::{effect, text, view_of};
 use crate::web::i18n::say;
@@ -17,16 +17,31 @@ struct Open {
     page: Memo<Page>,
 }
 
+/// Steps whose challenge was answered, while lessons are open.
+fn answered(page: Memo<Page>, step: impl Fn() -> StepId + 'static, done: RwSignal<Vec<StepId>>) {
+    effect(move || {
+        let step = step();
+        if page.with(|page| page.is_done) && !done.with_untracked(|done| done.contains(&step)) {
+            done.update(|done| done.push(step));
+        }
+    });
+}
+
 impl Open {
     /// The views of the step that `state` opens, of its sliders and its Run.
     fn new(state: State) -> Self {
+        let done = RwSignal::new(Vec::new());
+        let step = move || state.view.get().step().unwrap_or_default();
         let question = move || Question {
-            step: state.view.get().step().unwrap_or_default(),
+            step: step(),
             sliders: state.view.sliders.get(),
             run: state.run.get(),
             unit: state.view.unit.get(),
+            done: done.get(),
         };
-        Self { state, page: Memo::new(move |_| question().page()) }
+        let page = Memo::new(move |_| question().page());
+        answered(page, step, done);
+        Self { state, page }
     }
 
     /// Parts of the page, one after the other.
@@ -89,8 +104,8 @@ pub(crate) fn lesson(state: State) -> AnyView {
     let open = Open::new(state);
     let lessons = open.part(|page| [&page.lessons]);
     let head = open.part(|page| [&page.head]);
-    let words = open.part(|page| [&page.title, &page.notices, &page.words]);
-    let formula = open.part(|page| [&page.formula]);
+    let words = open.part(|page| [&page.notices, &page.words]);
+    let practice = open.part(|page| [&page.practice]);
     let on_run = open.part(|page| [&page.on_run, &page.source]);
     let picture = view_of(move || {
         let picture = open.page.with(|page| page.picture.clone());
@@ -106,17 +121,15 @@ pub(crate) fn lesson(state: State) -> AnyView {
             <div use:patched=lessons></div>
             <div class="lesson-page">
                 <div use:patched=head></div>
+                <section class="lesson-figure">
+                    {open.sliders()}
+                    <div use:patched=picture></div>
+                    <div use:patched=table></div>
+                </section>
                 <div class="lesson-step">
-                    <section>
-                        <div use:patched=words></div>
-                        <div use:patched=formula></div>
-                        {open.sliders()}
-                        <div use:patched=on_run></div>
-                    </section>
-                    <section>
-                        <div use:patched=picture></div>
-                        <div use:patched=table></div>
-                    </section>
+                    <section use:patched=words></section>
+                    <section use:patched=practice></section>
+                    <section use:patched=on_run></section>
                 </div>
                 <div use:patched=overview></div>
             </div>

@@ -102,7 +102,7 @@ test('a step of a lesson stands alone, and its sliders move its figures', async 
   await eventually(bubble, (after) => after !== before);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
   const link = await page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
-  assert.match(link, /#v=1&view\.lesson=pipelines\.interleaving&view\.sliders=p\.4,m\.16,v\.4$/);
+  assert.match(link, /#v=1&view\.lesson=pipelines\.interleaving&view\.sliders=p\.4,m\.8,v\.4$/);
   assert.deepEqual(problems, []);
 });
 
@@ -118,12 +118,16 @@ test('a low frame shows title, sliders and picture at once, where the link says 
 });
 
 test('no step of a lesson scrolls in a low frame, and its words are one press away', async () => {
-  const { page, problems } = await site.open('#v=1&view.embed=lesson&view.lesson=memory.1', EMBED);
-  const steps = Object.entries({ memory: 7, zero: 7, tensor: 7, sequence: 7, pipelines: 12, overlap: 7, layout: 7 });
+  const { page, problems } = await site.open('#v=1&view.embed=lesson&view.lesson=layout.recipe', EMBED);
+  // Every lesson with its steps, as the calculator lists them.
+  const ids = readFileSync(new URL('../../src/view/steps.rs', import.meta.url), 'utf8');
+  const steps = [...ids.matchAll(/^ {4}\("([a-z]+)", &\[(.*)\]\),$/gm)]
+    .flatMap(([, lesson, list]) => [...list.matchAll(/\("([a-z0-9-]+)", \d+\)/g)].map(([, step]) => `${lesson}.${step}`));
+  assert.ok(steps.length >= 60, `${steps.length}`);
   const seen = [];
   let title = '';
-  for (const step of steps.flatMap(([lesson, count]) => Array.from({ length: count }, (_, at) => `${lesson}.${at + 1}`))) {
-    await page.evaluate((id) => { location.hash = location.hash.replace(/view\.lesson=[a-z0-9.]+/, `view.lesson=${id}`); }, step);
+  for (const step of steps) {
+    await page.evaluate((id) => { location.hash = location.hash.replace(/view\.lesson=[a-z0-9.-]+/, `view.lesson=${id}`); }, step);
     // No two steps have one title.
     const before = title;
     title = await eventually(() => page.locator('.lesson-frame h2').innerText(), (now) => now !== before);
@@ -140,15 +144,16 @@ test('no step of a lesson scrolls in a low frame, and its words are one press aw
 
 test('arrow keys turn the steps of a lesson, and the address says which and where its sliders stand', async () => {
   const { page, problems } = await site.open('#v=1&view.lesson=pipelines.4');
-  await page.locator('.lesson-step h2', { hasText: 'Interleaving' }).waitFor();
+  await page.locator('.lesson-head h1', { hasText: 'Interleaving' }).waitFor();
   await page.locator('.slider', { hasText: 'ranks' }).locator('input').first().press('ArrowRight');
-  await page.waitForFunction(() => location.hash.includes('view.sliders=p.8,m.16,v.2'));
+  await page.waitForFunction(() => location.hash.includes('view.sliders=p.8,m.8,v.2'));
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('ArrowRight');
-  await page.locator('.lesson-step h2', { hasText: 'ZB-H1' }).waitFor();
-  await page.waitForFunction(() => location.hash.endsWith('view.lesson=pipelines.zb-h1'));
+  await page.locator('.lesson-head h1', { hasText: 'ZB-H1' }).waitFor();
+  // The ranks that were chosen stay.
+  await page.waitForFunction(() => location.hash.endsWith('view.lesson=pipelines.zb-h1&view.sliders=p.8'));
   await page.keyboard.press('ArrowLeft');
-  await page.locator('.lesson-step h2', { hasText: 'Interleaving' }).waitFor();
+  await page.locator('.lesson-head h1', { hasText: 'Interleaving' }).waitFor();
   assert.deepEqual(problems, []);
 });
 

@@ -27,7 +27,7 @@ use shardscope::view::cluster::wires::wires;
 use shardscope::view::cluster::{self, Scene};
 use shardscope::view::gallery::sketch::Axis;
 use shardscope::view::gallery::{Gallery, Look, best_known, cards, head, stack};
-use shardscope::view::learn::{self, Dials, StepId};
+use shardscope::view::learn::{Question, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
 use shardscope::view::node::markup::leaf;
@@ -298,8 +298,8 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let live = (step.live)(&Dials::new(step.sliders, &[]));
-        for node in [learn::head(id), learn::words(&live), learn::formula(&live), learn::picture(&live)] {
+        let page = Question { step: id, ..Question::default() }.page();
+        for node in [page.head, page.words, page.practice, page.picture, page.table, page.on_run] {
             node.templates(&mut |template| {
                 all.insert(template);
             });

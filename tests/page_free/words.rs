@@ -12,7 +12,7 @@ use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::link;
-use shardscope::view::learn::{self, Dials, StepId};
+use shardscope::view::learn::{Question, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::about::about;
@@ -62,9 +62,8 @@ fn others() -> Vec<Node> {
     nodes.extend(["published", "methods", "glossary"].map(|page| content(named(page), &run, &Stamp::default())));
     nodes.extend([limits(), sources(), derived(&run)]);
     for id in StepId::all() {
-        let step = id.step();
-        let live = (step.live)(&Dials::new(step.sliders, &[]));
-        nodes.extend([learn::head(id), learn::words(&live), learn::formula(&live)]);
+        let page = Question { step: id, ..Question::default() }.page();
+        nodes.extend([page.head, page.words, page.practice, page.on_run]);
     }
     for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
         let outcome = Ladder::new(&run).unwrap().finished();

@@ -26,6 +26,11 @@ pub(super) fn run(settings: &str) -> Option<Evaluation> {
     issues.is_empty().then(|| evaluate(&run).ok()).flatten()
 }
 
+/// Bytes of an H100 of 80 GB that a program can use.
+pub(super) fn usable() -> f64 {
+    run("gpus=64").map_or(0.0, |evaluation| evaluation.scenario.gpu.usable.0)
+}
+
 /// The model of a preset.
 pub(super) fn model(id: &str) -> Option<Architecture> {
     Some(run(&format!("model={id}"))?.scenario.model)
@@ -113,10 +118,10 @@ impl Live {
     pub(super) fn bars(self, scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Self {
         Self { legend: legend(scale, bars), picture: draw(scale, bars, line), table: numbers(scale, bars), ..self }
     }
-    /// With bars of memory, and a GPU of 80 GiB across them.
+    /// With bars of memory, and what a program can use of an H100 across them.
     pub(super) fn memory(self, bars: &[Bar]) -> Self {
-        let size = Bytes::from_gib(80.0).0;
-        let line = (size, t!("a GPU of {size}", size = gib(size)));
+        let size = usable();
+        let line = (size, t!("usable: {size}", size = gib(size)));
         self.bars(&MEMORY, bars, Some(&line))
     }
 }

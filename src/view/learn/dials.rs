@@ -1,6 +1,7 @@
 //! Settings of a step: its sliders and their places.
 
 use crate::core::message::{Message, verbatim};
+use crate::core::run::Run;
 use crate::core::t;
 
 /// A value that can be changed.
@@ -54,10 +55,11 @@ impl Scale {
     }
 }
 
-/// The positions of a step's sliders.
+/// The positions of a step's sliders, and the Run of the page.
 pub struct Dials {
     sliders: &'static [Slider],
     positions: Vec<usize>,
+    run: Run,
 }
 
 impl Dials {
@@ -69,7 +71,29 @@ impl Dials {
             let position = positions.get(at).copied().unwrap_or(slider.start);
             position.min(slider.values.len().saturating_sub(1))
         });
-        Self { sliders, positions: positions.collect() }
+        Self { sliders, positions: positions.collect(), run: Run::default() }
+    }
+    /// The same beside `run`.
+    #[must_use]
+    pub fn beside(self, run: &Run) -> Self {
+        Self { run: run.clone(), ..self }
+    }
+    /// The Run of the page.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+    /// Values for a link to a step with the sliders `next`: those that were moved here and that it has too.
+    #[must_use]
+    pub fn carried(&self, next: &[Slider]) -> String {
+        let moved = self.sliders.iter().zip(&self.positions).filter(|(slider, at)| slider.start != **at);
+        let kept = moved.filter_map(|(slider, at)| {
+            let value = slider.values.get(*at)?;
+            let same = next.iter().find(|one| one.symbol == slider.symbol && one.name == slider.name)?;
+            let differs = same.values.contains(value) && same.values.get(same.start) != Some(value);
+            differs.then(|| format!("{}.{value}", slider.symbol))
+        });
+        kept.collect::<Vec<_>>().join(",")
     }
     /// `sliders` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
     /// is moved to its nearest value, or left out, with a notice.

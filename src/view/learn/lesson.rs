@@ -1,13 +1,15 @@
 //! A lesson: its steps, and the contents of a step.
 
 use super::dials::{Dials, Slider};
+use super::gauge::OnRun;
+use super::goal::Goal;
 use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
 use crate::view::node::Node;
 
 /// A lesson.
 pub struct Lesson {
-    /// Its id in links: see `id.rs`.
+    /// Its id in links: see `view/steps.rs`.
     pub id: &'static str,
     /// Its name.
     pub title: &'static str,
@@ -29,19 +31,23 @@ pub struct Step {
     pub live: fn(&Dials) -> Live,
     /// The source, and the place in it.
     pub source: (&'static Source, &'static str),
-    /// Settings that show it on the Run of the page; empty: the Run as it is.
-    pub on_run: &'static [(&'static str, &'static str)],
+    /// The number of the Run of the page that it is about, and the settings that change it; none: the Run as it is.
+    pub on_run: OnRun,
 }
 
 /// Contents of a step for some values of its sliders.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// Why, then what, then the cost.
+    /// Why, then what, then the cost: at most 60 words.
     pub text: Vec<Message>,
     /// The formula in symbols, and the same with values and what comes out.
     pub formula: Option<[Message; 2]>,
     /// A line below the formula: what the simulation or the full model says instead.
     pub note: Message,
+    /// Remarks on how the sources count, and on their slips.
+    pub compared: Message,
+    /// The challenge.
+    pub goal: Option<Goal>,
     /// Legend of the picture's colours.
     pub legend: Node,
     /// The picture.
@@ -64,5 +70,16 @@ impl Live {
     }
     pub(super) fn note(self, note: Message) -> Self {
         Self { note, ..self }
+    }
+    pub(super) fn compared(self, compared: Message) -> Self {
+        Self { compared, ..self }
+    }
+    /// With the challenge to bring `subject` below `mark`.
+    pub(super) fn below(self, subject: impl Into<Message>, now: f64, mark: f64, shown: fn(f64) -> String) -> Self {
+        Self { goal: Some(Goal { subject: subject.into(), now, mark, is_below: true, shown }), ..self }
+    }
+    /// With the challenge to bring `subject` above `mark`.
+    pub(super) fn above(self, subject: impl Into<Message>, now: f64, mark: f64, shown: fn(f64) -> String) -> Self {
+        Self { goal: Some(Goal { subject: subject.into(), now, mark, is_below: false, shown }), ..self }
     }
 }

@@ -1,15 +1,17 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
-use super::bars::{Bar, gib, model, part, run};
+use super::bars::{Bar, gib, model, part, run, usable};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
+use super::gauge::Gauge;
 use super::{Lesson, Live, Step};
+use crate::core::memory::Component;
 use crate::core::memory::methods::he::CHECKPOINTED;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{Bytes, number, show_bytes, show_percent, significant};
+use crate::core::units::{Bytes, GIB, number, show_bytes, show_percent, significant};
 
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
@@ -21,13 +23,13 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[
-        Step { id: "states", title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
-        Step { id: "precisions", title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
-        Step { id: "activations", title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
-        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
-        Step { id: "recomputation", title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
-        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
-        Step { id: "fit", title: "Does it fit?", sliders: &[SEQUENCE, TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
+        Step { id: "states", title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: (Gauge::Held(Component::Optimizer), &[]) },
+        Step { id: "precisions", title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: (Gauge::Peak, &[("precision", "bf16")]) },
+        Step { id: "activations", title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: (Gauge::Held(Component::Activations), &[]) },
+        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "true")]) },
+        Step { id: "recomputation", title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]) },
+        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "te-fused")]) },
+        Step { id: "fit", title: "Does it fit?", sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: (Gauge::Peak, &[]) },
     ],
 };
 
@@ -57,25 +59,30 @@ fn states(dials: &Dials) -> Live {
     let each = total / (dials.get("N") as f64 * 1e9);
     let text = vec![
         t!(
-            "Training holds more than the model. Adam needs two running averages per parameter, and in mixed precision also a full-precision copy of the weights, because small updates vanish in {format}.",
-            format = "bf16"
+            "Training holds more than the weights. Adam keeps two averages per parameter, and mixed precision keeps the weights a second time in {high}, because small updates vanish in {low}.",
+            high = "fp32",
+            low = "bf16"
         ),
         t!(
-            "With gradients added up in full precision that is {each} bytes per parameter, of which the weights that compute are only {weights}.",
+            "With gradients in {high} that makes {each} bytes per parameter. Only {weights} of them are the weights that compute. None of it depends on the batch.",
+            high = "fp32",
             each = number(each, 3),
             weights = number(bars[0].values[0] / total * each, 3)
         ),
-        t!("None of it depends on the batch."),
     ];
     // The master copy and two averages, each in four bytes.
     let optimizer = bars[0].values[2] / total * each;
     let note = t!(
-        "Of them {bytes} are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
+        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
         bytes = number(optimizer, 3),
         numbers = number(optimizer / 4.0, 3),
         printed = 6_u8
     );
-    Live::of(text).formula("M = bytes · N", product(each, dials)).note(note).memory(&bars)
+    Live::of(text)
+        .below("weights, gradients and optimizer states", total, usable(), gib)
+        .formula("M = bytes · N", product(each, dials))
+        .compared(note)
+        .memory(&bars)
 }
 
 fn precisions(dials: &Dials) -> Live {
@@ -85,25 +92,32 @@ fn precisions(dials: &Dials) -> Live {
     let (most, least) = (totals[0] / parameters, totals[totals.len() - 1] / parameters);
     let text = vec![
         t!(
-            "Each of these numbers can be kept in fewer bytes: gradients in half precision, moments in half precision or in eight bits."
-        ),
-        t!(
-            "Recipes in use range from {most} to {least} bytes per parameter.",
+            "Each of these numbers can take fewer bytes: gradients in half precision, moments in half precision or eight bits. Recipes in use range from {most} to {least} bytes per parameter.",
             most = number(most, 3),
             least = number(least, 3)
         ),
         t!(
-            "The cost is accuracy of the update, so large runs keep full-precision master weights. Sharding over data-parallel ranks, which a later lesson shows, saves more and changes no number."
+            "The cost is the accuracy of the update, so large runs keep master weights in full precision. Sharding, in a later lesson, saves more and changes no number."
         ),
     ];
-    Live::of(text).formula("M = bytes · N", product(least, dials)).memory(&bars)
+    Live::of(text)
+        .below("the states of the first recipe", totals[0], usable(), gib)
+        .formula("M = bytes · N", product(least, dials))
+        .memory(&bars)
 }
 
 const MODEL: &str = "llama-3.1-8b";
 
-/// The model cut over two pipeline ranks.
+/// Attention that writes its scores.
+const STORED: &str = "&flash_attention=false";
+
+/// The model on one GPU of eight copies.
 fn settings(s: u64, more: &str) -> String {
-    format!("model={MODEL}&gpus=8&tp=1&pp=2&global_batch=64&seq_len={s}{more}")
+    format!("model={MODEL}&gpus=8&tp=1&pp=1&global_batch=64&seq_len={s}{more}")
+}
+
+fn three(value: f64) -> String {
+    number(value, 3)
 }
 
 fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
@@ -137,25 +151,27 @@ fn activations(dials: &Dials) -> Live {
     let kept = bars.last().map_or(0.0, |bar| bar.part(3));
     let text = vec![
         t!(
-            "The backward pass needs what the forward pass computed: inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
+            "The backward pass needs what the forward pass computed: the inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
             bytes = number(KORTHIKANTI, 2)
         ),
         t!(
-            "So activations grow with tokens: sequence length times micro-batch. Of {s} tokens and micro-batch {b} this half of a Llama with eight billion parameters keeps {kept}, for two micro-batches in flight.",
-            s,
+            "So activations grow with tokens. {model} keeps {kept} for {b} sequences of {s} tokens.",
+            model = verbatim("Llama 3.1 8B"),
+            kept = gib(kept),
             b,
-            kept = gib(kept)
+            s
         ),
     ];
     let (hidden, share) =
         model(MODEL).map_or((0, 0.0), |model| (model.hidden, model.kv_heads as f64 / model.heads as f64));
-    let note = t!(
-        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have. Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
+    let compared = t!(
+        "Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
         bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
     );
-    Live::of(text)
+    Live::of(text).below("the activations", kept, 20.0 * GIB, gib)
         .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
-        .note(note)
+        .note(t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."))
+        .compared(compared)
         .memory(&bars)
 }
 
@@ -176,39 +192,38 @@ fn scores(dials: &Dials) -> Live {
     );
     let text = vec![
         t!(
-            "Attention compares every token with every other, so its scores grow with the square of the sequence: twice the tokens, four times the scores."
+            "Attention compares every token with every other: twice the tokens, four times the scores. Written to memory they soon are most of what a layer keeps."
         ),
         t!(
-            "Written to memory they soon are most of a layer. FlashAttention never writes them: it computes them in tiles and again in the backward pass."
+            "FlashAttention never writes them. It computes them in tiles, and again in the backward pass: one more matrix product per tile, which takes less time than reading scores back."
         ),
-        t!("The cost is one more matrix product per tile, which is less than reading the scores back would take."),
     ];
     Live::of(text)
+        .below("the scores over the rest", share / KORTHIKANTI, 3.0, three)
         .formula(
             "scores / rest = 5 a s / (34 h)",
             format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
         )
-        .note(note)
+        .compared(note)
         .memory(&bars)
 }
 
 fn recompute(dials: &Dials) -> Live {
     let s = dials.get("s");
-    let kinds =
-        [("none", ""), ("selective", "&recompute=selective&flash_attention=false"), ("full", "&recompute=full")];
-    let bars: Vec<Bar> = kinds.into_iter().filter_map(|(name, more)| of(name, s, more)).collect();
-    let step = |more: &str| run(&settings(s, more)).map_or(0.0, |evaluation| evaluation.report.step.time_s.0);
-    let (none, full) = (step(""), step("&recompute=full"));
+    let kinds = [("none", ""), ("selective", "&recompute=selective"), ("full", "&recompute=full")];
+    let bars: Vec<Bar> = kinds.into_iter().filter_map(|(name, more)| of(name, s, &format!("{STORED}{more}"))).collect();
+    let step = |more: &str| {
+        run(&settings(s, &format!("{STORED}{more}"))).map_or(0.0, |evaluation| evaluation.report.step.time_s.0)
+    };
+    let [none, selective, full] = ["", "&recompute=selective", "&recompute=full"].map(step);
     let text = vec![
         t!(
-            "What is not kept can be computed again. With full recomputation a layer keeps only its input; its forward pass runs once more right before its backward pass."
-        ),
-        t!(
-            "A forward pass is a third of the work, so the step should take a third longer; here it takes {more} longer.",
+            "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its forward pass right before its backward pass: here a step takes {more} longer.",
             more = show_percent(full / none - 1.0)
         ),
         t!(
-            "Selective recomputation repeats only attention: most of the bytes where scores are stored, little of the time."
+            "Selective recomputation repeats only attention, whose stored scores are most of the bytes: {selective} longer. FlashAttention does the same inside its kernel.",
+            selective = show_percent(selective / none - 1.0)
         ),
     ];
     let input = 2.0;
@@ -220,7 +235,8 @@ fn recompute(dials: &Dials) -> Live {
         all = number(KORTHIKANTI / input, 3)
     );
     Live::of(text)
-        .note(note)
+        .below("activations with full recomputation", part(&bars, 2, 3), GIB, gib)
+        .compared(note)
         .worded(
             "A = 2 s b h per layer",
             t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
@@ -240,17 +256,18 @@ fn logits(dials: &Dials) -> Live {
     let each = (s * vocabulary / t) as f64;
     let text = vec![
         t!(
-            "The last stage turns each token into one number per word of the vocabulary. For {s} tokens and {vocabulary} words that is more than many layers keep.",
+            "The last stage turns each token into one number per word of the vocabulary: {s} tokens times {vocabulary} words. The loss needs these logits in full precision, and its gradient has the same size.",
             s,
             vocabulary
         ),
         t!(
-            "The loss needs them in full precision, and its gradient has the same size. Fused kernels write the gradient over the logits and skip copies."
+            "Fused kernels write the gradient over the logits and skip copies. Tensor parallelism divides the vocabulary, here by {t}.",
+            t
         ),
-        t!("Tensor parallelism divides the vocabulary over {t} ranks.", t),
     ];
     let note = t!("At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose.");
     Live::of(text)
+        .below("buffers of the unfused loss", part(&bars, 0, 4), 3.0 * GIB, gib)
         .formula("L = 10 s b V / t", format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)))
         .note(note)
         .memory(&bars)
@@ -270,18 +287,20 @@ fn fits(dials: &Dials) -> Live {
     let (low, high) = memory.map_or((0.0, 0.0), |memory| (memory.need_low_bytes.0, memory.need_high_bytes.0));
     let text = vec![
         t!(
-            "All of it must fit at the worst moment of the step, with fragmentation and CUDA overhead: the CUDA context, communicators, fragments of freed memory."
+            "Everything must fit at the worst moment of the step, together with the CUDA context, buffers of messages and fragments of freed memory. No formula knows that to the byte."
         ),
         t!(
-            "No formula knows that to the byte. The calculator says a range that held for published runs: with TP {t} this run needs {low} to {high}.",
+            "So the calculator gives a range that held for published runs: with TP {t} this run needs {low} to {high}. Leave a margin: a run may fail late.",
             t,
             low = gib(low),
             high = gib(high)
         ),
-        t!("Leave a margin: a run that is out of memory at step ten thousand costs more than a GPU."),
     ];
     let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
-    Live::of(text).formula("need = states + activations + buffers + overhead", gib(memory_words)).memory(&bars)
+    Live::of(text)
+        .below("the upper end of the range", high, usable(), gib)
+        .formula("need = states + activations + buffers + overhead", gib(memory_words))
+        .memory(&bars)
 }
 
 #[cfg(test)]
@@ -302,7 +321,7 @@ mod tests {
     #[test]
     fn the_blogs_factor_of_checkpoints_is_beside_full_recomputation() {
         let step = &LESSON.steps[4];
-        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         assert!(
             note.contains("activations by 9,")
                 && note.ends_with("2 of 34 bytes per token and hidden unit: divided by 17."),
@@ -319,7 +338,7 @@ mod tests {
             assert!((ours / known - 1.0).abs() < 1e-12, "{ours} {known}");
         }
         let step = &LESSON.steps[3];
-        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         assert!(note.contains("prints 147.4 TB") && note.contains("147.2 TB"), "{note}");
     }
 
@@ -333,11 +352,11 @@ mod tests {
             let bar = of("", s, &format!("&model.kv_heads={heads}")).unwrap();
             bar.part(3)
         };
-        let held = 32.0; // layers: two micro-batches of half of them
+        let held = 32.0; // layers
         let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
         assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
         let step = &LESSON.steps[2];
-        let note = (step.live)(&Dials::new(step.sliders, &[2, 0])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 0])).compared.to_string();
         let keys = show_bytes(Bytes(2.0 * (s * 4096) as f64 * 8.0 / 32.0));
         assert!(note.contains(&format!("Keys keep {keys} here")), "{note}");
     }
@@ -346,8 +365,8 @@ mod tests {
     #[test]
     fn adam_keeps_three_numbers_per_weight() {
         let step = &LESSON.steps[0];
-        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
-        assert!(note.starts_with("Of them 12 are the optimizer's, 3 numbers"), "{note}");
+        let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
+        assert!(note.starts_with("Of them 12 bytes are the optimizer's, 3 numbers"), "{note}");
     }
 
     /// Fujii 2024, section 3: 18 bytes a parameter; the playbook counts 20 with its fp32 accumulation; FP8-LM 9.

@@ -19,6 +19,8 @@ pub(super) struct Pipeline {
     pub order: Order,
     pub timeline: Timeline,
     pub stats: Stats,
+    /// Times of its passes.
+    pub durations: Durations,
     /// Blocks show the version of the weights that they use, not their micro-batch: weights that are updated once in so
     /// many micro-batches.
     pub updated_every: Option<u32>,
@@ -33,8 +35,9 @@ impl Pipeline {
         let built = build(&spec, &durations(spec.stages().max(1), spec.chunks())).ok()?;
         // A stage is so much of what a rank's layers would be without copies.
         let parts = built.order.stages / spec.pp.max(1);
-        let (timeline, stats) = measure(&built.order, &durations(built.order.stages, parts)).ok()?;
-        Some(Self { order: built.order, timeline, stats, updated_every: None })
+        let durations = durations(built.order.stages, parts);
+        let (timeline, stats) = measure(&built.order, &durations).ok()?;
+        Some(Self { order: built.order, timeline, stats, durations, updated_every: None })
     }
     /// Micro-batch after micro-batch: the next enters when the one before has left.
     pub fn naive(pp: u32, microbatches: u32) -> Option<Self> {
@@ -76,7 +79,14 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     let mut drawing = Drawing::new(foot + AXIS + WORDS + CURVE);
     let mut top = 0.0;
     for (words, one) in drawn {
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        let figures = t!(
+            "{name}: bubble {bubble}, ends at {end}, a rank holds {held}",
+            name = words,
+            bubble = show_percent(one.stats.bubble_fraction),
+            end = number(one.stats.makespan_s, 3),
+            held = number(one.held(), 3)
+        );
+        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, figures);
         strip(&mut drawing, one, end, top + WORDS);
         top += WORDS + ROW * rows(one) as f64 + 8.0;
     }
@@ -86,6 +96,8 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     }
     let words = t!("micro-batches held by rank {rank}", rank = 0_u8);
     drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
+    let unit = t!("time, in forward passes of a rank");
+    drawing.words((1.0, foot + AXIS + 8.0), Anchor::End, Ink::Muted, unit);
     let all: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
     curves(&mut drawing, &all, end, foot + AXIS + WORDS);
     let label = Message::joined(", ", drawn.iter().map(|(words, _)| words.clone()));

@@ -1,6 +1,7 @@
 //! A step of a lesson and its views.
 
-use super::{Dials, Scale, StepId, page};
+use super::page::Place;
+use super::{Dials, Scale, StepId, gauge, page};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::report::{evaluate, needs_worker};
@@ -10,7 +11,7 @@ use crate::view::node::Node;
 use crate::view::panels::issues::line;
 
 /// A step to be shown.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
     /// Lesson and step.
     pub step: StepId,
@@ -20,6 +21,8 @@ pub struct Question {
     pub run: Run,
     /// GiB or GB.
     pub unit: MemoryUnit,
+    /// Steps whose challenge was answered.
+    pub done: Vec<StepId>,
 }
 
 /// Views of a step.
@@ -37,8 +40,12 @@ pub struct Page {
     pub notices: Node,
     /// Its text.
     pub words: Node,
-    /// Its formula with values.
+    /// Its challenge, its formula behind a press, remarks on its sources.
+    pub practice: Node,
+    /// Its formula with values, and remarks on its sources.
     pub formula: Node,
+    /// True if the challenge is answered.
+    pub is_done: bool,
     /// Its sliders.
     pub sliders: Vec<Scale>,
     /// Its settings on the Run.
@@ -60,23 +67,27 @@ impl Question {
         let id = self.step;
         let step = id.step();
         let (dials, notices) = Dials::linked(step.sliders, &self.sliders);
+        let dials = dials.beside(&self.run);
         let live = (step.live)(&dials);
+        let place = Place { step: id, dials: &dials, done: &self.done };
         let quick = |run: &_| (!needs_worker(run)).then(|| evaluate(run).ok()).flatten();
         let notice = |message| line(&Issue::notice("view.sliders", message));
         Page {
             lesson: id.lesson().title.into(),
-            lessons: page::lessons(id),
-            head: page::head(id),
+            lessons: page::lessons(place),
+            head: page::head(id, &dials),
             title: page::title(id),
             notices: notices.into_iter().map(notice).collect(),
             words: page::words(&live),
-            formula: page::formula(&live),
+            practice: page::practice(&live),
+            formula: [page::formula(&live), page::compared(&live)].into_iter().collect(),
+            is_done: live.goal.as_ref().is_some_and(super::Goal::is_done),
             sliders: dials.scales(),
-            on_run: page::on_run(id, &self.run, self.unit, quick),
+            on_run: gauge::on_run(step.on_run, &self.run, self.unit, quick),
             source: page::source(id),
             picture: page::picture(&live),
             table: live.table.clone(),
-            overview: page::overview(id),
+            overview: page::overview(place),
         }
     }
 }
@@ -86,7 +97,8 @@ mod tests {
     use super::*;
 
     fn page_of(step: StepId, sliders: &str) -> Page {
-        Question { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib }.page()
+        Question { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib, done: Vec::new() }
+            .page()
     }
 
     #[test]
@@ -108,11 +120,11 @@ mod tests {
             let notices = page.notices.to_html().matches("<p").count();
             (shown.collect::<Vec<_>>().join(","), notices)
         };
-        assert_eq!(positions(""), ("p.4,m.16,v.2".to_owned(), 0));
-        assert_eq!(positions("p.8,v.4"), ("p.8,m.16,v.4".to_owned(), 0));
+        assert_eq!(positions(""), ("p.4,m.8,v.2".to_owned(), 0));
+        assert_eq!(positions("p.8,v.4"), ("p.8,m.8,v.4".to_owned(), 0));
         assert_eq!(positions("p.7,m.99"), ("p.8,m.32,v.2".to_owned(), 2));
         for bad in ["q.4", "p", "p.", "p.four", ".", "p.-1", "p.99999999999999999999"] {
-            assert_eq!(positions(bad), ("p.4,m.16,v.2".to_owned(), 1), "{bad}");
+            assert_eq!(positions(bad), ("p.4,m.8,v.2".to_owned(), 1), "{bad}");
         }
         assert_eq!(positions(",,"), positions(""));
     }

@@ -1,14 +1,16 @@
 //! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
 
 use super::bars::{Bar, MEMORY, Scale, TIME, gib, part, run, total};
+use super::collectives::{bus, fabric};
 use super::dials::{Dials, Slider, slider};
+use super::gauge::Gauge;
 use super::{Lesson, Live, Step};
-use crate::core::cluster::{Axis, Mesh, RankOrder};
+use crate::core::memory::Component;
 use crate::core::message::verbatim;
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
 use crate::core::t;
-use crate::core::traffic::{Fabric, Traffic};
-use crate::core::units::{Bytes, Seconds, number, show_percent, show_seconds};
+use crate::core::traffic::Traffic;
+use crate::core::units::{GIB, Seconds, number, show_bandwidth, show_percent, show_seconds};
 use crate::view::charts::ink::Ink;
 
 const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2);
@@ -22,13 +24,13 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Data parallelism and ZeRO",
     about: "what stages 0, 1, 2 and 3 shard",
     steps: &[
-        Step { id: "copies", title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: &[("zero", "0")] },
-        Step { id: "collectives", title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
-        Step { id: "overlap", title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: &[] },
-        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: &[("zero", "1")] },
-        Step { id: "shards", title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: &[] },
-        Step { id: "scaling", title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
+        Step { id: "copies", title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Sent(Traffic::Dp), &[("zero", "0")]) },
+        Step { id: "collectives", title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
+        Step { id: "overlap", title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
+        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: (Gauge::Held(Component::Optimizer), &[("zero", "1")]) },
+        Step { id: "shards", title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]) },
+        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: (Gauge::Sent(Traffic::Zero3), &[]) },
+        Step { id: "scaling", title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Step, &[]) },
     ],
 };
 
@@ -56,13 +58,13 @@ fn copies(dials: &Dials) -> Live {
     let [bytes, _] = sent(n, 0);
     let text = vec![
         t!(
-            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch is a sum, so the gradients of all copies are added up before the update.",
+            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch is a sum, so all copies add up their gradients before the update, by an all-reduce.",
             n
         ),
         t!(
-            "This is an all-reduce. Around a ring every rank sends each piece once to be added and once to be spread, whatever the number of ranks: almost twice the gradients."
+            "Around a ring every rank sends almost twice its gradients, whatever the number of ranks: here {bytes} per GPU and step.",
+            bytes = gb(bytes)
         ),
-        t!("Here that is {bytes} per GPU and step.", bytes = format!("{} GB", number(bytes / 1e9, 3))),
     ];
     let parameters = run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
     let share = 2.0 * (n as f64 - 1.0) / n as f64;
@@ -71,6 +73,7 @@ fn copies(dials: &Dials) -> Live {
         .map(|ranks| Bar::new(t!("{ranks} ranks", ranks), [sent(ranks, 0)[0], 0.0]))
         .collect();
     Live::of(text)
+        .below("what a GPU sends", bytes, 40e9, gb)
         .formula(
             "V = 2 g P (n − 1) / n",
             format!(
@@ -83,32 +86,25 @@ fn copies(dials: &Dials) -> Live {
         .bars(&SENT, &bars, None)
 }
 
-fn fabric() -> Option<Fabric> {
-    Some(Fabric::of(&run("gpus=64").map(|evaluation| evaluation.scenario)?))
-}
-
-/// Bytes a second that an all-reduce of `bytes` reaches over `nodes` nodes of eight, each rank's share counted.
-fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> f64 {
-    let mesh = Mesh { tp: 1, cp: 1, dp: 8 * nodes, pp: 1, ep: 1, etp: 1, per_node: 8, order: RankOrder::default() };
-    let n = (8 * nodes) as f64;
-    let Seconds(seconds) = fabric.all_reduce(mesh.group(Axis::Dp), Bytes(bytes));
-    2.0 * (n - 1.0) / n * bytes / seconds
+fn gb(bytes: f64) -> String {
+    format!("{} GB", number(bytes / 1e9, 3))
 }
 
 fn collectives(dials: &Dials) -> Live {
     let bytes = dials.get("S") as f64 * 1e6;
-    let speed = |nodes| fabric().map_or(0.0, |fabric| bus(&fabric, nodes, bytes));
+    let speed = |nodes| fabric().map_or(0.0, |fabric| bus(&fabric, nodes, bytes)[1]);
     let (one, many) = (speed(1), speed(64));
     let text = vec![
         t!(
-            "An exchange that all ranks of a group take part in is called a collective. Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest link of the group decides.",
-            one = number(one / 1e9, 3),
-            many = number(many / 1e9, 3)
+            "Bus bandwidth, from the lesson before, says how fast an all-reduce runs. For a message of {size} MB it is {one} inside a node and {many} over {nodes} nodes: the slowest link of the group decides.",
+            size = dials.get("S"),
+            one = show_bandwidth(one),
+            many = show_bandwidth(many),
+            nodes = 64_u8
         ),
         t!(
-            "Small messages do not reach it, because every hop takes some microseconds, and a ring over many ranks has many hops. So frameworks collect gradients in buckets before they send them."
+            "Small messages do not reach it, because every hop takes some microseconds. So frameworks collect gradients in buckets before they send them."
         ),
-        t!("An all-gather or a reduce-scatter sends half of what an all-reduce sends."),
     ];
     let bars: Vec<Bar> = [1, 2, 4, 16, 64]
         .into_iter()
@@ -116,6 +112,7 @@ fn collectives(dials: &Dials) -> Live {
         .collect();
     let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
     Live::of(text)
+        .above("the bus bandwidth over the most GPUs", many, 290e9, show_bandwidth)
         .formula("t = hops · latency + 2 S (n − 1) / (n · B)", format!("{} GB/s", number(many / 1e9, 3)))
         .note(note)
         .bars(&SPEED, &bars, None)
@@ -133,13 +130,13 @@ fn overlap(dials: &Dials) -> Live {
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
         t!(
-            "What does not fit behind the backward pass is exposed: it lengthens the step, and so does the last bucket. Of {all} on the wire {shown} are exposed.",
-            all = show_seconds(Seconds(part(&bars, 0, 1))),
-            shown = show_seconds(Seconds(part(&bars, 1, 1)))
+            "What does not fit behind the backward pass is exposed and lengthens the step: {part} of {all} on the wire. It hides while each rank has enough tokens.",
+            part = show_seconds(Seconds(part(&bars, 1, 1))),
+            all = show_seconds(Seconds(part(&bars, 0, 1)))
         ),
-        t!("It works while a rank has enough tokens: with one short sequence per rank and a slow network it does not."),
     ];
     Live::of(text)
+        .below("the exposed time", part(&bars, 1, 1), 0.04, |seconds| show_seconds(Seconds(seconds)))
         .formula("exposed = max(0, wire − overlap · backward)", show_seconds(Seconds(part(&bars, 1, 1))))
         .bars(&TIME, &bars, None)
 }
@@ -153,19 +150,17 @@ fn stage_one(dials: &Dials) -> Live {
     let bars: Vec<Bar> = [0, 1].into_iter().filter_map(|zero| memory(n, zero)).collect();
     let text = vec![
         t!(
-            "All copies do the same update with the same averages. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part, and sends the new weights to the others.",
+            "All copies do the same update. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part and sends the new weights to the others.",
             n
         ),
         t!(
-            "An all-reduce is a reduce-scatter and an all-gather anyway: put the update between them and nothing more is sent."
-        ),
-        t!(
-            "The states shrink from {before} to {after} per GPU. Large runs use it by default.",
+            "An all-reduce is a reduce-scatter and an all-gather: with the update between them nothing more is sent. The states shrink from {before} to {after}.",
             before = gib(part(&bars, 0, 2)),
             after = gib(part(&bars, 1, 2))
         ),
     ];
     Live::of(text)
+        .below("the optimizer states of a rank", part(&bars, 1, 2), 2.0 * GIB, gib)
         .formula("optimizer = 12 P / n", format!("{} / {n} = {}", gib(part(&bars, 0, 2)), gib(part(&bars, 1, 2))))
         .bars(&MEMORY, &bars, None)
 }
@@ -175,18 +170,16 @@ fn stages(dials: &Dials) -> Live {
     let bars: Vec<Bar> = (0..4).filter_map(|zero| memory(n, zero)).collect();
     let text = vec![
         t!(
-            "The same holds for gradients: once added up, a rank needs only those of its part (stage two). And for weights: a rank can keep its part and gather each layer right before it runs (stage three, FSDP)."
+            "Gradients are needed only by the rank that updates them: stage two shards them. A rank can also keep its part of the weights and gather each layer right before it runs: stage three, FSDP."
         ),
         t!(
-            "Memory falls from {before} to {after} per GPU.",
+            "Memory falls from {before} to {after}. The cost: every micro-batch gathers all weights, in the forward and again in the backward pass.",
             before = gib(total(&bars, 0)),
             after = gib(total(&bars, 3))
         ),
-        t!(
-            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass. Pipelines have many micro-batches, so the two are seldom combined."
-        ),
     ];
     Live::of(text)
+        .below("the memory of stage three", total(&bars, 3), 15.0 * GIB, gib)
         .formula("states = 18 P / n", gib(bars.last().map_or(0.0, |bar| bar.values.iter().take(3).sum())))
         .memory(&bars)
 }
@@ -196,15 +189,15 @@ fn traffic(dials: &Dials) -> Live {
     let bars: Vec<Bar> = (0..4).map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero))).collect();
     let text = vec![
         t!(
-            "Stage one sends what plain data parallelism sends, where gradients and weights are kept in the same precision; gradients in full precision weigh more."
+            "Stage one sends what plain data parallelism sends where gradients and weights have the same precision; here gradients weigh more."
         ),
         t!(
-            "Stage three adds one more gather of the weights, so with one micro-batch per step it sends {more} times as much as stage one.",
+            "Stage three gathers the weights once more, for the backward pass: with one micro-batch per step it sends {more} times as much as stage one. Further micro-batches repeat the gathers.",
             more = number(total(&bars, 3) / total(&bars, 1), 3)
         ),
-        t!("With more micro-batches the gathers repeat, gradients are added up locally only in stages zero and one."),
     ];
     Live::of(text)
+        .below("what stage three sends", total(&bars, 3), 40e9, gb)
         .formula(
             "V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n",
             format!("{} GB, {} GB", number(total(&bars, 1) / 1e9, 3), number(total(&bars, 3) / 1e9, 3)),
@@ -223,17 +216,19 @@ fn scaling(dials: &Dials) -> Live {
     let (first, last) = (bars.first().map_or(1.0, Bar::total), bars.last().map_or(0.0, Bar::total));
     let text = vec![
         t!(
-            "A batch of {batch} sequences gives each of many ranks few of them. There must be at least one: data parallelism ends at {batch} ranks.",
+            "A batch of {batch} sequences has one for each of at most {batch} ranks: data parallelism ends there.",
             batch
         ),
         t!(
-            "Before that the gradients, which stay as large, have less compute to hide behind. At {ranks} ranks a GPU reaches {share} of what it does at eight.",
+            "Before that, gradients stay as large while the compute that hides them shrinks: at {ranks} ranks a GPU reaches {share} of its speed at eight. Larger batches help until the loss no longer falls faster.",
             ranks = ranks.last().copied().unwrap_or(1),
             share = show_percent(last / first)
         ),
-        t!("Larger batches help until the loss no longer falls faster. The rest must come from cutting the model."),
     ];
-    Live::of(text).formula("n ≤ B / b", format!("n ≤ {batch}")).bars(&TOKENS, &bars, None)
+    Live::of(text)
+        .above("the speed with the most ranks, over that with eight", last / first, 0.88, show_percent)
+        .formula("n ≤ B / b", format!("n ≤ {batch}"))
+        .bars(&TOKENS, &bars, None)
 }
 
 #[cfg(test)]
@@ -254,8 +249,8 @@ mod tests {
     #[test]
     fn a_collective_reaches_less_than_the_wire() {
         let fabric = fabric().unwrap();
-        let speeds = [1, 2, 64].map(|nodes| bus(&fabric, nodes, 4e9));
+        let speeds = [1, 2, 64].map(|nodes| bus(&fabric, nodes, 4e9)[1]);
         assert!(speeds[0] < 450e9 && speeds[1] < 450e9 && speeds[2] < 400e9, "{speeds:?}");
-        assert!(bus(&fabric, 64, 1e6) < speeds[2]);
+        assert!(bus(&fabric, 64, 1e6)[1] < speeds[2]);
     }
 }

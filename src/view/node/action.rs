@@ -9,6 +9,7 @@ use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
+use crate::view::steps::StepId;
 use crate::view::views::View;
 use std::sync::Arc;
 
@@ -76,6 +77,8 @@ impl PanelAction {
 pub enum Action {
     /// Opens a view.
     Show(View),
+    /// Opens a step of a lesson with its sliders at these values, as in a link.
+    Step(StepId, String),
     /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
     Try(Vec<(&'static str, String)>),
     /// Sets fields, each from its text; an empty text unsets it.
@@ -243,6 +246,7 @@ impl Action {
             Self::Share => "share".to_owned(),
             Self::Compare(_) => "compare".to_owned(),
             Self::Show(view) => format!("show {view}"),
+            Self::Step(step, _) => format!("show {}", View::Learn(*step)),
             Self::Try(set) => format!("try {}", pairs(set)),
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),

@@ -1,6 +1,6 @@
 //! Throughput and memory along one size of the layout, the others as they are.
 
-use super::super::bars::{gib, run};
+use super::super::bars::{gib, run, usable};
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
@@ -51,8 +51,7 @@ impl Live {
             marks: Marks::Dots,
         };
         let plot = |name, line, level| Plot { up: Axis { name, spacing: Spacing::Linear }, lines: vec![line], level };
-        let card = 80.0;
-        let level = (card, t!("a GPU of {size}", size = gib(card * GIB)));
+        let level = (usable() / GIB, t!("usable: {size}", size = gib(usable())));
         let plots = [
             plot("tokens per second and GPU", line("throughput", Ink::Forward, |point| point.speed), None),
             plot("GiB of the fullest GPU", line("memory", Ink::Memory(3), |point| point.bytes / GIB), Some(level)),
@@ -92,16 +91,13 @@ pub(super) fn batch(dials: &Dials) -> Live {
     let steps = run(&copies(n, b)).map_or(0, |evaluation| evaluation.report.layout.microbatches);
     let text = vec![
         t!(
-            "The batch follows from the training itself: large enough that steps are few, small enough that every token still teaches the model something. The layout must reach it exactly."
-        ),
-        t!(
-            "What one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes before the update.",
+            "The batch follows from the training itself, and the layout must reach it exactly: what one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes.",
             n,
             b,
             steps
         ),
         t!(
-            "More copies take fewer passes each, and memory falls as they share the optimizer's states. But gradients are sent once per update: from {few} copies to {many} throughput per GPU falls by {lost}.",
+            "More copies take fewer passes each, but gradients are sent once per update: from {few} copies to {many} throughput per GPU falls by {lost}.",
             few = points.first().map_or(0, |point| point.size),
             many = points.last().map_or(0, |point| point.size),
             lost = lost(
@@ -112,6 +108,7 @@ pub(super) fn batch(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
+        .below("the number of passes", steps as f64, 2.0, |steps| number(steps, 3))
         .formula("accumulation = B / (b n)", format!("{SEQUENCES} / ({b} · {n}) = {steps}"))
         .note(t!(
             "A batch of {tokens} M tokens, the playbook's example.",
@@ -145,19 +142,19 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     });
     let text = vec![
         t!(
-            "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations alike, here from {one} to {eight} with eight ranks.",
+            "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations, here from {one} to {eight} with eight ranks.",
             one = bytes(&points, 1),
             eight = bytes(&points, 8)
         ),
         t!(
-            "The cost: messages in every layer that little compute hides, and smaller products. Up to {node} ranks the link in the node carries them and a GPU loses {inside}; twice as many leave the node and lose another {outside}.",
+            "The cost: messages in every layer, and smaller products. Up to {node} ranks a GPU loses {inside}; twice as many leave the node and lose another {outside}. So the recipe goes up to the node.",
             node = 8_u8,
             inside = lost(&points, 1, 8),
             outside = lost(&points, 8, 16)
         ),
-        t!("So the recipe goes up to the node, and no further."),
     ];
     Live::of(text)
+        .below("the loss outside the node", 1.0 - speed(&points, 16) / speed(&points, 8).max(1e-9), 0.3, show_percent)
         .formula(
             "elements = 8 L T h (t − 1) / t",
             format!(
@@ -165,7 +162,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
                 significant(7.0 * (layers * s * hidden) as f64 / 1e9, 3)
             ),
         )
-        .note(measured(MEASURED[0]))
+        .compared(measured(MEASURED[0]))
         .axis("tensor-parallel ranks", &points)
 }
 
@@ -187,25 +184,18 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
             ranks = 8_u8
         ),
         t!(
-            "The cost is the bubble, {bubble} there with {m} micro-batches. It shrinks with more of them, and a batch has only so many.",
+            "The cost is the bubble, {bubble} with {m} micro-batches. Activations hardly shrink: a rank holds fewer layers, but more micro-batches.",
             bubble = show_percent(bubble(8)),
             m
         ),
-        t!("Activations hardly shrink: a rank holds fewer layers, but more micro-batches at a time."),
     ];
-    Live::of(text)
+    Live::of(text).below("the bubble of eight stages", bubble(8), 0.2, show_percent)
         .formula(
             "bubble = (p − 1) / (m + p − 1)",
             format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
         )
-        .note(Message::joined(
-            " ",
-            [
-                measured(MEASURED[1]),
-                t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."),
-                message(),
-            ],
-        ))
+        .note(t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."))
+        .compared(Message::joined(" ", [measured(MEASURED[1]), message()]))
         .axis("pipeline ranks", &points)
 }
 
@@ -230,10 +220,10 @@ pub(super) fn context(dials: &Dials) -> Live {
         let gpus = 16 * c;
         format!("model=llama-3.1-8b&seq_len={s}&tp=8&pp=1&cp={c}&gpus={gpus}&global_batch=16")
     });
-    let fits = points.iter().find(|point| point.bytes < 80.0 * GIB);
+    let fits = points.iter().find(|point| point.bytes < usable());
     let text = vec![
         t!(
-            "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch can be made smaller than that, so the sequence itself is cut.",
+            "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch is smaller than that, so the sequence itself is cut.",
             s,
             one = bytes(&points, 1)
         ),
@@ -247,12 +237,15 @@ pub(super) fn context(dials: &Dials) -> Live {
             ),
         },
         t!(
-            "Long attention hides the exchange of keys and values; short pieces do not. At {many} ranks a GPU reaches {lost} less than at one.",
+            "Long attention hides the exchange of keys and values: at {many} ranks a GPU still loses {lost}.",
             many = points.last().map_or(0, |point| point.size),
             lost = lost(&points, 1, points.last().map_or(0, |point| point.size))
         ),
     ];
     Live::of(text)
+        .below("the ranks that it takes to fit", fits.map_or(64.0, |point| point.size as f64), 2.0, |ranks| {
+            number(ranks, 3)
+        })
         .formula(
             "tokens per rank = s / c",
             format!("{s} / {} = {}", fits.map_or(1, |point| point.size), s / fits.map_or(1, |point| point.size)),

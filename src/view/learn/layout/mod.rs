@@ -4,15 +4,17 @@ mod axes;
 mod playbook;
 mod restore;
 
-use super::bars::{Bar, Scale, gib, run, total};
+use super::bars::{Bar, Scale, gib, run, total, usable};
 use super::dials::{Dials, Slider, TENSOR, slider};
+use super::gauge::Gauge;
 use super::{Lesson, Live, Step};
+use crate::core::memory::Component;
 use crate::core::message::verbatim;
 use crate::core::run::{Optimizer, Run};
 use crate::core::search::recipe::walk;
 use crate::core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{Bytes, Seconds, number, show_count, show_percent, show_seconds, significant};
+use crate::core::units::{GIB, Seconds, number, show_count, show_percent, show_seconds, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 use crate::view::node::markup::{bullet, el};
@@ -31,16 +33,16 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
-        Step { id: "fit", title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { id: "recomputation", title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "selective")] },
-        Step { id: "batch", title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: &[("micro_batch", "2")] },
-        Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: &[("tp", "8")] },
-        Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: &[("pp", "8")] },
-        Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
-        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0)], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: &[] },
-        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "how to choose"), on_run: &[] },
-        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 2)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: &[] },
-        Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: &[] },
+        Step { id: "fit", title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]) },
+        Step { id: "recomputation", title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]) },
+        Step { id: "batch", title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: (Gauge::Step, &[("micro_batch", "2")]) },
+        Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: (Gauge::Step, &[("tp", "8")]) },
+        Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: (Gauge::Bubble, &[("pp", "8")]) },
+        Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
+        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0)], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: (Gauge::Peak, &[]) },
+        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "how to choose"), on_run: (Gauge::Step, &[]) },
+        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 0)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
+        Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
     ],
 };
 
@@ -71,22 +73,19 @@ fn fit(dials: &Dials) -> Live {
     let precision = evaluation.scenario.precision;
     let each = precision.weights + precision.gradients() + precision.optimizer(Optimizer::Adam);
     let parameters = evaluation.report.parameters.total as f64;
-    let size = Bytes::from_gib(80.0).0;
+    let size = usable();
     let fitting = bars.iter().filter(|bar| bar.total() <= size).count();
     let text = vec![
         t!(
-            "A layout that runs out of memory is none, so the recipe begins there. Each strategy divides something else: ZeRO what the optimizer keeps, then gradients and weights; tensor parallelism matrices and activations; pipelines layers."
+            "A layout must fit into memory before its speed matters. Each strategy divides something else: ZeRO optimizer states, gradients and weights; tensor parallelism matrices and activations; pipelines layers."
         ),
         t!(
-            "Of these {all}, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}.",
-            all = bars.len(),
+            "Of these {count} layouts, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}. What divides only states leaves activations whole.",
+            count = bars.len(),
             parameters = show_count(parameters),
             gpus,
             fitting,
             size = gib(size)
-        ),
-        t!(
-            "What divides nothing but states leaves activations whole: those need shorter sequences, recomputation, or more ranks for each."
         ),
     ];
     let values = format!(
@@ -95,7 +94,7 @@ fn fit(dials: &Dials) -> Live {
         significant(parameters / 1e9, 3),
         gib(each * parameters / gpus as f64)
     );
-    Live::of(text)
+    Live::of(text).above("the number of layouts that fit", fitting as f64, 3.5, |count| number(count, 2))
         .formula("M ≥ 18 P / G", values)
         .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and buffers too."))
         .memory(&bars)
@@ -104,7 +103,7 @@ fn fit(dials: &Dials) -> Live {
 fn recompute(dials: &Dials) -> Live {
     let t = dials.get("t");
     let of = |s: u64, kind: &str| format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}");
-    let kinds = ["none", "selective", "full"];
+    let kinds = ["none", "full"];
     let bars: Vec<Bar> = [4096, 16_384, 65_536]
         .into_iter()
         .flat_map(|s| kinds.map(|kind| (s, kind)))
@@ -114,22 +113,18 @@ fn recompute(dials: &Dials) -> Live {
         })
         .collect();
     let compute = |kind| run(&of(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
-    let [none, selective, full] = kinds.map(compute);
+    let [none, full] = kinds.map(compute);
     let text = vec![
         t!(
-            "States stay the same however long the sequence is; activations grow with it, and soon they are all that matters."
+            "States stay the same however long the sequence is; activations grow with it, and soon they are most of the memory."
         ),
         t!(
-            "Recomputing everything keeps only the input of each layer and runs the forward pass again: {full} more compute at {s} tokens. Selective recomputation drops attention's scores alone, for {selective}.",
+            "Full recomputation keeps only the input of each layer, for {full} more compute at {s} tokens. FlashAttention keeps no scores, so recomputing attention alone saves nothing here. More tensor-parallel ranks divide activations too, but send more.",
             full = show_percent(full / none - 1.0),
-            s = 16_384_u64,
-            selective = show_percent(selective / none - 1.0)
-        ),
-        t!(
-            "FlashAttention keeps no scores anyway, so selective recomputation gains little with it. More tensor-parallel ranks divide activations without computing them twice, but send more."
+            s = 16_384_u64
         ),
     ];
-    Live::of(text)
+    Live::of(text).below("the memory of the longest sequence, recomputed", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
         .formula(
             "full / none ≤ (2 + 4 + 2) / (2 + 4)",
             format!(
@@ -179,17 +174,18 @@ fn recipe(dials: &Dials) -> Live {
     };
     let text = vec![
         t!(
-            "Put together: find the simplest layout that fits, reach the batch, then change one size at a time and keep what is faster: tensor parallelism, ZeRO, pipeline, micro-batch."
+            "Put together: find the simplest layout that fits, reach the batch, then change one size at a time and keep what is faster."
         ),
         said,
         t!(
-            "One size at a time misses what only wins together, so the page searches all of them; the recipe says why a layout is a good one."
+            "What only wins together is missed, so the page searches all combinations. The recipe says why a layout is good."
         ),
     ];
     let steps = walked.steps.iter().map(|step| bullet(&step.text));
     let steps = el("ol", &[], &[steps.collect()]);
     let [first, last] = [0, bars.len() - 1].map(|at| total(&bars, at));
     let live = Live::of(text)
+        .below("the step time at the end", last, 10.0, |seconds| show_seconds(Seconds(seconds)))
         .formula(
             "gain = T₁ / T₂",
             format!(

@@ -6,7 +6,7 @@ use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
-use crate::core::units::{number, significant};
+use crate::core::units::{GIB, number, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 
@@ -66,17 +66,17 @@ pub(super) fn savings(dials: &Dials) -> Live {
     let total = |name: &str| gib(named(name).and_then(|at| bars.get(at)).map_or(0.0, Bar::total));
     let text = vec![
         t!(
-            "Each strategy divides something else. One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks, each needs {zero} with {sharded}, and {tp} with tensor and sequence parallelism.",
+            "One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks each needs {zero} with {sharded}, and {tp} with {cut}.",
             none = total("none"),
             s,
             zero = total("ZeRO-3"),
             sharded = verbatim("ZeRO-3"),
-            tp = total("TP + SP")
+            tp = total("TP + SP"),
+            cut = verbatim("TP + SP")
         ),
         t!(
-            "Shards, pipelines and experts divide states, not activations; context parallelism divides activations only. Tensor parallelism divides both, and sends most."
+            "Shards, pipelines and experts divide states; context parallelism divides activations; tensor parallelism divides both and sends most. Shard states for short sequences; else cut tokens or recompute."
         ),
-        t!("So shard states where sequences are short; where they are long, cut tokens or recompute."),
     ];
     let slip = |name: &str| {
         let one = named(name).and_then(|at| list.get(at));
@@ -95,7 +95,16 @@ pub(super) fn savings(dials: &Dials) -> Live {
     );
     let kept = KEPT[usize::from(full)];
     let values = format!("{kept} · {s} · {} = {}", number(each, 7), gib(kept * s as f64 * each));
-    let live = Live::of(text).formula("A = 34 s b h L; recomputed in full: 2 s b h L", values).note(note).memory(&bars);
+    let live = Live::of(text)
+        .below(
+            "the memory of a rank with shards",
+            named("ZeRO-3").and_then(|at| bars.get(at)).map_or(0.0, Bar::total),
+            16.0 * GIB,
+            gib,
+        )
+        .formula("A = 34 s b h L; recomputed in full: 2 s b h L", values)
+        .compared(note)
+        .memory(&bars);
     Live { table: Node::from_iter([acts(), live.table]), ..live }
 }
 
@@ -146,9 +155,7 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let count = |cell: Option<&Best>| cell.map_or(0, |(nodes, ..)| *nodes);
     let text = vec![
         t!(
-            "The playbook measured thousands of layouts on {from} to {to} nodes and kept the fastest of each size. With {billions} B parameters MFU is {few} % on {least} nodes and {many} % on {most}.",
-            from = 1_u8,
-            to = 64_u8,
+            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters MFU is {few} % on {least} nodes and {many} % on {most}.",
             billions = number(billions, 3),
             few = number(mfu(first), 3),
             least = count(first),
@@ -156,9 +163,8 @@ pub(super) fn nodes(dials: &Dials) -> Live {
             most = count(last)
         ),
         t!(
-            "The batch stays a million tokens, so more nodes leave less work to each: no layout hides its messages behind it. Small models lose most."
+            "The batch stays a million tokens, so more nodes leave less work to each to hide messages behind. Small models lose most; the largest hardly fits on few nodes."
         ),
-        t!("Few nodes are no better for the largest model: it hardly fits there."),
     ];
     let lines = MEASURED.iter().zip(INKS).map(|((billions, cells), ink)| Line {
         name: t!("{billions} B parameters", billions = number(*billions, 3)),
@@ -175,6 +181,7 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
     Live::of(text)
+        .above("the MFU on the most nodes, percent", mfu(last), 18.0, |share| number(share, 3))
         .formula(
             "batch = DP · accumulation · micro-batch · s",
             format!("{} tokens on {} nodes", number(tokens as f64, 8), count(last)),
@@ -185,7 +192,6 @@ pub(super) fn nodes(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::units::GIB;
 
     /// The bars of the playbook's figure `5Dparallelism_8Bmemoryusage.svg`, measured in its drawing: GiB of weights,
     /// gradients, moments and activations at 1024 tokens, selective recomputation.
@@ -211,7 +217,7 @@ mod tests {
         near(activations(named("TP + SP"), each, 1024, false)[0], 4.25 / 8.0);
         near(activations(named("none"), each, 1024, true)[0], 0.25);
         let step = super::super::LESSON.steps.iter().find(|step| step.id == "savings").unwrap();
-        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         assert!(note.contains("draws 26.0 GiB") && note.contains("they are 8.5 GiB"), "{note}");
     }
 

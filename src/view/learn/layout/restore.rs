@@ -6,7 +6,7 @@ use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
 use crate::core::t;
-use crate::core::units::{show_percent, show_seconds};
+use crate::core::units::{Seconds, show_percent, show_seconds};
 
 /// Everything that saves memory, at first; and what is taken back, one after the other.
 const SHRUNK: [(&str, &str); 6] =
@@ -81,13 +81,11 @@ pub(super) fn restore(dials: &Dials) -> Live {
     let peak = |one: &Tried| gib(one.evaluation.report.memory.peak_bytes.0);
     let text: Vec<Message> = vec![
         t!(
-            "Fit first, then be fast. Pengfei He's blog turns on all that saves memory: full recomputation, sharded weights, tensor parallelism over the node. Here a GPU then holds {peak} and a step takes {time}.",
+            "Pengfei He's blog first turns on all that saves memory: full recomputation, sharded weights, tensor parallelism over the node. Here a GPU holds {peak} and a step takes {time}.",
             peak = peak(first),
             time = show_seconds(time(first))
         ),
-        t!(
-            "Each saving costs time. So take them back one at a time, dearest first, and keep what still fits and is faster."
-        ),
+        t!("Then take savings back, one at a time, and keep what fits and is faster."),
         t!(
             "At the end a GPU holds {peak} and a step takes {time}.",
             peak = peak(last),
@@ -96,6 +94,7 @@ pub(super) fn restore(dials: &Dials) -> Live {
     ];
     let saved = 1.0 - time(last).0 / time(first).0;
     Live::of(text)
+        .below("the step time at the end", time(last).0, 40.0, |seconds| show_seconds(Seconds(seconds)))
         .formula(
             "gain = 1 − T₂ / T₁",
             format!("1 − {} / {} = {}", show_seconds(time(last)), show_seconds(time(first)), show_percent(saved)),

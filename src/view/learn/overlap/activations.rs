@@ -44,19 +44,16 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     let ratio = layer.ratio(Traffic::Tp, layer.wire(group));
     let text = vec![
         t!(
-            "Ranks that cut a layer's matrices exchange its tokens before and after attention, and before and after the FFN: four messages in a forward pass. The next product needs the message, so nothing runs beside it."
+            "Ranks that cut a layer's matrices exchange its tokens four times in a forward pass. The next product needs the message: nothing runs beside it."
         ),
         t!(
-            "Cut both into chunks: a product works on one while the next arrives. Exposed are then {after} of a layer instead of {before}.",
+            "Cut both into chunks: a product works on one while the next arrives. Exposed are {after} of a layer instead of {before}. The cost: smaller products are slower.",
             after = seconds(drawn[1].exposed()),
             before = seconds(drawn[0].exposed())
         ),
-        t!(
-            "More tokens lengthen both; a wider model helps. The cost: products of chunks are small and reach less of the peak, which this picture leaves out."
-        ),
     ];
     let h = layer.scenario.model.hidden;
-    Live::of(text)
+    Live::of(text).below("the exposed time in chunks", drawn[1].exposed(), 1e-4, seconds)
         .formula(
             "wire / compute = e F (t − 1) / (2 h B)",
             format!(
@@ -67,8 +64,9 @@ pub(super) fn tensor(dials: &Dials) -> Live {
             ),
         )
         .note(t!(
-            "Of one product as wide as the hidden size, in bytes; the playbook counts elements. A layer's other products are wider, so the layer as a whole fares better."
+            "Of one product as wide as the hidden size, with e bytes a number. Other products of a layer are wider, so the layer as a whole does better. The picture leaves out that products of chunks are slower."
         ))
+        .compared(t!("The playbook counts elements: its ratio has no e."))
         .lanes(&drawn)
 }
 
@@ -110,18 +108,17 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let ratio = |tokens| ring_block_ratio(share, tokens, true, per_byte);
     let text = vec![
         t!(
-            "A sequence too long for one GPU is cut over {c} ranks. Every query must meet every earlier key, so keys and values travel.",
+            "A sequence is cut over {c} ranks, and keys and values travel around a ring: each rank attends to the block that it has and sends it on meanwhile.",
             c
         ),
         t!(
-            "In a ring each rank attends to the block that it has and sends it on meanwhile. Attention grows with the square of the tokens, a block only with the tokens: with {tokens} per rank {shown} stay exposed, and {before} if everything were gathered first.",
-            tokens = number(own, 4),
-            shown = seconds(drawn[1].exposed()),
-            before = seconds(drawn[0].exposed())
+            "{part} stay exposed, and {before} if everything were gathered first. Attention grows with the square of the tokens: blocks hide from {needed} tokens per rank on.",
+            part = seconds(drawn[1].exposed()),
+            before = seconds(drawn[0].exposed()),
+            needed = number(ratio(1.0).round(), 4)
         ),
-        t!("By the data sheets blocks hide from {needed} tokens per rank on.", needed = number(ratio(1.0).round(), 4)),
     ];
-    Live::of(text)
+    Live::of(text).below("the time of a block, over its attention", ratio(own), 0.2, three)
         .formula(
             "wire / compute = 2 (k / a) F / ((s / c) B)",
             format!(

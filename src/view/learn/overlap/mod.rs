@@ -6,8 +6,10 @@ mod parameters;
 mod rates;
 
 use super::dials::{Dials, Slider, TENSOR, slider};
+use super::gauge::Gauge;
 use super::{Lesson, Live, Step};
 use crate::core::source::{NCCL, PLAYBOOK, STAS};
+use crate::core::traffic::Traffic;
 use activations::{ring, tensor};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};
@@ -26,12 +28,12 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Overlap",
     about: "what can hide behind compute",
     steps: &[
-        Step { id: "kernels", title: "How long a kernel takes", sliders: &[S, TENSOR], live: roofline, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: &[] },
-        Step { id: "exchange", title: "How fast a group exchanges", sliders: &[M], live: exchange, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
-        Step { id: "gradients", title: "Gradients leave in buckets", sliders: &[S, N, K], live: gradients, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "1"), ("overlap.dp", "0.8")] },
-        Step { id: "gathers", title: "ZeRO-3: gather the next layer", sliders: &[S, N], live: gathers, source: (&PLAYBOOK, "appendix A3"), on_run: &[("zero", "3"), ("pp", "1")] },
-        Step { id: "tensor", title: "Tensor parallelism: nothing beside", sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)], live: tensor, source: (&PLAYBOOK, "appendix A3"), on_run: &[("stack.tp_overlap", "userbuffers")] },
-        Step { id: "ring", title: "Ring attention: send while attending", sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C], live: ring, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
-        Step { id: "cost", title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: &[("overlap.dp", "1")] },
+        Step { id: "kernels", title: "How long a kernel takes", sliders: &[S, TENSOR], live: roofline, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: (Gauge::Step, &[]) },
+        Step { id: "exchange", title: "How fast a group exchanges", sliders: &[M], live: exchange, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
+        Step { id: "gradients", title: "Gradients leave in buckets", sliders: &[S, N, K], live: gradients, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Dp), &[("zero", "1"), ("overlap.dp", "0.8")]) },
+        Step { id: "gathers", title: "ZeRO-3: gather the next layer", sliders: &[S, N], live: gathers, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]) },
+        Step { id: "tensor", title: "Tensor parallelism: nothing beside", sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)], live: tensor, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Tp), &[("stack.tp_overlap", "userbuffers")]) },
+        Step { id: "ring", title: "Ring attention: send while attending", sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C], live: ring, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2")]) },
+        Step { id: "cost", title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "1")]) },
     ],
 };

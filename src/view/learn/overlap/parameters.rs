@@ -38,23 +38,20 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     ];
     let text = vec![
         t!(
-            "Data-parallel copies add up their gradients. Those of the last layer are complete when the backward pass has only begun: sent then, they travel while earlier layers compute."
+            "Gradients of the last layer are complete when the backward pass has only begun: sent then, they travel while earlier layers compute. Many small messages waste the wire, so {k} layers leave together, in a bucket.",
+            k
         ),
         t!(
-            "Many small messages would waste the wire, so the gradients of {k} layers leave together, in a bucket. Of {wire} on the wire {shown} stay exposed, instead of all.",
-            k,
+            "Of {wire} on the wire {part} stay exposed: the last bucket has no compute left to hide behind.",
             wire = seconds(drawn[1].wire()),
-            shown = seconds(drawn[1].exposed())
-        ),
-        t!(
-            "The last bucket has no compute left to hide behind. And compute grows with tokens, gradients do not: short sequences on many nodes cannot hide them."
+            part = seconds(drawn[1].exposed())
         ),
     ];
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
     let e = layer.scenario.reduced_gradient();
     let ratio = layer.ratio(Traffic::Dp, wire);
-    Live::of(text)
+    Live::of(text).below("the exposed time", drawn[1].exposed(), 0.01, seconds)
         .formula(
             "wire / compute = e F (n − 1) / (2 n T B)",
             format!(
@@ -65,8 +62,11 @@ pub(super) fn gradients(dials: &Dials) -> Live {
             ),
         )
         .note(t!(
-            "By the data sheets; a ring leaves a node over all its network cards, {wire}. The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this counts bytes.",
+            "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
             wire = show_bandwidth(wire.0)
+        ))
+        .compared(t!(
+            "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this counts bytes."
         ))
         .lanes(&drawn)
 }
@@ -100,28 +100,24 @@ pub(super) fn gathers(dials: &Dials) -> Live {
     let ratio = layer.ratio(Traffic::Zero3, wire);
     let text = vec![
         t!(
-            "With ZeRO-3 a rank keeps only its part of the weights and gathers each layer before it runs. If the layer waits for that, the GPU is idle while the wire is busy."
+            "With ZeRO-3 a rank gathers each layer before it runs. If the layer waits, the GPU is idle while the wire is busy."
         ),
         t!(
-            "The order of layers is known: the next can be gathered while this one computes. Then only the first gather is exposed, if computing takes longer. By the data sheets that needs {tokens} tokens per GPU and micro-batch.",
+            "The order of layers is given, so the next is gathered while this one computes. By the data sheets that hides it from {tokens} tokens per GPU on. The cost: memory for a second layer.",
             tokens = number((ratio * s as f64).ceil(), 4)
         ),
-        t!("The cost: memory for a second layer, and every micro-batch gathers all layers again, twice."),
     ];
     Live::of(text)
+        .below("the exposed time", drawn[1].exposed(), 0.0012, seconds)
         .formula(
             "wire / compute = e F (n − 1) / (2 n T B)",
-            format!(
-                "2 · {} · {} / (2 · {n} · {s}) = {}",
-                three(per_byte),
-                n - 1,
-                three(ratio)
-            ),
+            format!("2 · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
         )
         .note(t!(
-            "By the data sheets, over {wire}; kernels and wires reach less, which the picture has. The playbook counts elements: its ratio has no e.",
+            "By the data sheets, over {wire}, e bytes a weight; kernels and wires reach less, which the picture has.",
             wire = show_bandwidth(wire.0)
         ))
+        .compared(t!("The playbook counts elements: its ratio has no e."))
         .lanes(&drawn)
 }
 
@@ -158,15 +154,12 @@ pub(super) fn cost(dials: &Dials) -> Live {
     let share = exposed / evaluation.report.step.time_s.0;
     let text = vec![
         t!(
-            "A hidden message is not free. It runs on the same multiprocessors and memory as the kernels beside it and slows them: of each hidden second of gradients and gathered weights the calculator counts {tax}.",
+            "A hidden message is not free: it shares multiprocessors and memory with kernels and slows them, by {tax} of each hidden second of gradients and gathered weights.",
             tax = show_percent(CONTENTION.value)
         ),
         t!(
-            "And not all compute has a message ready to send, so only a share of it hides any: here {share}.",
-            share = show_percent(percent as f64 / 100.0)
-        ),
-        t!(
-            "Of {all} on the wire {exposed} lengthen the step, {part} of it.",
+            "And only a share of the compute has a message to hide, here {share}. Of {all} on the wire {exposed} lengthen the step, {part} of it.",
+            share = show_percent(percent as f64 / 100.0),
             all = seconds(all),
             exposed = seconds(exposed),
             part = show_percent(share)
@@ -178,6 +171,7 @@ pub(super) fn cost(dials: &Dials) -> Live {
         .map_or([0.0; 3], |row| [row.comm_s.0, row.compute_s.0, row.exposed_s.0]);
     let hidden = wire.min(window * percent as f64 / 100.0);
     Live::of(text)
+        .below("the exposed share of the step", share, 0.1, show_percent)
         .formula(
             "exposed = W − H + x H,  H = min(W, φ C)",
             format!(

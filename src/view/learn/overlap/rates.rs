@@ -1,6 +1,7 @@
 //! Times of the kernels of a layer, and of exchanges over nodes.
 
 use super::super::bars::run;
+use super::super::collectives::bus;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::layer::{Layer, cut, index, seconds, three};
 use super::{Dials, Live};
@@ -29,14 +30,11 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     };
     let text = vec![
         t!(
-            "To know what hides behind compute, ask first how long compute takes. A kernel reads its inputs, computes, and writes its outputs; the slower of memory and arithmetic decides."
-        ),
-        t!(
-            "Large products use what they read many times: above {ridge} operations per byte arithmetic decides. Norms and activation functions use it once, so memory decides.",
+            "To know what hides behind compute, ask how long compute takes. A kernel reads, computes and writes; the slower of memory and arithmetic decides: above {ridge} operations per byte, arithmetic.",
             ridge = three(ridge)
         ),
         t!(
-            "Kernels that memory bounds do {work} of the work of this layer and take {time} of its time. Cutting its matrices over more ranks makes all products smaller and slower.",
+            "Kernels below it, norms and activation functions, do {work} of this layer's work in {time} of its time. Cutting matrices over more ranks makes all products slower.",
             work = format!("{} %", significant(100.0 * sum(|kernel| kernel.flops), 2)),
             time = show_percent(sum(|kernel| kernel.seconds))
         ),
@@ -66,19 +64,13 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let names = names.map(|(kernel, number)| t!("{number} {kernel}", number, kernel = kernel.name));
     let names = muted(Message::joined(" · ", names));
     let live = Live::of(text)
+        .below("the time of kernels that memory bounds", sum(|kernel| kernel.seconds), 0.03, show_percent)
         .formula(
             "P ≤ min(F, M I),  F = M I at I = F / M",
             format!("{} · 10¹² / ({} · 10¹²) = {}", three(gpu.bf16.0 / 1e12), three(gpu.hbm.0 / 1e12), three(ridge)),
         )
         .plots(across, &[plot], &head, rows.collect());
     Live { legend: Node::from_iter([live.legend, names]), ..live }
-}
-
-/// Bytes of the whole tensor that an all-gather and an all-reduce of `bytes` finish a second over `nodes` nodes of eight.
-fn finished(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
-    let group = Group { size: 8 * nodes, in_node: 8 };
-    let times = [fabric.gather(group, Bytes(bytes)), fabric.all_reduce(group, Bytes(bytes))];
-    times.map(|time| bytes / time.0)
 }
 
 /// Seconds of an all-gather of one byte over `nodes` nodes of eight.
@@ -94,30 +86,28 @@ pub(super) fn exchange(dials: &Dials) -> Live {
     let gpu = &evaluation.scenario.gpu;
     let fabric = Fabric::of(&evaluation.scenario);
     let nodes = [1, 2, 4, 8, 16, 32, 64, 128];
-    let at = |nodes| finished(&fabric, nodes, bytes).map(|rate| rate / 1e9);
+    let at = |nodes| bus(&fabric, nodes, bytes);
     let [one, many] = [1, 64].map(at);
     let text = vec![
         t!(
-            "Ranks that share something exchange it around a ring. Gathering a tensor, or reducing and scattering it, sends it once through every link; an all-reduce does both."
+            "Collectives again, now by the number of nodes: for a message of this size an all-gather reaches a bus bandwidth of {near} inside a node, {far} over {nodes} nodes.",
+            near = show_bandwidth(one[0]),
+            far = show_bandwidth(many[0]),
+            nodes = 64_u8
         ),
         t!(
-            "Inside a node {near} GB per second are gathered here, over {nodes} nodes {far}. A ring leaves each node over the network cards of all its GPUs.",
-            near = three(one[0]),
-            nodes = 64_u8,
-            far = three(many[0])
-        ),
-        t!(
-            "Every hop adds its latency: a message that is small for its ring wastes the wire. An all-reduce may go up and down a tree instead, which has fewer hops."
+            "Every hop adds its latency, and a ring over many nodes has many hops. An all-reduce may use a tree, which has fewer: it reaches {tree}.",
+            tree = show_bandwidth(many[1])
         ),
     ];
     let line = |name: &'static str, ink, which: usize| Line {
         name: name.into(),
         ink,
-        points: nodes.map(|nodes| (nodes as f64, at(nodes)[which])).to_vec(),
+        points: nodes.map(|nodes| (nodes as f64, at(nodes)[which] / 1e9)).to_vec(),
         marks: Marks::Dots,
     };
     let plot = Plot {
-        up: Axis { name: "GB/s of the whole tensor", spacing: Spacing::Linear },
+        up: Axis { name: "bus bandwidth, GB/s", spacing: Spacing::Linear },
         lines: vec![line("all-gather, reduce-scatter", Ink::Forward, 0), line("all-reduce", Ink::Exposed, 1)],
         level: None,
     };
@@ -132,19 +122,19 @@ pub(super) fn exchange(dials: &Dials) -> Live {
         level: None,
     };
     let rows = nodes.iter().map(|nodes| {
-        let rates = at(*nodes).map(|rate| verbatim(three(rate)));
+        let rates = at(*nodes).map(|rate| verbatim(three(rate / 1e9)));
         [vec![index(*nodes)], rates.to_vec(), vec![verbatim(three(1e3 * latency(&fabric, *nodes)))]].concat()
     });
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s", "latency of an all-gather, ms"];
-    Live::of(text)
+    Live::of(text).above("the bus bandwidth of the all-gather over the most nodes", many[0], 200e9, show_bandwidth)
         .formula(
             "t = hops · latency + S (n − 1) / (n B)",
             format!(
-                "{} GB / {} = {}",
+                "S (n − 1) / n / t = {} GB · 511/512 / {} = {}",
                 number(bytes / 1e9, 3),
-                seconds(bytes / (many[0] * 1e9)),
-                show_bandwidth(many[0] * 1e9)
+                seconds(511.0 / 512.0 * bytes / many[0]),
+                show_bandwidth(many[0])
             ),
         )
         .note(t!(

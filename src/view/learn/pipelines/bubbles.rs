@@ -33,7 +33,7 @@ fn bubble(schedule: Schedule, p: u32, v: u32, m: u32) -> Option<f64> {
 }
 
 pub(super) fn bubbles(dials: &Dials) -> Live {
-    let (p, v) = (dials.small("p"), dials.small("v"));
+    let (p, m, v) = (dials.small("p"), dials.small("m"), dials.small("v"));
     let counts = TIMES.map(|times| times * p);
     let found = SCHEDULES.map(|(schedule, _, _)| counts.map(|m| bubble(schedule, p, v, m)));
     let at = |which: usize| {
@@ -44,7 +44,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let ([low_few, high_few], [low_many, high_many]) = (at(1), at(TIMES.len() - 1));
     let text = vec![
         t!(
-            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches: between {low_few} and {high_few} at {few}, {low_many} and {high_many} at {many}.",
+            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
             low_few,
             high_few,
             few = counts[1],
@@ -53,11 +53,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             many = counts[TIMES.len() - 1]
         ),
         t!(
-            "Interleaving divides it by the stages per rank. Split backward passes fill what is left. Chimera's bubbles recur with every {p} micro-batches, so more of them help it little.",
-            p
-        ),
-        t!(
-            "The choice matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
+            "The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
         ),
     ];
     let lines = SCHEDULES.iter().zip(&found).map(|((_, name, ink), found)| {
@@ -82,13 +78,18 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
         row
     });
     let across = Axis { name: "micro-batches", spacing: Spacing::Doublings };
-    let [idle, work] = [u64::from(p - 1), u64::from(v * counts[1])];
-    let ideal = f64::from(p - 1) / f64::from(counts[1]);
+    let [idle, work] = [u64::from(p - 1), u64::from(v * m)];
+    let ideal = f64::from(p - 1) / f64::from(m);
+    let now = bubble(Schedule::Interleaved, p, v, m).unwrap_or(1.0);
     Live::of(text)
+        .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
         .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))
         .note(t!(
-            "Interleaved 1F1B with {m} micro-batches; all lines are simulated, with the three passes equally long. Megatron-LM and the playbook divide by the work instead of the step: (p − 1) / m, {ideal} for 1F1B.",
-            m = counts[1],
+            "Interleaved 1F1B with {m} micro-batches; all lines are simulated, with the three passes equally long.",
+            m
+        ))
+        .compared(t!(
+            "Megatron-LM and the playbook divide by the work instead of the step: (p − 1) / m, {ideal} for 1F1B.",
             ideal = significant(ideal, 3)
         ))
         .plots(across, &[plot], &head, rows.collect())

@@ -1,25 +1,31 @@
 //! Pipelines from one micro-batch at a time to two directions at once.
 
+mod bound;
 mod bubbles;
+mod order;
 mod uneven;
 
 use super::dials::{Dials, Slider, slider};
+use super::gauge::Gauge;
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Lesson, Live, Step};
+use crate::core::memory::Component;
 use crate::core::message::Message;
 use crate::core::run::Schedule;
 use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
+use crate::view::node::Node;
+use crate::view::node::markup::muted;
 use bubbles::share;
+use order::of;
 
+/// One number of ranks and one of micro-batches for all steps; not every order exists for every pair.
 const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1);
 const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
-/// Enough of them for schedules that need more than ranks.
-const MANY: Slider = M.over(&[16, 32], 0);
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
-const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 13, 14], 4);
+const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 13, 14], 5);
 const TOWER: Slider = slider("v", "width of the vision tower", &[1280, 4096, 8000], 1);
 const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
@@ -30,44 +36,41 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
-        Step { id: "naive", title: "One micro-batch at a time", sliders: &[P, M.over(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
-        Step { id: "gpipe", title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: &[("schedule", "gpipe")] },
-        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: &[("schedule", "1f1b")] },
-        Step { id: "interleaving", title: "Interleaving: smaller stages", sliders: &[P, MANY, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
-        Step { id: "zb-h1", title: "ZB-H1: split the backward pass", sliders: &[P, MANY], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
-        Step { id: "zb-v", title: "ZB-V: a V of two stages", sliders: &[P, M.over(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
-        Step { id: "chimera", title: "Chimera: two directions", sliders: &[P, MANY], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
-        Step { id: "hanayo", title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
-        Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
-        Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M.over(&[4, 8, 16, 32], 2)], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
-        Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
-        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L, TOWER], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
+        Step { id: "naive", title: "One micro-batch at a time", sliders: &[P, M], live: naive, source: (&LECTURE, "naive pipeline"), on_run: (Gauge::Bubble, &[]) },
+        Step { id: "gpipe", title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: (Gauge::Bubble, &[("schedule", "gpipe")]) },
+        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: (Gauge::Held(Component::Activations), &[("schedule", "1f1b")]) },
+        Step { id: "interleaving", title: "Interleaving: smaller stages", sliders: &[P, M, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]) },
+        Step { id: "zb-h1", title: "ZB-H1: split the backward pass", sliders: &[P, M], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]) },
+        Step { id: "zb-v", title: "ZB-V: a V of two stages", sliders: &[P, M], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: (Gauge::Bubble, &[("schedule", "zb-v")]) },
+        Step { id: "chimera", title: "Chimera: two directions", sliders: &[P, M], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: (Gauge::Bubble, &[("schedule", "chimera")]) },
+        Step { id: "hanayo", title: "Hanayo: waves instead of copies", sliders: &[P, M, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: (Gauge::Bubble, &[("schedule", "hanayo")]) },
+        Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: (Gauge::Bubble, &[("schedule", "dualpipe")]) },
+        Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: (Gauge::Bubble, &[("schedule", "pipedream")]) },
+        Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P, M, V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: (Gauge::Bubble, &[("micro_batch", "1")]) },
+        Step { id: "bound", title: "Why no order is shorter", sliders: &[P, M], live: bound::bound, source: (&ZERO_BUBBLE, "section 3.2"), on_run: (Gauge::Bubble, &[("schedule", "zb-v")]) },
+        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L, TOWER], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: (Gauge::Bubble, &[]) },
     ],
 };
 
-fn of(schedule: Schedule, dials: &Dials) -> Option<Pipeline> {
-    Pipeline::of(schedule, |spec| {
-        (spec.pp, spec.microbatches) = (dials.small("p"), dials.small("m"));
-        if schedule == Schedule::Interleaved {
-            spec.virtual_stages = dials.small("v");
-        }
-        spec.waves = dials.small("w");
-    })
-}
-
 impl Live {
-    /// With pipelines for a picture, and the idle share of the last in the note.
+    /// With pipelines for a picture, and the idle share of the last in the note; a word where it has no order.
     fn drawn(self, drawn: Vec<(&'static str, Option<Pipeline>)>) -> Self {
+        let missing = drawn.last().filter(|(_, one)| one.is_none()).map(|(name, _)| *name);
         let named = |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
         let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
         let bubble = drawn.last().map(|(_, one)| show_percent(one.stats.bubble_fraction));
-        let simulated = t!(
-            "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
-            bubble = bubble.unwrap_or_default()
-        );
+        let note = match missing {
+            Some(schedule) => t!("{schedule} needs more micro-batches for so many ranks.", schedule),
+            None => t!(
+                "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
+                bubble = bubble.unwrap_or_default()
+            ),
+        };
+        let below = if missing.is_some() { muted(&note) } else { Node::none() };
         Self {
-            note: Message::joined(" ", [simulated, self.note]),
-            legend: legend(&drawn),
+            formula: if missing.is_some() { None } else { self.formula },
+            note: Message::joined(" ", [note, self.note]),
+            legend: Node::from_iter([legend(&drawn), below]),
             picture: pipelines(&drawn),
             table: pipeline_table(&drawn),
             ..self
@@ -75,120 +78,132 @@ impl Live {
     }
 }
 
+/// The idle share of a pipeline; all of it where it has no order.
+fn idle(one: Option<&Pipeline>) -> f64 {
+    one.map_or(1.0, |one| one.stats.bubble_fraction)
+}
+
+/// Most micro-batches that a rank holds.
+fn held(one: Option<&Pipeline>) -> String {
+    one.map_or_else(|| "–".to_owned(), |one| number(one.held(), 3))
+}
+
 fn naive(dials: &Dials) -> Live {
-    let (p, m) = (dials.get("p"), dials.get("m"));
+    let p = dials.get("p");
     let text = vec![
         t!(
-            "A model that is too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next layers, and a micro-batch, a few sequences of the batch, goes through all of them and back.",
+            "A model too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next layers. A micro-batch, a few sequences of the batch, goes through all of them and back.",
             p
         ),
         t!(
-            "While one rank works, the others wait: each is busy one part in {p} of the time, however many micro-batches follow each other. The idle share is called the bubble.",
-            p
+            "While one rank works, the others wait. The idle share is called the bubble: {bubble}, however many micro-batches follow.",
+            bubble = show_percent(1.0 - 1.0 / p as f64)
         ),
-        t!("What it saves is memory: weights, gradients and optimizer states are divided by {p}.", p),
     ];
+    let one = Pipeline::naive(dials.small("p"), dials.small("m"));
     Live::of(text)
         .formula("bubble = (p − 1) / p", share(p - 1, p))
-        .drawn(vec![("One at a time", Pipeline::naive(dials.small("p"), u32::try_from(m).unwrap_or(1)))])
+        .below("the bubble", idle(one.as_ref()), 0.6, show_percent)
+        .drawn(vec![("One at a time", one)])
 }
 
 fn gpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let held = of(Schedule::Gpipe, dials).map_or(0.0, |one| one.held());
+    let now = of(Schedule::Gpipe, dials);
     let text = vec![
         t!(
-            "A batch is a sum over samples, so it can be cut. As soon as rank {first} has sent one micro-batch on, it starts the next, and after {fill} forward passes all ranks work.",
+            "A batch is a sum over samples, so it can be cut. As soon as rank {first} has sent one micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
             first = 0_u8,
             fill = p - 1
         ),
-        t!("The pipeline still fills and drains once a step. More micro-batches make that share smaller."),
         t!(
-            "The cost: all forward passes come before all backward passes, so each rank holds the activations of {held} micro-batches.",
-            held = number(held, 3)
+            "More micro-batches make filling and draining a smaller share. The cost: all forward passes come first, so a rank holds the activations of {held} micro-batches.",
+            held = held(now.as_ref())
         ),
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .drawn(vec![("GPipe", of(Schedule::Gpipe, dials))])
+        .below("the bubble", idle(now.as_ref()), 0.1, show_percent)
+        .drawn(vec![("One at a time", Pipeline::naive(dials.small("p"), dials.small("m"))), ("GPipe", now)])
 }
 
 fn one_f_one_b(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let [before, now] = [Schedule::Gpipe, Schedule::OneFOneB].map(|one| of(one, dials).map_or(0.0, |one| one.held()));
+    let [before, now] = [Schedule::Gpipe, Schedule::OneFOneB].map(|one| of(one, dials));
     let text = vec![
         t!(
-            "The last rank can start a backward pass as soon as it has finished the first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
+            "The last rank can start a backward pass right after its first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
         ),
         t!(
-            "The bubble stays the same. What shrinks is memory: rank {first} holds {now} micro-batches instead of {before}, however large the batch is.",
+            "The bubble stays the same. Rank {first} holds {now} micro-batches instead of {before}, and no more in a larger batch.",
             first = 0_u8,
-            now = number(now, 3),
-            before = number(before, 3)
+            now = held(now.as_ref()),
+            before = held(before.as_ref())
         ),
     ];
+    let most = now.as_ref().map_or(f64::from(dials.small("m")), Pipeline::held);
     Live::of(text)
         .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .drawn(vec![("GPipe", of(Schedule::Gpipe, dials)), ("1F1B", of(Schedule::OneFOneB, dials))])
+        .below("the micro-batches that rank 0 holds", most, 3.0, |held| number(held, 3))
+        .drawn(vec![("GPipe", before), ("1F1B", now)])
 }
 
 fn interleaved(dials: &Dials) -> Live {
     let (p, m, v) = (dials.get("p"), dials.get("m"), dials.get("v"));
-    let [before, now] =
-        [Schedule::OneFOneB, Schedule::Interleaved].map(|one| of(one, dials).map_or(0.0, |one| one.held()));
+    let [before, now] = [Schedule::OneFOneB, Schedule::Interleaved].map(|one| of(one, dials));
     let text = vec![
         t!(
-            "In 1F1B the last rank waits for {wait} forward passes of whole ranks, and the same again at the end.",
-            wait = p - 1
-        ),
-        t!(
-            "Give each rank {v} small stages instead of one large one. A pass through a stage is then {v} times shorter, so the pipeline fills in a fraction of the time.",
+            "Give each rank {v} small stages instead of one large one. A pass through a stage is {v} times shorter, so the pipeline fills and drains in a fraction of the time.",
             v
         ),
         t!(
-            "The cost: a micro-batch crosses the ranks {v} times, so there are {v} times as many messages, and rank {first} holds {now} micro-batches instead of {before}.",
+            "The cost: a micro-batch crosses the ranks {v} times, with {v} times the messages, and rank {first} holds {now} micro-batches instead of {before}.",
             v,
             first = 0_u8,
-            now = number(now, 3),
-            before = number(before, 3)
+            now = held(now.as_ref()),
+            before = held(before.as_ref())
         ),
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (v m + p − 1)", share(p - 1, v * m + p - 1))
-        .drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("Interleaved 1F1B", of(Schedule::Interleaved, dials))])
+        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+        .drawn(vec![("1F1B", before), ("Interleaved 1F1B", now)])
 }
 
 fn zb_h1(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
+    let now = of(Schedule::ZbH1, dials);
     let text = vec![
         t!(
-            "A backward pass computes two things: the gradient of the input, which the rank before waits for, and the gradient of the weights, which nobody waits for until the optimizer runs."
+            "A backward pass computes two gradients: of the input, which the rank before waits for, and of the weights, which nobody waits for until the optimizer runs."
         ),
         t!(
-            "Split them. Gradients of inputs are sent on at once; gradients of weights fill the gaps while the pipeline drains."
+            "Split them: gradients of weights then fill the gaps while the pipeline drains. With one stage per rank again, a rank holds {held} micro-batches, as in 1F1B.",
+            held = held(now.as_ref())
         ),
-        t!("Memory stays that of 1F1B, because the gradients of weights are not put off for longer than the gaps."),
     ];
     Live::of(text)
         .formula("bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))", share(p - 1, 3 * m + p - 1))
-        .drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("ZB-H1", of(Schedule::ZbH1, dials))])
+        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+        .drawn(vec![("Interleaved 1F1B", of(Schedule::Interleaved, dials)), ("ZB-H1", now)])
 }
 
 fn zb_v(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
-    let held = of(Schedule::ZbV, dials).map_or(0.0, |one| one.held());
+    let now = of(Schedule::ZbV, dials);
     let text = vec![
         t!(
-            "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up, so the loss is computed on the first rank."
+            "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up. The first rank computes the loss and starts backward at once; weight gradients fill gaps."
         ),
         t!(
-            "Its backward passes can start there at once, and weight gradients fill what is left. Where the three passes take equal time, ranks are idle only while they wait for the first micro-batch and after their last."
+            "If the three passes take equal time, ranks idle only before their first micro-batch and after their last. A rank holds {held}, as in 1F1B.",
+            held = held(now.as_ref())
         ),
-        t!("A rank holds {held} micro-batches, as in 1F1B.", held = number(held, 3)),
     ];
     Live::of(text)
         .formula("bubble = (p − 1) / (6 m + p − 1)", share(p - 1, 6 * m + p - 1))
-        .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", of(Schedule::ZbV, dials))])
+        .below("the bubble", idle(now.as_ref()), 0.02, show_percent)
+        .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", now)])
 }
 
 fn copies(one: Option<&Pipeline>) -> u32 {
@@ -197,21 +212,21 @@ fn copies(one: Option<&Pipeline>) -> u32 {
 
 fn chimera(dials: &Dials) -> Live {
     let now = of(Schedule::Chimera, dials);
+    let plain = of(Schedule::OneFOneB, dials);
     let text = vec![
         t!(
-            "While one pipeline fills, its last ranks are idle, and those are the first ranks of a pipeline that runs the other way."
+            "While one pipeline fills, its last ranks are idle. Those are the first ranks of a pipeline that runs the other way. Chimera runs both, without splitting backward passes: bubble {now}, where 1F1B has {before}.",
+            now = show_percent(idle(now.as_ref())),
+            before = show_percent(idle(plain.as_ref()))
         ),
         t!(
-            "Chimera runs both: half of the micro-batches enter at rank {first}, the other half at rank {last}.",
-            first = 0_u8,
-            last = dials.get("p") - 1
-        ),
-        t!(
-            "The cost is memory. What enters at the last rank needs the first layers there, so each rank holds the layers of two stages: every weight exists in {copies} copies, whose gradients must be added up.",
+            "The cost: each rank holds the layers of two stages. Every weight exists in {copies} copies, whose gradients must be added up.",
             copies = copies(now.as_ref())
         ),
     ];
-    Live::of(text).drawn(vec![("1F1B", of(Schedule::OneFOneB, dials)), ("Chimera", now)])
+    Live::of(text)
+        .below("the bubble", idle(now.as_ref()), 0.12, show_percent)
+        .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("Chimera", now)])
 }
 
 fn hanayo(dials: &Dials) -> Live {
@@ -227,7 +242,9 @@ fn hanayo(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    Live::of(text).drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
+    Live::of(text)
+        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+        .drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
 }
 
 fn dualpipe(dials: &Dials) -> Live {
@@ -235,15 +252,10 @@ fn dualpipe(dials: &Dials) -> Live {
     let now = of(Schedule::DualPipe, dials);
     let text = vec![
         t!(
-            "With experts on many nodes, a forward pass waits for messages as long as it computes. A backward pass of another micro-batch can compute meanwhile."
+            "With experts on many nodes, a forward pass waits for messages as long as it computes. DualPipe feeds micro-batches from both ends. In the middle a rank runs a forward and a backward pass as a pair, one's messages behind the other's kernels."
         ),
         t!(
-            "DualPipe feeds micro-batches from both ends, so that in the middle every rank has a forward and a backward pass to run as a pair, one's messages behind the other's kernels."
-        ),
-        t!(
-            "The cost: a micro-batch from the other end starts at rank {last}, so that rank needs the first layers too, and rank {first} the last ones. Every weight exists in {copies} copies.",
-            first = 0_u8,
-            last = p - 1,
+            "The cost: as with Chimera, every weight exists in {copies} copies, for both directions.",
             copies = copies(now.as_ref())
         ),
     ];
@@ -255,7 +267,8 @@ fn dualpipe(dials: &Dials) -> Live {
         .note(t!(
             "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
         ))
-        .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("DualPipe", now)])
+        .below("the bubble", idle(now.as_ref()), 0.04, show_percent)
+        .drawn(vec![("Hanayo", of(Schedule::Hanayo, dials)), ("DualPipe", now)])
 }
 
 fn pipedream(dials: &Dials) -> Live {
@@ -264,23 +277,20 @@ fn pipedream(dials: &Dials) -> Live {
     let double = versioned(Schedule::Pipedream2bw, dials.small("p"));
     let text = vec![
         t!(
-            "What if the pipeline never drained? PipeDream updates the weights after every micro-batch and lets the next ones in without waiting: once full, no rank is idle."
-        ),
-        t!(
-            "A backward pass must then see the weights of its own forward pass, so rank {first} keeps {copies} versions. PipeDream-2BW updates once in {p} micro-batches, and {two} versions suffice.",
+            "What if the pipeline never drained? PipeDream updates after every micro-batch and lets the next ones in: once full, no rank is idle. A backward pass must see the weights of its forward pass, so rank {first} keeps {copies} versions.",
             first = 0_u8,
-            copies = copies(each.as_ref()),
-            p = dials.get("p"),
-            two = copies(double.as_ref())
+            copies = copies(each.as_ref())
         ),
         t!(
-            "The gradients belong to older weights, so the result is not that of plain training. Large runs use neither."
+            "PipeDream-2BW updates less often and keeps {two}. Gradients of older weights change the result; large runs use neither.",
+            two = copies(double.as_ref())
         ),
     ];
     let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
     Live::of(text)
         .note(note)
-        .drawn(vec![("PipeDream; numbers: weight versions", each), ("PipeDream-2BW; numbers: weight versions", double)])
+        .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref())), 3.0, |count| number(count, 3))
+        .drawn(vec![("PipeDream, by weight version", each), ("PipeDream-2BW, by weight version", double)])
 }
 
 #[cfg(test)]

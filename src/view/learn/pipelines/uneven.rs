@@ -67,6 +67,9 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         return Live::default();
     };
     let rule = split(&even.scenario);
+    let Some(by_rule) = rule.first().and_then(|first| with(*first, 2, width)) else {
+        return Live::default();
+    };
     let [printed, projector] = held(10);
     let stages = |one: &Evaluation| one.scenario.stage_layers.clone();
     let layers = |split: &[u64]| verbatim(split.iter().map(u64::to_string).collect::<Vec<_>>().join("/"));
@@ -79,12 +82,11 @@ pub(super) fn uneven(dials: &Dials) -> Live {
             bubble = bubble(&even)
         ),
         t!(
-            "Give the first rank fewer layers until both take equal time: with {layers} a step takes {time} instead of {before}.",
-            layers = layers(&stages(&chosen)),
-            time = show_seconds(step(&chosen)),
+            "With {layers} layers both take about equal time, and a step takes {time} instead of {before}. But layers also hold memory.",
+            layers = layers(&rule),
+            time = show_seconds(step(&by_rule)),
             before = show_seconds(step(&even))
         ),
-        t!("The cost: layers also hold memory. Moving them for time may fill another GPU, so check both."),
     ];
     let named = |name: &'static str, one: &Evaluation| -> Message {
         t!(
@@ -103,7 +105,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         row
     });
     let head = ["split", "layers per stage", "step", "bubble", "fullest GPU"];
-    let live = Live::of(text)
+    let live = Live::of(text).below("the bubble of this split", chosen.report.pipeline.bubble_fraction, 0.1, show_percent)
         .formula(
             "gain = T(even) / T(uneven)",
             format!(
@@ -113,12 +115,16 @@ pub(super) fn uneven(dials: &Dials) -> Live {
                 significant(gain, 3)
             ),
         )
-        .note(if width == MEASURED_WIDTH { t!(
-            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast. Without tensor parallelism its note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
-            rule = layers(&rule),
-            gain = significant(measured(), 4),
+        .compared(t!(
+            "For a tower of {width} and without tensor parallelism NVIDIA's note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
+            width = MEASURED_WIDTH,
             printed = significant(printed, 6),
             projector = significant(projector, 3)
+        ))
+        .note(if width == MEASURED_WIDTH { t!(
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
+            rule = layers(&rule),
+            gain = significant(measured(), 4)
         ) } else { t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule)) });
     let open = load("", &chosen.scenario.run, "Opens this split on the page.", &[text_node("Open this run")]);
     Live {
@@ -138,8 +144,9 @@ mod tests {
     /// GB that lacks the projector's 0.237 GB.
     #[test]
     fn the_notes_numbers_are_beside_the_picture() {
-        let step = &LESSON.steps[11];
-        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let step = LESSON.steps.iter().find(|step| step.id == "uneven").unwrap();
+        let live = (step.live)(&Dials::new(step.sliders, &[]));
+        let note = format!("{} {}", live.note, live.compared);
         for figure in ["gives 10/18", "was 1.448 times", "122.647 GB", "0.237 GB"] {
             assert!(note.contains(figure), "{note}");
         }
@@ -157,7 +164,7 @@ mod tests {
     /// faster than the even one where it is not nearly even.
     #[test]
     fn the_three_cases_of_the_note_run() {
-        let step = &LESSON.steps[11];
+        let step = LESSON.steps.iter().find(|step| step.id == "uneven").unwrap();
         for (at, split, first) in [(0, "13/15", 13), (1, "10/18", 10), (2, "0/28", 0)] {
             let sliders = step.sliders;
             let l = sliders[0].values.iter().position(|value| *value == first).unwrap();

@@ -25,22 +25,23 @@ pub(in crate::view::learn) fn plain(dials: &Dials) -> Live {
     let (steps, work) = times(c, false);
     let text = vec![
         t!(
-            "In a language model a token sees only earlier ones, so half of the attention need not be computed. But it is not the same half for each rank."
-        ),
-        t!(
-            "If rank {first} has the first tokens, only its own keys are before them; rank {last} has work in every step. All move on together, so the step takes as long as its slowest rank.",
+            "A token sees only earlier ones, so half of attention need not be computed, but not the same half on each rank. Rank {first} has the first tokens and little to do; rank {last} has work in every step.",
             first = 0_u8,
             last = c - 1
         ),
         t!(
-            "The ring takes {steps} blocks of time for {work} blocks of work per rank: idle {idle}.",
+            "All move on together: the ring takes {steps} blocks of time for {work} of work, idle {idle}.",
             steps = number(steps, 3),
             work = number(work, 3),
             idle = show_percent(1.0 - work / steps)
         ),
     ];
     let values = format!("{c} − 1/2 = {}", number(steps, 3));
-    drawn(Live::of(text).formula("T = c − 1/2", values), c, false)
+    drawn(
+        Live::of(text).below("the idle share", 1.0 - work / steps, 0.35, show_percent).formula("T = c − 1/2", values),
+        c,
+        false,
+    )
 }
 
 pub(in crate::view::learn) fn zigzag(dials: &Dials) -> Live {
@@ -48,22 +49,25 @@ pub(in crate::view::learn) fn zigzag(dials: &Dials) -> Live {
     let (before, (steps, work)) = (times(c, false).0, times(c, true));
     let text = vec![
         t!(
-            "The cut need not follow the order of the tokens. Cut the sequence into {pieces} pieces and give rank {first} the first and the last, the next rank the second and the last but one, and so on.",
+            "Cut the sequence into {pieces} pieces. Give rank {first} the first and the last, the next rank the second and the last but one, and so on: every pair has the same work in every step.",
             pieces = 2 * c,
             first = 0_u8
         ),
         t!(
-            "An early piece has little to do and a late one much, and every pair sums up to the same, in every single step."
-        ),
-        t!(
-            "The ring takes {steps} blocks of time instead of {before}: idle {idle}. Tokens and positions must be dealt out in that order, at almost no cost.",
+            "The ring takes {steps} blocks of time instead of {before}: idle {idle}. Tokens are dealt out in that order, at almost no cost.",
             steps = number(steps, 3),
             before = number(before, 3),
             idle = show_percent(1.0 - work / steps)
         ),
     ];
     let values = format!("{c} / 2 = {}", number(steps, 3));
-    drawn(Live::of(text).formula("T = c / 2", values), c, true)
+    drawn(
+        Live::of(text)
+            .below("the blocks of time that the ring takes", steps, 1.5, |blocks| number(blocks, 3))
+            .formula("T = c / 2", values),
+        c,
+        true,
+    )
 }
 
 /// Height of a piece's row and of a rank's, of the words above each and of the axis.

@@ -3,15 +3,18 @@
 mod masks;
 mod ring;
 
-use super::bars::{Bar, Scale, gib};
+use super::bars::{Bar, Scale, gib, usable};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
+use super::gauge::Gauge;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product};
 use super::{Lesson, Live, Step};
+use crate::core::memory::Component;
+use crate::core::message::verbatim;
 use crate::core::run::Scenario;
 use crate::core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, PLAYBOOK};
 use crate::core::t;
-use crate::core::traffic::{SequenceCut, sequence_cuts};
-use crate::core::units::{Bytes, show_bytes, significant};
+use crate::core::traffic::{SequenceCut, Traffic, sequence_cuts};
+use crate::core::units::{Bytes, GIB, show_bytes, significant};
 use crate::view::charts::ink::Ink;
 use ring::{scenario, settings};
 
@@ -28,13 +31,13 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Sequence and context parallelism",
     about: "ring attention, causal and zig-zag masks",
     steps: &[
-        Step { id: "outside", title: "What tensor parallelism leaves whole", sliders: &[T, SEQUENCE], live: outside, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: &[("sequence_parallel", "true")] },
-        Step { id: "tokens", title: "Longer sequences: cut the tokens", sliders: &[C.over(&[1, 2, 4, 8, 16], 0)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
-        Step { id: "ulysses", title: "Ulysses: exchange tokens for heads", sliders: &[P, LONG], live: ulysses, source: (&DEEPSPEED, "Ulysses"), on_run: &[("cp", "2"), ("cp_comm", "ulysses")] },
-        Step { id: "ring", title: "Ring attention: pass keys and values on", sliders: &[C, STEP, LONG], live: ring::ring, source: (&PLAYBOOK, "ring attention"), on_run: &[("cp", "2"), ("cp_comm", "ring")] },
-        Step { id: "causal", title: "Causal masks: some ranks wait", sliders: &[C], live: masks::plain, source: (&PLAYBOOK, "ring attention; causal masks"), on_run: &[("cp", "2")] },
-        Step { id: "zig-zag", title: "Zig-zag: an early and a late piece", sliders: &[C], live: masks::zigzag, source: (&PLAYBOOK, "zig-zag ring attention"), on_run: &[("cp", "2")] },
-        Step { id: "compared", title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: &[] },
+        Step { id: "outside", title: "What tensor parallelism leaves whole", sliders: &[T, SEQUENCE], live: outside, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "true")]) },
+        Step { id: "tokens", title: "Longer sequences: cut the tokens", sliders: &[C.over(&[1, 2, 4, 8, 16], 0)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
+        Step { id: "ulysses", title: "Ulysses: exchange tokens for heads", sliders: &[P, LONG], live: ulysses, source: (&DEEPSPEED, "Ulysses"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ulysses")]) },
+        Step { id: "ring", title: "Ring attention: pass keys and values on", sliders: &[C, STEP, LONG], live: ring::ring, source: (&PLAYBOOK, "ring attention"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]) },
+        Step { id: "causal", title: "Causal masks: some ranks wait", sliders: &[C], live: masks::plain, source: (&PLAYBOOK, "ring attention; causal masks"), on_run: (Gauge::Step, &[("cp", "2")]) },
+        Step { id: "zig-zag", title: "Zig-zag: an early and a late piece", sliders: &[C], live: masks::zigzag, source: (&PLAYBOOK, "zig-zag ring attention"), on_run: (Gauge::Step, &[("cp", "2")]) },
+        Step { id: "compared", title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: (Gauge::Sent(Traffic::Cp), &[]) },
     ],
 };
 
@@ -65,11 +68,8 @@ fn outside(dials: &Dials) -> Live {
             s
         ),
         t!(
-            "Outside the blocks no token needs another, so each of {t} ranks can keep its part of the tokens. That is sequence parallelism.",
-            t
-        ),
-        t!(
-            "Activations of this run fall from {before} to {after}, and nothing more is sent.",
+            "Outside the blocks no token needs another, so each of {t} ranks keeps its part. Activations fall from {before} to {after}, and nothing more is sent.",
+            t,
             before = gib(kept(0)),
             after = gib(kept(1))
         ),
@@ -77,7 +77,7 @@ fn outside(dials: &Dials) -> Live {
     let (tokens, width, ranks) = (64.0 * 32_768.0, 4096.0, 8.0);
     let example = kept_outside(tokens, width);
     let note = t!(
-        "Per layer of the original transformer. The lecture's example, {b} sequences of {s} tokens over {t} ranks: {whole} whole, {cut} cut.",
+        "The lecture's example, {b} sequences of {s} tokens over {t} ranks: {whole} whole, {cut} cut.",
         b = 64_u8,
         s = 32_768_u32,
         t = 8_u8,
@@ -85,7 +85,12 @@ fn outside(dials: &Dials) -> Live {
         cut = gb(Bytes(example.0 / ranks))
     );
     let values = format!("10 · {s} · 1 · {h} / {t} = {}", gb(Bytes(whole.0 / t as f64)));
-    Live::of(text).formula("A = 10 s b h / t", values).note(note).memory(&bars)
+    Live::of(text)
+        .below("the activations with sequence parallelism", kept(1), 2.0 * GIB, gib)
+        .formula("A = 10 s b h / t", values)
+        .note(t!("Per layer of the original transformer."))
+        .compared(note)
+        .memory(&bars)
 }
 
 fn context(dials: &Dials) -> Live {
@@ -97,21 +102,20 @@ fn context(dials: &Dials) -> Live {
     let longest = bars.last();
     let text = vec![
         t!(
-            "Activations grow with the sequence, and tensor parallelism ends at the node. With TP {tp} and {c} parts of a sequence, {s} tokens need {need} per GPU.",
-            tp = 8_u8,
-            c,
+            "Activations grow with the sequence, and tensor parallelism ends at the node. Context parallelism cuts the tokens for the whole model: norms and matrix products see each token alone."
+        ),
+        t!(
+            "With {cut}, {s} tokens need {need} per GPU. Only attention needs other tokens: their keys and values. The next steps bring them.",
+            cut = verbatim(format!("TP 8 · CP {c}")),
             s = 262_144_u32,
             need = gib(longest.map_or(0.0, Bar::total))
         ),
-        t!(
-            "Context parallelism cuts the tokens for the whole model: norms and matrix products see each token alone, so they run as before on fewer tokens."
-        ),
-        t!(
-            "Only attention needs other tokens, namely their keys and values. The next steps show two ways to bring them."
-        ),
     ];
     let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
-    Live::of(text).worded("n = s b / c", values).memory(&bars)
+    Live::of(text)
+        .below("the memory of the longest sequence", longest.map_or(0.0, Bar::total), usable(), gib)
+        .worded("n = s b / c", values)
+        .memory(&bars)
 }
 
 /// TP + SP, Ulysses and ring attention for `tokens` of the scenario's model.
@@ -149,23 +153,21 @@ fn ulysses(dials: &Dials) -> Live {
     let (heads, groups) = (it.model.heads, it.model.kv_heads);
     let text = vec![
         t!(
-            "Attention works head by head, but a head needs all tokens. So the ranks trade before it: each gives away its tokens of other heads and receives all tokens of its own heads. After attention they trade back."
+            "A head needs all tokens. So before attention the ranks trade: each gives away its tokens of other heads and receives all tokens of its own heads. After attention they trade back."
         ),
         t!(
-            "In this all-to-all an element goes to one rank only: {bytes} per layer and rank, where TP + SP sends {whole}.",
+            "In this all-to-all a rank sends {bytes} per layer; TP + SP sends {whole}. There can be no more ranks than heads, {heads} here.",
             bytes = show_bytes(ulysses.sent),
-            whole = show_bytes(tp.sent)
-        ),
-        t!(
-            "The limit: no more ranks than heads, {heads} here; beyond {groups}, key-value heads are copied.",
-            heads,
-            groups
+            whole = show_bytes(tp.sent),
+            heads
         ),
     ];
     let (a, k) = (heads, groups);
     let values =
         format!("8 · {s} · {} · (1 + {k}/{a}) · {} / {p}² = {}", it.model.hidden, p - 1, show_bytes(ulysses.sent));
-    live(text).formula("V = 8 N d (1 + k/a) (P − 1) / P²", values)
+    live(text)
+        .below("what a rank sends for a layer", ulysses.sent.0, 50e6, |bytes| show_bytes(Bytes(bytes)))
+        .formula("V = 8 N d (1 + k/a) (P − 1) / P²", values)
 }
 
 const SENT: Scale = Scale { parts: &[("sent by one GPU for a layer", Ink::Exposed)], unit: ("GB", 1e9) };
@@ -180,7 +182,7 @@ fn compared(dials: &Dials) -> Live {
     let [tp, ulysses, ring] = each.map(|cut| gb(cut.sent));
     let text = vec![
         t!(
-            "For {s} tokens over {p} ranks one GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses and {ring} with a ring.",
+            "For {s} tokens over {p} ranks a GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses, {ring} with a ring.",
             s,
             p,
             tp,
@@ -188,10 +190,9 @@ fn compared(dials: &Dials) -> Live {
             ring
         ),
         t!(
-            "Bytes do not decide alone. Ulysses waits for its exchanges and ends at {heads} ranks. A ring has no such end and sends while attention computes, which takes longer the longer the sequence is.",
+            "Bytes do not decide alone: Ulysses waits for its exchanges and ends at {heads} ranks, a ring sends while attention computes. So use TP + SP inside a node, then either.",
             heads = it.model.heads
         ),
-        t!("So use TP + SP inside a node, and a ring or Ulysses for what is still too long."),
     ];
     let [lecture_tp, lecture_ulysses, lecture_ring] = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
     let note = t!(
@@ -210,7 +211,11 @@ fn compared(dials: &Dials) -> Live {
         p - 1,
         gb(each[2].sent)
     );
-    Live::of(text).formula("V(ring) = 12 N d (k / a) (P − 1) / P", values).note(note).bars(&SENT, &bars, None)
+    Live::of(text)
+        .below("what a rank sends with a ring", each[2].sent.0, 1e8, |bytes| gb(Bytes(bytes)))
+        .formula("V(ring) = 12 N d (k / a) (P − 1) / P", values)
+        .compared(note)
+        .bars(&SENT, &bars, None)
 }
 
 #[cfg(test)]
@@ -222,7 +227,7 @@ mod tests {
     /// one GPU `12 N d (P - 1)/P`, 48.8 GB.
     #[test]
     fn the_lectures_numbers_are_in_the_notes() {
-        let note = |step: &Step| (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let note = |step: &Step| (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         let outside = note(&LESSON.steps[0]);
         assert!(outside.contains("85.9 GB whole, 10.7 GB cut"), "{outside}");
         let compared = note(&LESSON.steps[6]);

@@ -30,16 +30,12 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
     let each = it.tokens_per_rank();
     let text = vec![
         t!(
-            "Each of {c} ranks keeps the queries of its tokens. Keys and values travel: while a rank computes attention with the block it has, it passes that block on and receives the next.",
+            "Each of {c} ranks keeps the queries of its tokens. Keys and values travel: a rank attends to one block while it passes it on and receives the next.",
             c
         ),
         t!(
-            "After {c} steps every query has met every key, and no rank ever holds more than two blocks: at least {buffer} with queries and output.",
+            "After {c} steps every query has met every key. The cost: {moves} moves of {block} per layer, three times that with the backward pass. They hide where attention takes longer.",
             c,
-            buffer = show_bytes(ring_buffer(&it, each))
-        ),
-        t!(
-            "The cost: {moves} moves of {block} per layer, and three times that with the backward pass. They hide if attention takes longer.",
             moves = c - 1,
             block = show_bytes(Bytes(block))
         ),
@@ -66,11 +62,15 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
         tokens = number(needed.round(), 6)
     );
     let loops = t!(
-        "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common largest score.",
+        "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common largest score. No rank holds more than two blocks: at least {buffer} with queries and output.",
+        buffer = show_bytes(ring_buffer(&it, each)),
         loops = verbatim("for j in 0 … c − 1, for i in 0 … c − 1: Oᵢ ← Oᵢ + exp(Qᵢ Kᵢ₋ⱼᵀ) Vᵢ₋ⱼ")
     );
     let note = Message::joined(" ", [loops, note]);
-    live(text).formula("ratio = (k / a) F / ((s / c) B)", values).note(note)
+    live(text)
+        .below("the time of a move, over the attention of a block", ratio, 0.005, |ratio| number(ratio, 2))
+        .formula("ratio = (k / a) F / ((s / c) B)", values)
+        .note(note)
 }
 
 const HIGH: f64 = 300.0;

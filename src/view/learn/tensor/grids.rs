@@ -20,6 +20,10 @@ fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
     found.map_or((0.0, 0.0), |cut| (cut.communication, cut.steps))
 }
 
+fn three_digits(value: f64) -> String {
+    number(value, 3)
+}
+
 fn side(ranks: u64, dimensions: u32) -> u64 {
     (1..=ranks).find(|side| side.pow(dimensions) >= ranks).unwrap_or(1)
 }
@@ -63,16 +67,10 @@ pub(super) fn square(dials: &Dials) -> Live {
     let q = side(ranks, 2);
     let (line, (two, steps)) = (received(ranks, 1).0, received(ranks, 2));
     let text = vec![
+        t!("Cut in one dimension, a rank always has the whole input or adds up the whole output."),
         t!(
-            "Cut in one dimension, a rank always has the whole input or sums up the whole output. So activations and messages stay as large, however many ranks there are."
-        ),
-        t!(
-            "Put {ranks} ranks in a square of {q} by {q} and give each one block of every matrix. For its block of the result it receives its row of the input and its column of the weights (SUMMA).",
-            ranks,
-            q
-        ),
-        t!(
-            "That is {two} of an activation instead of {line}, in {steps} messages.",
+            "In a square of {q} by {q} ranks each has one block of every matrix. It receives its row of the input and its column of the weights: {two} of an activation instead of {line}, in {steps} messages.",
+            q,
             two = number(two, 3),
             line = number(line, 3),
             steps = number(steps, 3)
@@ -80,10 +78,13 @@ pub(super) fn square(dials: &Dials) -> Live {
     ];
     let values = format!("2 · {} / {q}² = {}", q - 1, number(two, 3));
     let note = t!(
-        "Input and weights are taken to be equally large. In one dimension an all-reduce: {formula}.",
+        "Input and weights are taken to be equally large; the method is called SUMMA. In one dimension an all-reduce: {formula}.",
         formula = "V = 2 (P − 1) / P"
     );
-    let live = Live::of(text).formula("V = 2 (q − 1) / q²", values).note(note);
+    let live = Live::of(text)
+        .below("what a rank receives", two, 0.3, three_digits)
+        .formula("V = 2 (q − 1) / q²", values)
+        .note(note);
     shown(live, ranks, square_of(q))
 }
 
@@ -113,18 +114,15 @@ pub(super) fn cube(dials: &Dials) -> Live {
             q
         ),
         t!(
-            "A block lies in pieces on {q} ranks. A rank gathers one block of input and one of weights, and the result is added up along the third edge.",
-            q
-        ),
-        t!(
-            "It moves {three} of an activation instead of {line}, but in {steps} small messages between many partners. Large runs have stayed with one dimension inside a node.",
+            "A rank gathers its blocks and moves {three} of an activation instead of {line}, but in {steps} small messages. Large runs keep to one dimension inside a node.",
             three = number(three, 3),
             line = number(line, 3),
             steps = number(steps, 3)
         ),
     ];
     let values = format!("3 · {} / {q}³ = {}", q - 1, number(three, 3));
-    let live = Live::of(text).formula("V = 3 (q − 1) / q³", values);
+    let live =
+        Live::of(text).below("what a rank receives", three, 0.2, three_digits).formula("V = 3 (q − 1) / q³", values);
     shown(live, ranks, cube_of(q))
 }
 

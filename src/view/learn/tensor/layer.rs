@@ -29,7 +29,9 @@ fn sent(live: Live, dials: &Dials, more: &str) -> Live {
         let bytes = show_bytes(Bytes(layer_bytes(&it)));
         t!("{product} = {bytes} per layer", product, bytes)
     });
+    let bytes = scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it));
     live.worded("V = 16 s b h (t − 1) / t", values)
+        .below("what a layer sends", bytes, 200e6, |bytes| show_bytes(Bytes(bytes)))
 }
 
 pub(super) fn f_and_g(dials: &Dials) -> Live {
@@ -37,19 +39,22 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
     let pieces = pieces(t, ["", "all-reduce"], ["all-reduce", ""], 1);
     let text = vec![
         t!(
-            "Call the place before a block f and the place behind it g. In the forward pass nothing is sent at f, because every rank has the whole input; at g partial sums are added up, by an all-reduce."
+            "Call the place before a block f and the place behind it g. Forward, every rank has the whole input at f and sends nothing; at g an all-reduce adds up partial sums."
         ),
         t!(
-            "In the backward pass it is the other way round. At g every rank has the whole gradient; at f each has only what its part of the block contributes."
+            "Backward it is the other way round. So a layer has {count} all-reduces, and compute waits for each.",
+            count = exchanges(&pieces)
         ),
-        t!("So a layer has {count} all-reduces, and compute waits for each.", count = exchanges(&pieces)),
     ];
     let note = t!(
-        "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}. The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: it is the activations between blocks, s b h numbers.",
+        "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}.",
         b = 1_u8,
         format = "bf16"
     );
-    sent(Live::of(text), dials, "&sequence_parallel=false").note(note).layer(&pieces)
+    let compared = t!(
+        "The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: it is the activations between blocks, s b h numbers."
+    );
+    sent(Live::of(text), dials, "&sequence_parallel=false").note(note).compared(compared).layer(&pieces)
 }
 
 /// Number of exchanges of a layer, forward and backward.
@@ -73,18 +78,14 @@ pub(super) fn between(dials: &Dials) -> Live {
     let bytes = |more| show_bytes(Bytes(scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it))));
     let text = vec![
         t!(
-            "Norm and dropout are not cut: each of the {t} ranks computes them for every token and keeps its own copy of the same activations.",
-            t
-        ),
-        t!(
-            "But an all-reduce is a reduce-scatter and an all-gather. Put norm and dropout between those two, and a rank has only {share} of the tokens there.",
+            "Norm and dropout are not cut: each of {t} ranks computes them for every token. But an all-reduce is a reduce-scatter and an all-gather. With norm and dropout between those two, a rank has only {share} of the tokens there.",
+            t,
             share = show_percent(1.0 / t as f64)
         ),
         t!(
-            "The bytes stay the same, {before} before and {after} now, in {count} exchanges; what shrinks is memory. So it is always on with tensor parallelism.",
+            "The bytes stay the same, {before} and {after}. Memory shrinks, so it is always on.",
             before = bytes("&sequence_parallel=false"),
-            after = bytes("&sequence_parallel=true"),
-            count = exchanges(&pieces)
+            after = bytes("&sequence_parallel=true")
         ),
     ];
     let width = scenario(t, s, "").map_or(0.0, |it| it.model.hidden as f64);
@@ -98,8 +99,7 @@ pub(super) fn between(dials: &Dials) -> Live {
     let gathered = t!(
         "Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, behind compute; not counted here."
     );
-    let note = Message::joined(" ", [kept, gathered]);
-    sent(Live::of(text), dials, "&sequence_parallel=true").note(note).layer(&pieces)
+    sent(Live::of(text), dials, "&sequence_parallel=true").note(gathered).compared(kept).layer(&pieces)
 }
 
 /// A Llama of 70 B on one group of `tp` ranks.
@@ -130,7 +130,7 @@ mod tests {
             assert!((cut + 13.0 / t - 34.0 / t).abs() < 1e-12);
         }
         let step = super::super::LESSON.steps.iter().find(|step| step.id == "between").unwrap();
-        let note = (step.live)(&Dials::new(step.sliders, &[2, 1])).note.to_string();
+        let note = (step.live)(&Dials::new(step.sliders, &[2, 1])).compared.to_string();
         // 7 and 21/8 of 4096 tokens of 8192.
         assert!(note.contains("keeps 224 MiB") && note.contains("and 84.0 MiB with"), "{note}");
     }

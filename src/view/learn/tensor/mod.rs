@@ -6,6 +6,7 @@ mod passes;
 
 use super::bars::{Bar, TIME};
 use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
+use super::gauge::Gauge;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 use super::{Lesson, Live, Step};
 use crate::core::cluster::{Axis, Link};
@@ -28,15 +29,19 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Tensor parallelism",
     about: "matrices cut in one, two and three dimensions",
     steps: &[
-        Step { id: "matrix", title: "Cut one matrix", sliders: &[T], live: cut, source: (&LECTURE, "tensor parallelism"), on_run: &[] },
-        Step { id: "pair", title: "Columns first, then rows", sliders: &[T, SEQUENCE], live: pair, source: (&PLAYBOOK, "tensor parallelism"), on_run: &[("tp", "8")] },
-        Step { id: "f-and-g", title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: &[("sequence_parallel", "false")] },
-        Step { id: "between", title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: &[("sequence_parallel", "true")] },
-        Step { id: "cost", title: "What it costs, and why it ends at the node", sliders: &[WIDE, SEQUENCE], live: cost, source: (&PLAYBOOK, "tensor parallelism; appendix A3"), on_run: &[("tp", "8")] },
-        Step { id: "square", title: "Two dimensions: a square of ranks", sliders: &[P], live: grids::square, source: (&LECTURE, "two-dimensional tensor parallelism"), on_run: &[] },
-        Step { id: "cube", title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 2)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: &[] },
+        Step { id: "matrix", title: "Cut one matrix", sliders: &[T], live: cut, source: (&LECTURE, "tensor parallelism"), on_run: (Gauge::Peak, &[]) },
+        Step { id: "pair", title: "Columns first, then rows", sliders: &[T, SEQUENCE], live: pair, source: (&PLAYBOOK, "tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]) },
+        Step { id: "f-and-g", title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: (Gauge::Exposed(Traffic::Tp), &[("sequence_parallel", "false")]) },
+        Step { id: "between", title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Peak, &[("sequence_parallel", "true")]) },
+        Step { id: "cost", title: "What it costs, and why it ends at the node", sliders: &[WIDE, SEQUENCE], live: cost, source: (&PLAYBOOK, "tensor parallelism; appendix A3"), on_run: (Gauge::Exposed(Traffic::Tp), &[("tp", "8")]) },
+        Step { id: "square", title: "Two dimensions: a square of ranks", sliders: &[P], live: grids::square, source: (&LECTURE, "two-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
+        Step { id: "cube", title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 1)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
     ],
 };
+
+fn bytes(bytes: f64) -> String {
+    show_bytes(Bytes(bytes))
+}
 
 /// A block that the first of the ranks has.
 fn first(own: bool) -> Part {
@@ -62,18 +67,17 @@ fn cut(dials: &Dials) -> Live {
     ];
     let share = show_percent(1.0 / t as f64);
     let text = vec![
+        t!("A model may not fit even layer by layer, so its matrices are cut."),
         t!(
-            "Some models do not fit into a GPU even layer by layer, and more GPUs should also finish one sample sooner. Copies of the model do neither, so the matrices themselves are cut."
+            "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, it needs only its columns of the input, but then has a partial sum: the ranks add theirs up. Either way a rank keeps {share}.",
+            t,
+            share
         ),
-        t!(
-            "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, a rank needs only its columns of the input, but all it has then is a partial sum, and the ranks must add theirs up.",
-            t
-        ),
-        t!("Either way a rank keeps and computes {share}.", share),
     ];
     let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
     let each = number((h * f / t) as f64 / 1e6, 3);
     Live::of(text)
+        .below("the share of a rank", 1.0 / t as f64, 0.2, show_percent)
         .worded(
             "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
             t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
@@ -99,21 +103,19 @@ fn pair(dials: &Dials) -> Live {
     };
     let scenario = scenario(t, s, "");
     let heads = scenario.as_ref().map_or(0, |it| it.model.heads);
+    let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
     let text = vec![
         t!(
-            "The two cuts fit together. The first matrix of an FFN is cut by columns: each rank has its columns of the intermediate result and applies the activation function to them alone."
+            "The two cuts fit together. The first matrix of an FFN is cut by columns, and each rank applies the activation function to its columns. The second is cut by rows, which need just these columns."
         ),
         t!(
-            "The second is cut by rows, which need just these columns. So partial sums are added up once per block, not once per matrix."
-        ),
-        t!(
-            "Attention is cut by heads in the same way: of {heads} heads a rank has {each}. There cannot be more ranks than heads.",
-            heads,
-            each = heads / t
+            "So partial sums are added up once per block. Attention is cut by heads: each rank has {each} of {heads}.",
+            each = heads / t,
+            heads
         ),
     ];
-    let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
     Live::of(text)
+        .below("what a rank sends for the sum", sent, 50e6, bytes)
         .worded(
             "Z = φ(X A) B = φ(X A₁) B₁ + … + φ(X Aₜ) Bₜ",
             t!(
@@ -147,18 +149,15 @@ fn cost(dials: &Dials) -> Live {
     let share = here.map_or(0.0, |bar| bar.part(1) / bar.total());
     let text = vec![
         t!(
-            "A layer waits for its exchanges, which do not get smaller with more ranks, while the compute of each rank does. With {t} ranks {share} of the step is exposed communication.",
+            "A layer waits for its exchanges, which do not shrink with more ranks, while the compute of each does. With {t} ranks {share} of the step is exposed communication.",
             t,
             share = show_percent(share)
         ),
         t!(
-            "Beyond the node they cross the network, with less bandwidth per rank and more latency. That is why tensor parallelism ends there."
-        ),
-        t!(
-            "The bars show GPU time for the same work: a perfect cut would keep them equal. Narrow matrix products, which reach less of a GPU's peak, add to the cost."
+            "Beyond the node they cross the network. The bars show GPU time for the same work, equal for a perfect cut; narrow matrix products add to the cost."
         ),
     ];
-    let live = Live::of(text).bars(&TIME, &bars, None);
+    let live = Live::of(text).below("the exposed share", share, 0.1, show_percent).bars(&TIME, &bars, None);
     let Some(it) = scenario(t, s, "") else {
         return live;
     };
@@ -169,12 +168,15 @@ fn cost(dials: &Dials) -> Live {
     let h = it.model.hidden;
     let values = format!("2 · {per_byte} · {} / (2 · {h}) = {}", t - 1, number(corrected, 3));
     let note = t!(
-        "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is below {one}. The playbook counts elements, not bytes, and would say {printed}.",
+        "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is below {one}.",
         rate = show_bandwidth(wire.0),
-        one = 1_u8,
+        one = 1_u8
+    );
+    let compared = t!(
+        "The playbook counts elements, not bytes, and would say {printed} for the ratio.",
         printed = number(printed, 3)
     );
-    live.formula("ratio = 2 F (t − 1) / (2 h B)", values).note(note)
+    live.formula("ratio = 2 F (t − 1) / (2 h B)", values).note(note).compared(compared)
 }
 
 #[cfg(test)]
@@ -188,7 +190,7 @@ mod tests {
         let live = (step.live)(&Dials::new(step.sliders, &[2, 2]));
         let [_, values] = live.formula.unwrap();
         assert!(values.to_string().ends_with("= 1.88"), "{values}");
-        assert!(live.note.to_string().ends_with("would say 0.939."), "{}", live.note);
+        assert!(live.compared.to_string().contains("would say 0.939 "), "{}", live.compared);
     }
 
     /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to 8.

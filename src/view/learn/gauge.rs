@@ -1,0 +1,126 @@
+//! The one number of the Run of the page that a step is about, before and after the settings of the step.
+
+use crate::core::memory::{Component, StageMemory, Verdict};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::Evaluation;
+use crate::core::run::Run;
+use crate::core::search::differences;
+use crate::core::t;
+use crate::core::traffic::Traffic;
+use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_percent, show_seconds};
+use crate::view::node::Node;
+use crate::view::node::markup::{Action, el, leaf, muted, paragraph};
+
+/// A number of a report.
+#[derive(Clone, Copy, Debug)]
+pub enum Gauge {
+    /// Time of a step.
+    Step,
+    /// Idle share of the pipeline.
+    Bubble,
+    /// Memory of the fullest GPU.
+    Peak,
+    /// A component of it.
+    Held(Component),
+    /// What a rank sends.
+    Sent(Traffic),
+    /// Time of messages that no compute hides.
+    Exposed(Traffic),
+}
+
+/// Settings that a step makes on the Run, and the number that they change.
+pub(super) type OnRun = (Gauge, &'static [(&'static str, &'static str)]);
+
+impl Gauge {
+    fn name(self) -> Message {
+        match self {
+            Self::Step => t!("The step time of your run"),
+            Self::Bubble => t!("The bubble of your run"),
+            Self::Peak => t!("The fullest GPU of your run"),
+            Self::Held(part) => t!("On the fullest GPU of your run: {part}", part = part.name()),
+            Self::Sent(kind) => t!("What a GPU of your run sends in a step: {kind}", kind = traffic(kind)),
+            Self::Exposed(kind) => t!("What no compute of your run hides: {kind}", kind = traffic(kind)),
+        }
+    }
+
+    fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> String {
+        let report = &evaluation.report;
+        let row = |kind| report.overlap.iter().find(|row| row.traffic == kind);
+        match self {
+            Self::Step => show_seconds(report.step.time_s),
+            Self::Bubble => show_percent(report.pipeline.bubble_fraction),
+            Self::Peak => unit.show(report.memory.peak_bytes),
+            Self::Held(part) => {
+                let of = |rank: &StageMemory| rank.components().into_iter().find(|(name, _)| *name == part.name());
+                report.memory.fullest().and_then(of).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
+            }
+            Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
+            Self::Exposed(kind) => show_seconds(row(kind).map_or(Seconds::ZERO, |row| row.exposed_s)),
+        }
+    }
+}
+
+fn traffic(kind: Traffic) -> &'static str {
+    match kind {
+        Traffic::Dp => "gradients",
+        Traffic::Zero3 => "gathered weights",
+        Traffic::Tp => "tensor parallel",
+        Traffic::Pp => "between stages",
+        Traffic::Cp => "context parallel",
+        Traffic::Ep => "tokens for experts",
+    }
+}
+
+/// The number on `run`, now and with the step's settings, and the way there. `evaluate` gives the report of a Run.
+pub(super) fn on_run(
+    (gauge, settings): OnRun,
+    run: &Run,
+    unit: MemoryUnit,
+    evaluate: impl Fn(&Run) -> Option<Evaluation>,
+) -> Node {
+    let set: Vec<(&'static str, String)> = settings.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    let pairs: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let (changed, issues) = run.with_differences(&pairs);
+    let before = evaluate(run);
+    let after = if issues.is_empty() && changed != *run { evaluate(&changed) } else { None };
+    let cell = |name: Message, evaluation: &Evaluation| {
+        el("span", &[], &[leaf("small", "", name), leaf("b", "", verbatim(gauge.value(evaluation, unit)))])
+    };
+    let mut parts = vec![muted(gauge.name())];
+    match (&before, &after) {
+        (None, _) => {
+            parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
+        }
+        (Some(now), None) => {
+            parts.push(el("p", &[("class", "before-after")], &[cell(t!("now"), now)]));
+            if !set.is_empty() && changed == *run {
+                parts.push(muted("Your run has this setting already."));
+            } else if !set.is_empty() {
+                parts.push(paragraph("Your run does not work with these settings; the page says what would."));
+            }
+        }
+        (Some(now), Some(then)) => {
+            let differs = differences(&changed, run);
+            let differs = if differs.is_empty() { t!("with the setting of this step") } else { differs };
+            let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
+            parts.push(el("p", &[("class", "before-after")], &figures));
+            let memory = &then.report.memory;
+            let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
+            match memory.verdict {
+                Verdict::Fits => {}
+                Verdict::Tight => {
+                    parts.push(leaf("p", "", t!("Tight: it would need {need} of {capacity}.", need, capacity)));
+                }
+                Verdict::Oom => {
+                    parts.push(leaf(
+                        "p",
+                        "bad",
+                        t!("✕ Out of memory: it would need {need} of {capacity}.", need, capacity),
+                    ));
+                }
+            }
+        }
+    }
+    parts.push(leaf("button", "", "See it on your run").on(Action::Try(set)));
+    el("div", &[("class", "on-run")], &parts)
+}

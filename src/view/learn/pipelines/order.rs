@@ -1,0 +1,16 @@
+//! The pipeline of a schedule at the places of the sliders.
+
+use super::super::pictures::Pipeline;
+use super::Dials;
+use crate::core::run::Schedule;
+
+/// The pipeline of `schedule`; none where it has no order for these sizes.
+pub(super) fn of(schedule: Schedule, dials: &Dials) -> Option<Pipeline> {
+    Pipeline::of(schedule, |spec| {
+        (spec.pp, spec.microbatches) = (dials.small("p"), dials.small("m"));
+        if schedule == Schedule::Interleaved {
+            spec.virtual_stages = dials.small("v").max(2);
+        }
+        spec.waves = dials.small("w");
+    })
+}
