@@ -57,6 +57,8 @@ fn progress(view: &View) -> Node {
             )
         });
         Message::joined(" ", std::iter::once(counts).chain(stopped).chain(limit))
+    } else if view.query.stopped {
+        t!("Stopped.")
     } else if over {
         return Node::none();
     } else {
