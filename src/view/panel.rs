@@ -26,37 +26,48 @@ use crate::view::panels::whole;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
-/// Declares the panels, each with an example that tests show.
+/// Declares the panels: the selection that each shows, an example that tests show, and its view of an evaluation in a unit.
 macro_rules! panels {
-    ($($(#[$doc:meta])+ $name:ident $(($held:ty))? $({ $($(#[$of:meta])+ $field:ident: $type:ty,)+ })? = $example:expr,)+) => {
+    (($evaluation:ident, $unit:ident)
+     $($(#[$doc:meta])+ $name:ident $(($held:ident: $of:ty))? $({ $($(#[$about:meta])+ $field:ident: $type:ty,)+ })?
+       = $example:expr => $view:expr;)+) => {
         /// A panel, with the selection that it shows.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Panel {
-            $($(#[$doc])+ $name $(($held))? $({ $($(#[$of])+ $field: $type,)+ })?,)+
+            $($(#[$doc])+ $name $(($of))? $({ $($(#[$about])+ $field: $type,)+ })?,)+
         }
 
         impl Panel {
             /// One of each.
             pub const ALL: &[Self] = &[$($example),+];
+
+            /// The panel of an evaluation.
+            #[must_use]
+            pub fn view(self, $evaluation: &Evaluation, $unit: MemoryUnit) -> Node {
+                match self {
+                    $(Self::$name $(($held))? $({ $($field),+ })? => $view,)+
+                }
+            }
         }
     };
 }
 
-panels! {
+panels! { (evaluation, unit)
     /// Derivation of a figure; of the fullest GPU's memory where none is chosen.
-    About(Option<Figure>) = Self::About(None),
+    About(figure: Option<Figure>) = Self::About(None) => about_figure(evaluation, figure, unit);
     /// Derivation of a figure of the whole run.
-    AboutWhole(whole_run::Figure) = Self::AboutWhole(whole_run::Figure::Days),
+    AboutWhole(figure: whole_run::Figure) = Self::AboutWhole(whole_run::Figure::Days)
+        => whole::derivation(evaluation, figure, unit);
     /// A bar a pipeline rank, the selected one marked.
-    MemoryBars(Option<usize>) = Self::MemoryBars(None),
+    MemoryBars(selected: Option<usize>) = Self::MemoryBars(None) => memory::picture(evaluation, selected, unit);
     /// The verdict against measured runs.
-    MemoryBands = Self::MemoryBands,
+    MemoryBands = Self::MemoryBands => memory::measured(&evaluation.report.memory, unit);
     /// Phases, offloading and the staircase of a fine-tuning run.
-    Tuning = Self::Tuning,
+    Tuning = Self::Tuning => memory::tuning(evaluation, unit);
     /// The bars as a table.
-    MemoryTable = Self::MemoryTable,
+    MemoryTable = Self::MemoryTable => memory::data_table(&evaluation.report.memory, unit);
     /// Memory by every method.
-    Methods = Self::Methods,
+    Methods = Self::Methods => memory::methods(&methods::rows(evaluation), unit);
     /// Memory of one rank over the step.
     OverTime {
         /// The rank; the fullest where none is chosen.
@@ -65,31 +76,35 @@ panels! {
         theme: Theme,
         /// Width of the picture, pixels.
         width: usize,
-    } = Self::OverTime { rank: None, theme: Theme::Light, width: 600 },
+    } = Self::OverTime { rank: None, theme: Theme::Light, width: 600 }
+        => over_the_step(evaluation, rank, theme, width, unit);
     /// Measurements that narrow down a run that should have fitted.
-    Narrow = Self::Narrow,
+    Narrow = Self::Narrow => memory::narrow(evaluation, unit);
     /// A sequence cut over ranks.
-    Sequences = Self::Sequences,
+    Sequences = Self::Sequences => sequences(&evaluation.scenario);
     /// Tensor parallelism in one, two and three dimensions.
-    Grids = Self::Grids,
+    Grids = Self::Grids => grids(&evaluation.scenario);
     /// Ring attention step by step.
-    Ring = Self::Ring,
+    Ring = Self::Ring => ring(&evaluation.scenario, unit);
     /// Communication against compute.
-    Overlap = Self::Overlap,
+    Overlap = Self::Overlap => rows(evaluation, unit);
     /// Certainty of the step, and utilisation by other counts.
-    Step = Self::Step,
+    Step = Self::Step => step(evaluation);
     /// Stages that take unequal time.
-    Uneven = Self::Uneven,
+    Uneven = Self::Uneven => {
+        let gpu = evaluation.scenario.run.gpu.title();
+        balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &gpu))
+    };
     /// Even and uneven splits of the layers.
-    Splits = Self::Splits,
+    Splits = Self::Splits => splits(evaluation, unit);
     /// Principle of the schedule.
-    Idea = Self::Idea,
+    Idea = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
     /// The timeline as a table.
-    Ranks = Self::Ranks,
+    Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
     /// Moments at which gradients leave.
-    Gradients(Policy) = Self::Gradients(Policy::StepEnd),
+    Gradients(policy: Policy) = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
     /// Unequal micro-batches.
-    Unequal(Spread) = Self::Unequal(Spread::LogNormal),
+    Unequal(spread: Spread) = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
 }
 
 impl Panel {
@@ -97,36 +112,6 @@ impl Panel {
     #[must_use]
     pub fn draws_ops(self) -> bool {
         matches!(self, Self::OverTime { .. } | Self::Gradients(_))
-    }
-
-    /// The panel of an evaluation.
-    #[must_use]
-    pub fn view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
-        let (scenario, report) = (&evaluation.scenario, &evaluation.report);
-        match self {
-            Self::About(figure) => about_figure(evaluation, figure, unit),
-            Self::AboutWhole(figure) => whole::derivation(evaluation, figure, unit),
-            Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
-            Self::MemoryBands => memory::measured(&report.memory, unit),
-            Self::Tuning => memory::tuning(evaluation, unit),
-            Self::MemoryTable => memory::data_table(&report.memory, unit),
-            Self::Methods => memory::methods(&methods::rows(evaluation), unit),
-            Self::OverTime { rank, theme, width } => over_the_step(evaluation, rank, theme, width, unit),
-            Self::Narrow => memory::narrow(evaluation, unit),
-            Self::Sequences => sequences(scenario),
-            Self::Grids => grids(scenario),
-            Self::Ring => ring(scenario, unit),
-            Self::Overlap => rows(evaluation, unit),
-            Self::Step => step(evaluation),
-            Self::Uneven => {
-                balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &scenario.run.gpu.title()))
-            }
-            Self::Splits => splits(evaluation, unit),
-            Self::Idea => about_schedule(report.pipeline.schedule.row()),
-            Self::Ranks => ranks(evaluation, "Timeline table"),
-            Self::Gradients(policy) => sync(evaluation, policy),
-            Self::Unequal(spread) => unequal(evaluation, spread),
-        }
     }
 }
 

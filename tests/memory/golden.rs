@@ -3,7 +3,9 @@
 
 use shardscope::core::accuracy::{Bench, Measured, Table, read};
 use shardscope::core::run::Run;
+use shardscope::core::run::registry::field;
 use shardscope::io::import;
+use shardscope::io::link::decode;
 use std::collections::BTreeMap;
 
 const FILE: &str = "megatron_golden.csv";
@@ -50,6 +52,64 @@ fn the_importer_reads_the_flags_as_the_runs_that_are_shown() {
         }
     }
     assert!(wrong.is_empty(), "RUNS\n{}", wrong.join("\n"));
+}
+
+/// The value behind an argument of a script; none where it is not given.
+fn given<'a>(flags: &'a str, name: &str) -> Option<&'a str> {
+    let mut words = flags.split_whitespace();
+    words.by_ref().find(|word| *word == name)?;
+    words.next()
+}
+
+/// Megatron-LM `arguments.py`: what these arguments mean stands in their names, and sizes that are left out are 1. Held to the
+/// column `run` without the importer.
+#[test]
+fn the_runs_have_the_sizes_of_their_flags() {
+    const ONES: [(&str, &str); 5] = [
+        ("tp", "--tensor-model-parallel-size"),
+        ("pp", "--pipeline-model-parallel-size"),
+        ("cp", "--context-parallel-size"),
+        ("ep", "--expert-model-parallel-size"),
+        ("micro_batch", "--micro-batch-size"),
+    ];
+    const SIZES: [(&str, &str); 9] = [
+        ("model.layers", "--num-layers"),
+        ("model.hidden", "--hidden-size"),
+        ("model.heads", "--num-attention-heads"),
+        ("model.ffn", "--ffn-hidden-size"),
+        ("model.head_dim", "--kv-channels"),
+        ("model.moe.experts", "--num-experts"),
+        ("model.moe.top_k", "--moe-router-topk"),
+        ("seq_len", "--seq-length"),
+        ("global_batch", "--global-batch-size"),
+    ];
+    let text = text();
+    let mut held = 0;
+    for line in Table::read(&text).lines().filter(|line| line.text("left_out").is_empty()) {
+        let (flags, run) = (line.text("flags"), decode(line.text("run")).run.resolved());
+        let model = run.model.resolve().unwrap();
+        let stated = |key: &str| match key {
+            "model.layers" => model.layers.to_string(),
+            "model.hidden" => model.hidden.to_string(),
+            "model.heads" => model.heads.to_string(),
+            "model.ffn" => model.ffn.to_string(),
+            "model.head_dim" => model.head_dim.to_string(),
+            "model.moe.experts" => model.moe.unwrap().experts.to_string(),
+            "model.moe.top_k" => model.moe.unwrap().top_k.to_string(),
+            key => field(key).unwrap().text(&run).unwrap(),
+        };
+        let ones = ONES.map(|(key, flag)| (key, Some(given(flags, flag).unwrap_or("1"))));
+        let sizes = SIZES.map(|(key, flag)| (key, given(flags, flag)));
+        for (key, value) in ones.into_iter().chain(sizes) {
+            let Some(value) = value else { continue };
+            assert_eq!(stated(key), value, "{key} of {} on {}", line.text("case"), line.text("gpu_type"));
+            held += 1;
+        }
+        assert_eq!(model.tied_embeddings, !flags.contains("--untie-embeddings-and-output-weights"), "{flags}");
+        assert_eq!(model.gated_ffn, flags.contains("--swiglu"), "{flags}");
+        assert_eq!(run.zero > 0, flags.contains("--use-distributed-optimizer") || flags.contains("fsdp"), "{flags}");
+    }
+    assert!(held > 1_000, "{held}");
 }
 
 fn mean(errors: &[f64]) -> (f64, f64) {

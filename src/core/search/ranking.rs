@@ -20,6 +20,16 @@ const REPORT: u64 = 100;
 /// Ops of a report that make a unit.
 const OPS: u64 = 20;
 
+/// Units of work of a rank's memory in every phase of reinforcement learning, and beside an adapter.
+const PHASES: u64 = 8;
+const ADAPTER: u64 = 2;
+
+/// Units of work of the memory of a report's ranks, where there is more than that of one model whose weights are trained.
+fn memories(run: &Run) -> u64 {
+    let adapter = run.adapter.method.map_or(0, |_| ADAPTER);
+    run.pp.saturating_mul(run.phases.framework.map_or(adapter, |_| PHASES))
+}
+
 /// Figures of a layout's report that a search compares and shows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -127,7 +137,7 @@ impl Known {
                 return Outcome::None;
             };
             let run = space.run(&block, member);
-            work = work.saturating_add(effort(&run) / OPS);
+            work = work.saturating_add(effort(&run) / OPS).saturating_add(memories(&run));
             let Ok(report) = report(&run) else {
                 return Outcome::None;
             };

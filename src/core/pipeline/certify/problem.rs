@@ -89,13 +89,16 @@ impl Problem {
     /// The chains, each after those that it waits for within a micro-batch.
     #[must_use]
     pub fn topological(&self) -> Vec<usize> {
-        let waits = |chain: usize| self.arcs.iter().filter(move |arc| arc.to == chain && arc.offset == 0);
+        let mut waits = vec![Vec::new(); self.chains.len()];
+        for arc in self.arcs.iter().filter(|arc| arc.offset == 0) {
+            waits[arc.to].push(arc.from);
+        }
         let mut order: Vec<usize> = Vec::with_capacity(self.chains.len());
         let mut placed = vec![false; self.chains.len()];
         while order.len() < self.chains.len() {
             let before = order.len();
             for chain in 0..self.chains.len() {
-                if !placed[chain] && waits(chain).all(|arc| placed[arc.from]) {
+                if !placed[chain] && waits[chain].iter().all(|from| placed[*from]) {
                     placed[chain] = true;
                     order.push(chain);
                 }
@@ -117,35 +120,34 @@ impl Problem {
         lists
     }
 
-    /// Between every pair of chains, along arcs and along the chains themselves; none where nothing forces an order.
+    /// Between every pair of chains, along arcs and along the chains themselves; none where nothing forces an order. From each
+    /// chain the arcs are followed until nothing gets better: arcs within a micro-batch are settled in one round.
     #[must_use]
     pub fn reach(&self) -> Vec<Vec<Option<Reach>>> {
         let count = self.chains.len();
-        let mut reach = vec![vec![None; count]; count];
-        let better = |now: &Option<Reach>, found: Reach| {
+        let mut arcs = vec![Vec::new(); count];
+        for arc in &self.arcs {
+            arcs[arc.from].push(*arc);
+        }
+        let arcs: Vec<Arc> =
+            self.topological().into_iter().flat_map(|chain| std::mem::take(&mut arcs[chain])).collect();
+        let better = |now: Option<Reach>, found: Reach| {
             now.is_none_or(|now| {
                 found.offset < now.offset || found.offset == now.offset && found.distance > now.distance
             })
         };
+        let mut reach = vec![vec![None; count]; count];
         for (chain, row) in reach.iter_mut().enumerate() {
             row[chain] = Some(Reach { offset: 0, distance: 0 });
-        }
-        for arc in &self.arcs {
-            let found = Reach { offset: arc.offset, distance: self.chains[arc.from].ticks + arc.lag };
-            if better(&reach[arc.from][arc.to], found) {
-                reach[arc.from][arc.to] = Some(found);
-            }
-        }
-        for middle in 0..count {
-            for from in 0..count {
-                let Some(first) = reach[from][middle] else { continue };
-                let behind = reach[middle].clone();
-                for (now, second) in reach[from].iter_mut().zip(behind) {
-                    let Some(second) = second else { continue };
-                    let offset = first.offset + second.offset;
-                    let found = Reach { offset, distance: first.distance + second.distance };
-                    if better(now, found) {
-                        *now = Some(found);
+            let mut open = true;
+            while std::mem::take(&mut open) {
+                for arc in &arcs {
+                    let Some(Reach { offset, distance }) = row[arc.from] else { continue };
+                    let distance = distance + self.chains[arc.from].ticks + arc.lag;
+                    let found = Reach { offset: offset + arc.offset, distance };
+                    if better(row[arc.to], found) {
+                        row[arc.to] = Some(found);
+                        open = true;
                     }
                 }
             }

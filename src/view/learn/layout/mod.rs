@@ -40,7 +40,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: (Gauge::Bubble, &[("pp", "8")]) },
         Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
         Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0)], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: (Gauge::Peak, &[]) },
-        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "how to choose"), on_run: (Gauge::Step, &[]) },
+        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "shrink everything, then restore one by one"), on_run: (Gauge::Step, &[]) },
         Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 0)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
         Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
     ],
