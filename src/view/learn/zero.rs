@@ -179,7 +179,7 @@ fn stages(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .below("the memory of stage three", total(&bars, 3), 15.0 * GIB, gib)
+        .below("the memory of stage three", total(&bars, 3), 18.0 * GIB, gib)
         .formula("states = 18 P / n", gib(bars.last().map_or(0.0, |bar| bar.values.iter().take(3).sum())))
         .memory(&bars)
 }
