@@ -149,7 +149,7 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
         && owned.iter().any(|owned| {
             let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
-            needed * (1.0 - ROUNDING) > scenario.gpu.usable
+            Need::calibrated(needed * (1.0 - ROUNDING)).verdict(scenario.gpu.usable) == Verdict::Oom
         })
 }
 
@@ -160,6 +160,31 @@ pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime])
     let work: f64 = stage_times.map(|time| time.forward + time.backward()).sum();
     let busy = scenario.usual_microbatches() * work / scenario.layout.pp as f64;
     with_loader(Seconds(busy), loader_floor(scenario)).0 * (1.0 - ROUNDING)
+}
+
+/// Memory of a layout's fullest rank at least, and the best verdict that it allows.
+pub(crate) enum Peak {
+    /// No more than there is.
+    Listed {
+        /// The memory.
+        bytes: f64,
+        /// The verdict "fits" is possible.
+        may_fit: bool,
+    },
+    /// More than there is; the verdict "tight" is possible.
+    Near,
+    /// Out of memory.
+    Out,
+}
+
+impl Peak {
+    fn of(bytes: f64, capacity: f64, verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Oom => Self::Out,
+            _ if bytes > capacity => Self::Near,
+            _ => Self::Listed { bytes, may_fit: verdict == Verdict::Fits },
+        }
+    }
 }
 
 /// A layout with what it shares with others.
@@ -207,10 +232,9 @@ impl Layout<'_> {
         (sync.exposed().0, step_end(scenario, rates, held.updated(scenario)))
     }
 
-    /// Memory of its fullest rank at least, bytes, where chunks of each kind of stage take `bytes`, and whether it may be
-    /// called "fits"; none where that is more than there is.
+    /// Memory of its fullest rank where chunks of each kind of stage take `bytes`.
     #[must_use]
-    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Option<(f64, bool)> {
+    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Peak {
         if self.scenario.run.memory_method != Method::Detailed {
             return self.estimated_peak(bytes);
         }
@@ -223,12 +247,11 @@ impl Layout<'_> {
         });
         let peak = needed.fold(0.0, f64::max) * (1.0 - ROUNDING);
         let usable = self.scenario.gpu.usable;
-        let may_fit = Need::calibrated(Bytes(peak)).verdict(usable) == Verdict::Fits;
-        (peak <= usable.0).then_some((peak, may_fit))
+        Peak::of(peak, usable.0, Need::calibrated(Bytes(peak)).verdict(usable))
     }
 
     /// The same by a method that is not made of these parts.
-    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Option<(f64, bool)> {
+    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Peak {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {
             let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
@@ -240,9 +263,7 @@ impl Layout<'_> {
         };
         let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
         let estimate = memory::estimate(self.scenario, &loads);
-        let peak = estimate.peak().1;
-        let verdict = estimate.verdict();
-        (verdict != Verdict::Oom && peak <= estimate.capacity).then_some((peak.0, verdict == Verdict::Fits))
+        Peak::of(estimate.peak().1.0, estimate.capacity.0, estimate.verdict())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lower bounds of every layout of a space. First its memory, and the time that the mean rank computes and waits: block
 //! by block. A bound by its schedule and its parameters costs much more, and is asked of the few that may win.
 
-use super::bound::{Layout, Path, even_time, states_run_out};
+use super::bound::{Layout, Path, Peak, even_time, states_run_out};
 use super::orders::Orders;
 use super::promise::{Place, Promise};
 use super::space::{Block, Member, Space};
@@ -62,6 +62,8 @@ pub(crate) struct Bounding {
     pub evaluated: u64,
     /// Layouts that memory does not rule out, in the order of the space.
     pub promises: Vec<Promise>,
+    /// Layouts that are tight at best and not listed ([`super::ranking::is_listed`]), in the order of the space.
+    pub near: Vec<Place>,
 }
 
 impl Bounding {
@@ -130,8 +132,13 @@ impl Bounding {
             let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
             let fsdp = usize::from(member.zero == 3);
             let bytes = bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
-            let Some((peak, may_fit)) = layout.peak(bytes) else {
-                continue;
+            let (peak, may_fit) = match layout.peak(bytes) {
+                Peak::Listed { bytes, may_fit } => (bytes, may_fit),
+                Peak::Near => {
+                    self.near.push(Place::new(index, at));
+                    continue;
+                }
+                Peak::Out => continue,
             };
             let bound = bounds[fsdp].get_or_insert_with(|| {
                 let times = stages.plain(block, &scenario, &family.kinds);

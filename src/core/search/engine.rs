@@ -5,7 +5,7 @@
 use super::able::is_able;
 use super::bounding::Bounding;
 use super::promise::{Place, Promise};
-use super::ranking::{Found, Known, Ranking};
+use super::ranking::{Found, Known, Outcome, Ranking};
 use super::space::Space;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
@@ -246,6 +246,18 @@ impl Search {
     #[must_use]
     pub(crate) fn promises(&self) -> &[Promise] {
         &self.bounding.promises
+    }
+
+    /// Layouts that are tight at best and not listed, in the order of the space.
+    #[must_use]
+    pub(crate) fn near(&self) -> &[Place] {
+        &self.bounding.near
+    }
+
+    /// True if the layout at `place` is tight and not listed, and the units of work that this took.
+    pub(crate) fn is_tight(&mut self, place: Place) -> (bool, u64) {
+        let (outcome, work) = self.reported.ask(&self.space, place);
+        (matches!(outcome, Outcome::Tight), work)
     }
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.

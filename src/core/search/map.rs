@@ -7,7 +7,7 @@
 use super::axes::{Axes, Split};
 use super::engine::Search;
 use super::filter::{Axis, Filter};
-use super::promise::Promise;
+use super::promise::{Place, Promise};
 use super::ranking::{Found, Ranking};
 use super::request::Request;
 use crate::message::{Message, verbatim};
@@ -72,6 +72,8 @@ pub enum Cell {
     Open,
     /// No layout divides.
     Void,
+    /// None is listed, some are tight.
+    Tight,
     /// Every layout runs out of memory.
     Out,
     /// The fastest.
@@ -157,7 +159,8 @@ impl Cells {
 pub struct Map {
     /// Answers of its cells, as far as known.
     pub found: Cells,
-    rankings: Vec<(usize, Ranking)>,
+    /// By cell: the ranking of its layouts, and those that are tight at best.
+    rankings: Vec<(usize, Ranking, Vec<Place>)>,
     jobs: Vec<Job>,
     search: Option<Search>,
 }
@@ -220,8 +223,8 @@ impl Map {
             && let Some(job) = self.jobs.pop()
         {
             for (cell, sizes) in job.cells.into_iter().rev() {
-                let (promises, any) = of_layout(apart, sizes);
-                self.open(cell, &promises, any);
+                let (promises, near, any) = of_layout(apart, sizes);
+                self.open(cell, &promises, near, any);
             }
         }
         spent
@@ -243,24 +246,32 @@ impl Map {
     }
 
     /// Opens a cell on its layouts, of which there are `any`.
-    fn open(&mut self, cell: usize, promises: &[Promise], any: bool) {
-        if promises.is_empty() {
+    fn open(&mut self, cell: usize, promises: &[Promise], near: Vec<Place>, any: bool) {
+        if promises.is_empty() && near.is_empty() {
             self.found.cells[cell] = if any { Cell::Out } else { Cell::Void };
         } else {
-            self.rankings.push((cell, Ranking::new(promises, 1, false)));
+            self.rankings.push((cell, Ranking::new(promises, 1, false), near));
         }
     }
 
     fn rank(&mut self, search: &mut Search) -> u64 {
-        let Some((cell, ranking)) = self.rankings.last_mut() else {
+        let Some((cell, ranking, near)) = self.rankings.last_mut() else {
             return 1;
         };
         if !ranking.is_over() {
             return search.rank_more(ranking);
         }
-        self.found.cells[*cell] = match ranking.best().first() {
-            Some(found) => Cell::Best(Rc::clone(found)),
-            None => Cell::Out,
+        self.found.cells[*cell] = match (ranking.best().first(), ranking.tight) {
+            (Some(found), _) => Cell::Best(Rc::clone(found)),
+            (None, true) => Cell::Tight,
+            (None, false) => {
+                if let Some(place) = near.pop() {
+                    let (tight, work) = search.is_tight(place);
+                    ranking.tight = tight;
+                    return work;
+                }
+                Cell::Out
+            }
         };
         self.rankings.pop();
         1
@@ -281,28 +292,32 @@ impl Map {
         self.found.across = heads(across, &columns);
         self.found.down = heads(down, &rows);
         self.size();
-        let mut promises: Vec<Vec<Promise>> = vec![Vec::new(); self.found.cells.len()];
+        let mut promises: Vec<(Vec<Promise>, Vec<Place>)> = vec![Default::default(); self.found.cells.len()];
         let mut any = vec![false; self.found.cells.len()];
         let mut next = search.promises().iter().peekable();
+        let mut next_near = search.near().iter().peekable();
         for (at, block) in space.blocks.iter().enumerate() {
             for (index, &member) in space.members(block).iter().enumerate() {
                 let place = |values: &[u64], axis: Axis| {
                     let place = axis.of(space, block, member);
                     values.iter().position(|value| *value == place)
                 };
-                let promise = next.next_if(|promise| promise.place.block() == at && promise.place.member() == index);
+                let here = Place::new(at, index);
+                let promise = next.next_if(|promise| promise.place == here);
+                let near = next_near.next_if(|place| **place == here);
                 if !filter.keeps(space, block, member) {
                     continue;
                 }
                 if let (Some(column), Some(row)) = (place(&columns, across), place(&rows, down)) {
                     let cell = row * columns.len() + column;
                     any[cell] = true;
-                    promises[cell].extend(promise.copied());
+                    promises[cell].0.extend(promise.copied());
+                    promises[cell].1.extend(near.copied());
                 }
             }
         }
-        for (cell, (promises, any)) in promises.into_iter().zip(any).enumerate() {
-            self.open(cell, &promises, any);
+        for (cell, ((promises, near), any)) in promises.into_iter().zip(any).enumerate() {
+            self.open(cell, &promises, near, any);
         }
     }
 
@@ -363,8 +378,8 @@ impl Map {
     }
 }
 
-/// The layouts of `sizes`, all where there are none, and whether the space has any.
-fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, bool) {
+/// The layouts of `sizes`, all where there are none: the promises, those that are tight at best, and whether the space has any.
+fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, Vec<Place>, bool) {
     let blocks = &search.space().blocks;
     let same = |index: usize| {
         let block = &blocks[index];
@@ -372,7 +387,8 @@ fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, bool) {
     };
     let promises = search.promises().iter();
     let of_cell = promises.filter(|promise| same(promise.place.block()));
-    (of_cell.copied().collect(), (0..blocks.len()).any(same))
+    let near = search.near().iter().filter(|place| same(place.block()));
+    (of_cell.copied().collect(), near.copied().collect(), (0..blocks.len()).any(same))
 }
 
 /// The search of a job; the playbook's picture keeps to 1F1B and even splits, as the playbook does.
@@ -391,6 +407,7 @@ fn search_of(job: &Job) -> Option<Search> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Verdict;
 
     fn run() -> Run {
         Run { gpus: 8, global_batch: 16, ..Run::default() }
@@ -424,7 +441,7 @@ mod tests {
                 let time = |found: &Found| found.figures.time_s;
                 match (map.found.cell(column, row), best) {
                     (Cell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
-                    (Cell::Out | Cell::Void, None) => {}
+                    (Cell::Tight | Cell::Out | Cell::Void, None) => {}
                     other => panic!("tp {tp} pp {pp}: {other:?}"),
                 }
             }
@@ -447,5 +464,47 @@ mod tests {
         let least = times.fold(f64::INFINITY, f64::min);
         assert_eq!(least, request.search.best()[0].figures.time_s.0);
         assert!(map.found.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
+    }
+
+    /// A cell without a listed layout says tight where the report of one of its layouts does, out of memory where none does.
+    #[test]
+    fn a_cell_without_a_best_layout_has_the_best_verdict_of_its_layouts() {
+        let job = Job {
+            run: Run { model: Based::preset("llama-3.1-70b"), gpus: 16, global_batch: 16, ..Run::default() },
+            limited: true,
+            cells: Vec::new(),
+        };
+        let mut search = search_of(&job).unwrap();
+        search.finish();
+        let mut map = Map::new(Picture::Fields(Axis::Tp, Axis::Pp), &job.run, &search, &Filter::default());
+        while !map.is_over() {
+            map.step(&mut search, 500);
+        }
+        let mut counts = [0, 0];
+        let heads = |heads: &[Head]| -> Vec<u64> {
+            heads.iter().map(|head| if let Head::Value(_, value) = head { *value } else { 0 }).collect()
+        };
+        for (column, tp) in heads(&map.found.across).into_iter().enumerate() {
+            for (row, pp) in heads(&map.found.down).into_iter().enumerate() {
+                let space = search.space();
+                let blocks = space.blocks.iter().filter(|block| (block.tp, block.pp) == (tp, pp));
+                let layouts =
+                    blocks.flat_map(|block| space.members(block).iter().map(|member| space.run(block, *member)));
+                let verdicts = layouts.filter_map(|run| Some(crate::report::report(&run).ok()?.memory.overall()));
+                match map.found.cell(column, row) {
+                    Cell::Tight => {
+                        assert_eq!(verdicts.min(), Some(Verdict::Tight), "tp {tp} pp {pp}");
+                        counts[0] += 1;
+                    }
+                    Cell::Out => {
+                        assert_eq!(verdicts.min(), Some(Verdict::Oom), "tp {tp} pp {pp}");
+                        counts[1] += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        println!("{} tight, {} out of memory", counts[0], counts[1]);
+        assert!(counts[0] + counts[1] > 0);
     }
 }

@@ -101,6 +101,8 @@ pub struct Found {
 pub enum Outcome {
     /// It counts as feasible.
     Fits(Rc<Found>),
+    /// It is tight, with an estimate above what the driver shows.
+    Tight,
     /// It runs out of memory after all.
     Out,
     /// It has no order or no shape after all: not a layout.
@@ -117,7 +119,7 @@ impl Known {
     pub fn found(&self, place: Place) -> Option<Rc<Found>> {
         match self.0.get(&place)? {
             Outcome::Fits(found) => Some(Rc::clone(found)),
-            Outcome::Out | Outcome::None => None,
+            Outcome::Tight | Outcome::Out | Outcome::None => None,
         }
     }
 
@@ -144,6 +146,8 @@ impl Known {
             if is_listed(&report.memory) {
                 let figures = Figures::from(&report);
                 Outcome::Fits(Rc::new(Found { run, figures, place }))
+            } else if report.memory.overall() == Verdict::Tight {
+                Outcome::Tight
             } else {
                 Outcome::Out
             }
@@ -175,8 +179,10 @@ pub(crate) struct Ranking {
     best: Vec<Rc<Found>>,
     /// Layouts whose report was asked.
     pub reported: u64,
-    /// Of these, the ones that ran out of memory after all.
+    /// Of these, the ones that are not listed after all.
     pub ran_out: u64,
+    /// True if one of those is tight.
+    pub tight: bool,
     /// Of these, the ones that are no layouts after all.
     pub void: u64,
 }
@@ -186,7 +192,8 @@ impl Ranking {
     #[must_use]
     pub fn new(promises: &[Promise], top: usize, sure: bool) -> Self {
         let queue = BinaryHeap::new();
-        let mut ranking = Self { top: top.max(1), sure, queue, best: Vec::new(), reported: 0, ran_out: 0, void: 0 };
+        let mut ranking =
+            Self { top: top.max(1), sure, queue, best: Vec::new(), reported: 0, ran_out: 0, tight: false, void: 0 };
         ranking.add(promises);
         ranking
     }
@@ -252,7 +259,10 @@ impl Ranking {
                     self.enter(found);
                 }
             }
-            Outcome::Out => self.ran_out += 1,
+            Outcome::Tight | Outcome::Out => {
+                self.ran_out += 1;
+                self.tight |= matches!(outcome, Outcome::Tight);
+            }
             Outcome::None => self.void += 1,
         }
         work

@@ -1,8 +1,9 @@
 //! Limits of any order: the best known pipeline against memory, what is proven of it, and the joint search.
 
 use super::card::Gallery;
-use super::cards::fits;
+use super::cards::{is_pictured, verdict};
 use super::certificate::{covered, words};
+use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::certify::BestSplit;
 use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
@@ -43,9 +44,18 @@ pub fn best_known(gallery: &Gallery) -> Node {
         rows.iter().map(|(row, _)| Some((gallery.certificate)(row.variant)?.as_ref()?.unlimited_s)).collect();
     let floor = bounds.and_then(|bounds| bounds.into_iter().reduce(f64::min));
     let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor)]);
-    let best = rows.iter().filter(|(row, _)| fits(row));
-    let best = best.min_by(|(_, a), (_, b)| a.makespan_s.0.total_cmp(&b.makespan_s.0));
-    let answer = best.map_or_else(Node::none, |(row, figures)| answer(gallery, row, figures));
+    let shortest = |keep: fn(&ScheduleRow) -> bool| {
+        let kept = rows.iter().filter(|(row, _)| keep(row));
+        kept.min_by(|(_, a), (_, b)| a.makespan_s.0.total_cmp(&b.makespan_s.0))
+    };
+    let fitting = shortest(|row| verdict(row) == Some(Verdict::Fits));
+    let answer = shortest(is_pictured).map_or_else(Node::none, |(row, figures)| {
+        let fitting = fitting.filter(|(fits, _)| fits.variant != row.variant);
+        Node::from_iter([
+            answer(gallery, row, figures),
+            fitting.map_or_else(Node::none, |(row, figures)| fits(row, figures)),
+        ])
+    });
     let heads = [
         title("How good can any order be?"),
         leaf("small", "", "best known step of the pipeline against the fullest GPU's memory"),
@@ -98,7 +108,26 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     Node::from_iter([picture, caption(words)])
 }
 
-/// The proof about the best known order that fits.
+/// The shortest known order that fits, where a tight one is shorter.
+fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
+    let name = verbatim(row.variant.name());
+    let words = t!(
+        "It is tight. The shortest that fits is {name}: {step}.",
+        name = name.clone(),
+        step = show_seconds(figures.makespan_s)
+    );
+    el("p", &[("class", "fits")], &[text(words), text(" "), use_it(row, name)])
+}
+
+/// The button that makes a schedule the Run's.
+fn use_it(row: &ScheduleRow, name: Message) -> Node {
+    if row.set.is_empty() {
+        return Node::none();
+    }
+    apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
+}
+
+/// The proof about the best known order within the memory of a GPU.
 fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes);
     let name = verbatim(row.variant.name());
@@ -108,11 +137,7 @@ fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> No
         name = name.clone(),
         step = show_seconds(figures.makespan_s)
     );
-    let use_it = if row.set.is_empty() {
-        Node::none()
-    } else {
-        apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
-    };
+    let use_it = use_it(row, name);
     let (head, covers) = match (gallery.certificate)(row.variant) {
         Some(Some(found)) => (heading(words(found)), muted(covered(found))),
         _ => (Node::none(), Node::none()),

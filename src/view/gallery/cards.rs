@@ -10,10 +10,14 @@ use crate::view::node::Node;
 use crate::view::node::markup::{el, fold, grid, heading, leaf, muted, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
 
-/// True if it runs within the GPU's memory.
-pub(super) fn fits(row: &ScheduleRow) -> bool {
-    let figures = row.figures.as_ref();
-    figures.is_ok_and(|figures| figures.verdict != Verdict::Oom)
+/// The verdict of a schedule; none where it cannot run.
+pub(super) fn verdict(row: &ScheduleRow) -> Option<Verdict> {
+    row.figures.as_ref().ok().map(|figures| figures.verdict)
+}
+
+/// True if it has a picture: it fits or is tight.
+pub(super) fn is_pictured(row: &ScheduleRow) -> bool {
+    verdict(row).is_some_and(|verdict| verdict != Verdict::Oom)
 }
 
 /// Trains with weights of an earlier step: another training than the others'.
@@ -26,7 +30,7 @@ fn is_stale(variant: Variant) -> bool {
 pub fn cards(gallery: &Gallery) -> Node {
     let rows = sorted(gallery.rows, gallery.look.sort);
     let list = |stale: bool| -> Node {
-        let shown = rows.iter().filter(|row| fits(row));
+        let shown = rows.iter().filter(|row| is_pictured(row));
         let shown = shown.filter(|row| is_stale(row.variant) == stale);
         let cards: Vec<Node> = shown.map(|row| card(gallery, row)).collect();
         if cards.is_empty() {
@@ -44,7 +48,7 @@ pub fn cards(gallery: &Gallery) -> Node {
             cards,
         ]),
     };
-    let without: Vec<Node> = rows.iter().filter(|row| !fits(row)).map(|row| without(gallery, row)).collect();
+    let without: Vec<Node> = rows.iter().filter(|row| !is_pictured(row)).map(|row| without(gallery, row)).collect();
     let without = if without.is_empty() {
         Node::none()
     } else {

@@ -1,7 +1,8 @@
 //! The head of the gallery: what is seen, how it is sorted and drawn.
 
-use super::cards::fits;
+use super::cards::verdict;
 use super::{Gallery, GalleryAction};
+use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
@@ -17,10 +18,11 @@ const SORTS: [(&str, &str); 3] = [("step", "step"), ("bubble", "bubble"), ("peak
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
     let layout = &gallery.own.report.layout;
-    let fit = gallery.rows.iter().filter(|row| fits(row)).count();
+    let count = |wanted: Verdict| gallery.rows.iter().filter(|row| verdict(row) == Some(wanted)).count();
     let about = t!(
-        "{fit} schedules that fit, each simulated with this run's stage times: {ranks} ranks, {microbatches} micro-batches.",
-        fit,
+        "{fit} schedules fit, {tight} are tight; each simulated with this run's stage times: {ranks} ranks, {microbatches} micro-batches.",
+        fit = count(Verdict::Fits),
+        tight = count(Verdict::Tight),
         ranks = gallery.own.order.ranks.len(),
         microbatches = layout.microbatches
     );

@@ -70,15 +70,10 @@ fn value((number, unit): &Part, more: Node) -> Node {
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
 fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
-    let (class, mark) = match memory.verdict {
-        Verdict::Fits => ("key verdict fits", "✓"),
-        Verdict::Tight => ("key verdict tight", "▲"),
-        Verdict::Oom => ("key verdict oom", "✕"),
-    };
+    let (class, mark) = words::sign(memory.verdict);
     let capacity = memory.capacity_bytes;
     let value = [
         leaf("span", "mark", mark),
-        text(" "),
         leaf("span", "word", words::verdict(memory.verdict)),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))),
@@ -114,7 +109,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     ];
     let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
-    ask(class, Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
+    ask(&format!("key verdict {class}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 
 /// A range as a bracket from one share of its track to another.

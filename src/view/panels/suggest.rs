@@ -1,6 +1,7 @@
 //! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can change.
 
 use super::waterfall::{main_loss, part_words};
+use super::words;
 use crate::core::memory::{Component, Verdict};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
@@ -111,11 +112,7 @@ struct Card {
 impl Card {
     fn view(self) -> Node {
         let (kind, colour) = kind(self.gain);
-        let (class, mark) = match self.verdict.0 {
-            Verdict::Fits => ("fits", "✓ "),
-            Verdict::Tight => ("tight", "▲ "),
-            Verdict::Oom => ("oom", "✕ "),
-        };
+        let (class, mark) = words::sign(self.verdict.0);
         let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&self.run))));
         let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
         let cells = [

@@ -19,6 +19,16 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The class and the sign of a verdict.
+#[must_use]
+pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Fits => ("fits", "✓ "),
+        Verdict::Tight => ("tight", "▲ "),
+        Verdict::Oom => ("oom", "✕ "),
+    }
+}
+
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
 #[must_use]
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {

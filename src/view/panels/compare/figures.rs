@@ -34,14 +34,14 @@ pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     };
     let verdict = |report: &Report| match report.memory.verdict {
         Verdict::Fits => "fits",
-        Verdict::Tight => "may not fit",
-        Verdict::Oom => "runs out of memory",
+        Verdict::Tight => "is tight",
+        Verdict::Oom => "is out of memory",
     };
     let fits = if a.memory.verdict == b.memory.verdict {
         match a.memory.verdict {
             Verdict::Fits => t!("both fit"),
-            Verdict::Tight => t!("both may not fit"),
-            Verdict::Oom => t!("both run out of memory"),
+            Verdict::Tight => t!("both are tight"),
+            Verdict::Oom => t!("both are out of memory"),
         }
     } else {
         t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))

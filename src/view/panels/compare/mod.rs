@@ -8,7 +8,6 @@ mod lanes;
 use super::changes::{Change, changes, name};
 use super::issues;
 use crate::core::issue::Issue;
-use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
 use crate::core::run::{OneOf, Run};
@@ -17,6 +16,7 @@ use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, aside, el, faint, fold, leaf, muted, strong, table, text};
 use crate::view::panels::strip::{budget, budget_name};
+use crate::view::panels::words;
 use bars::memory;
 use falls::falls;
 use figures::{figures, sentence};
@@ -74,11 +74,7 @@ fn head(runs: [&Run; 2]) -> Node {
 fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let (report, run) = (&evaluation.report, &evaluation.scenario.run);
     let (memory, step) = (&report.memory, &report.step);
-    let (class, mark) = match memory.verdict {
-        Verdict::Fits => ("fits", "✓ "),
-        Verdict::Tight => ("tight", "▲ "),
-        Verdict::Oom => ("oom", "✕ "),
-    };
+    let (class, mark) = words::sign(memory.verdict);
     let figure = |name: Node, value: String, unit: Message| {
         let value = [strong(verbatim(value)), aside(unit)];
         el("span", &[], &[name, el("span", &[], &value)])

@@ -74,11 +74,7 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
 
 /// The mark and word of a verdict.
 fn verdict(verdict: Verdict) -> Node {
-    let (class, mark) = match verdict {
-        Verdict::Fits => ("fits", "✓ "),
-        Verdict::Tight => ("tight", "≈ "),
-        Verdict::Oom => ("oom", "✕ "),
-    };
+    let (class, mark) = super::words::sign(verdict);
     let word = leaf("span", "word", super::words::verdict(verdict));
     el("span", &[("class", class)], &[leaf("span", "mark", mark), word])
 }

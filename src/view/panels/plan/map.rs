@@ -13,6 +13,7 @@ use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::action::Fold;
 use crate::view::node::markup::{Node, aside, el, footnote, grid, leaf, load, muted, scrolled, text};
+use crate::view::panels::words;
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
@@ -89,19 +90,19 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
                     filled(found, [figure, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
-                Cell::Out => empty("no fit", "Every layout here runs out of memory"),
-                Cell::Void => empty("–", "No layout divides here"),
+                Cell::Tight => over(
+                    Verdict::Tight,
+                    "Every layout here is tight with an estimate above the usable memory, or out of memory",
+                ),
+                Cell::Out => over(Verdict::Oom, "Every layout here is out of memory"),
+                Cell::Void => empty(verbatim("–"), "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
     let table = grid("map", head, rows.into_iter().collect());
-    let note = t!(
-        "{map} Second line: peak, {unit}. Empty cells: out of memory, or – where nothing divides.",
-        map = words,
-        unit = view.unit.name()
-    );
+    let note = t!("{map} Second line: peak, {unit}; – where nothing divides.", map = words, unit = view.unit.name());
     let again = if map.done { Node::none() } else { footnote("The rest is being searched…") };
     [scrolled("Map of layouts", table), again, footnote(&note)].into_iter().collect()
 }
@@ -110,14 +111,19 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
 fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!("background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))", share.powi(2) * TINT);
     let title = layout(found);
-    let tight = found.figures.peak.verdict != Verdict::Fits;
-    let peak = if tight { format!("▲ {peak}") } else { peak };
+    let verdict = found.figures.peak.verdict;
+    let peak = if verdict == Verdict::Fits { peak } else { format!("{}{peak}", words::sign(verdict).1) };
     let lines = [text(verbatim(figure)), aside(verbatim(peak))];
     let button = load("plain", &found.run, &title, &lines);
     let class = if mine { "mine" } else { "" };
     el("td", &[("class", class), ("style", &tint)], &[button])
 }
 
-fn empty(figure: &'static str, why: &'static str) -> Node {
+/// A cell of which no layout is listed.
+fn over(verdict: Verdict, why: &'static str) -> Node {
+    empty(Message::joined("", [verbatim(words::sign(verdict).1), words::verdict(verdict).into()]), why)
+}
+
+fn empty(figure: Message, why: &'static str) -> Node {
     el("td", &[("class", "muted void")], &[text(figure)]).title(why)
 }

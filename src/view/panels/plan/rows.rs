@@ -253,7 +253,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let tight = memory.verdict != Verdict::Fits;
     let peak = inline(verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
-    let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
+    let warned = tight.then(|| leaf("span", "tight", "▲ ").label(words::verdict(memory.verdict)));
     let used = if order == Order::Cheapest {
         let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
         let dearer = own.map(|own| {
