@@ -19,8 +19,8 @@ pub enum Severity {
 /// A change that would mend an [`Issue`]: the fields to set, as a link would write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The button's label: "use tp=4".
-    pub label: Message,
+    /// Words of its button other than those of its settings.
+    pub label: Option<Message>,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,
     /// Other values of the first field to try where this one does not work, the nearest first; empty once one was found.
@@ -31,10 +31,10 @@ pub struct Fix {
 const MAX_INSTEAD: usize = 64;
 
 impl Fix {
-    /// "use tp=4, pp=2".
+    /// Sets these fields.
     #[must_use]
     pub fn new(set: Vec<(&'static str, String)>) -> Self {
-        Self { label: t!("use {setting}", setting = pairs(&set)), set, instead: Vec::new() }
+        Self { label: None, set, instead: Vec::new() }
     }
     fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
         Self::new(vec![(key, value.to_string())])
@@ -89,12 +89,12 @@ impl Issue {
     fn new(severity: Severity, field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self { severity, field: field.into(), message: message.into(), problem: None, fix: None, or: None }
     }
-    /// Adds the button "use key=value".
+    /// Adds the button that sets one field.
     #[must_use]
     pub(crate) fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self { fix: Some(Fix::one(key, value)), ..self }
     }
-    /// Adds the button "use key=value" of the value nearest to `wanted` that works, of `candidates`.
+    /// Adds the button that sets a field to the value nearest to `wanted` that works, of `candidates`.
     #[must_use]
     pub(crate) fn with_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
         Self { fix: Fix::near(key, wanted, candidates.into_iter().collect()), ..self }
@@ -104,7 +104,7 @@ impl Issue {
     pub(crate) fn or_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
         Self { or: Fix::near(key, wanted, candidates.into_iter().collect()).map(Box::new), ..self }
     }
-    /// Adds a second button "use key=value".
+    /// Adds a second button that sets one field.
     #[must_use]
     pub(crate) fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self { or: Some(Box::new(Fix::one(key, value))), ..self }
@@ -135,8 +135,16 @@ impl Issue {
     }
     /// Adds a button that sets several fields at once.
     #[must_use]
-    pub fn with_fixes(self, label: impl Into<Message>, set: Vec<(&'static str, String)>) -> Self {
-        Self { fix: Some(Fix { label: label.into(), ..Fix::new(set) }), ..self }
+    pub fn with_fixes(self, set: Vec<(&'static str, String)>) -> Self {
+        Self { fix: Some(Fix::new(set)), ..self }
+    }
+    /// The words of its first button.
+    #[must_use]
+    pub fn labelled(mut self, label: impl Into<Message>) -> Self {
+        if let Some(fix) = &mut self.fix {
+            fix.label = Some(label.into());
+        }
+        self
     }
 }
 

@@ -80,7 +80,7 @@ fn choose_schedule(state: State, id: &str) {
     let told = changed.then(|| {
         let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
         let back = vec![("schedule", run.schedule.id().to_owned()), ("virtual_stages", run.virtual_stages.to_string())];
-        let issue = Issue::notice("virtual_stages", chunks).with_fixes("undo", back);
+        let issue = Issue::notice("virtual_stages", chunks).with_fixes(back).labelled("undo");
         (next.clone(), issue)
     });
     state.told.set(told);

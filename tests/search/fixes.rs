@@ -4,7 +4,7 @@
 use crate::common::random::{Random, random_run};
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::fit::{Base, Fit};
+use shardscope::core::report::fit::{Base, Fit, label};
 use shardscope::core::report::{evaluate, work};
 use shardscope::core::run::Run;
 use shardscope::io::link::{decode, encode};
@@ -81,7 +81,7 @@ fn every_fix_of_every_issue_leads_to_a_run_that_works() {
                                 encode(&run),
                                 issue.field,
                                 issue.message,
-                                fix.label
+                                label(fix)
                             ));
                         }
                     }
@@ -124,8 +124,8 @@ fn a_schedule_of_fixed_chunks_offers_its_own_number_once() {
     let run = run("gpus=64&tp=2&pp=4&schedule=zb-v&virtual_stages=4");
     let all = issues(&run);
     let about = all.iter().filter(|issue| issue.is_mended_by("virtual_stages"));
-    let offered: Vec<_> = about.flat_map(Issue::fixes).map(|fix| fix.label.to_string()).collect();
-    assert_eq!(offered, ["use virtual_stages=2"]);
+    let offered: Vec<_> = about.flat_map(Issue::fixes).map(|fix| label(fix).to_string()).collect();
+    assert_eq!(offered, ["Set virtual stages to 2"]);
 }
 
 /// A fix that makes the batch uneven says what the batch becomes.
@@ -136,7 +136,7 @@ fn what_has_to_follow_a_fix_is_part_of_it() {
     let all = issues(&run);
     for fix in all.iter().flat_map(Issue::fixes) {
         let after = run.with_texts(&fix.set).unwrap();
-        assert!(evaluate(&after).is_ok(), "{}", fix.label);
+        assert!(evaluate(&after).is_ok(), "{}", label(fix));
     }
     assert!(all.iter().any(|issue| issue.fixes().next().is_some()));
 }

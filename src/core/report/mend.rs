@@ -104,7 +104,7 @@ impl Trial<'_> {
         for (at, set) in values.into_iter().enumerate() {
             match self.attempt(issue, &set) {
                 Tried::Works if at == 0 => {
-                    return Some(Fix { label: fix.label, set, instead: Vec::new() });
+                    return Some(Fix { label: fix.label, ..Fix::new(set) });
                 }
                 Tried::Works => return Some(Fix::new(set)),
                 Tried::Wants(more) if followed.len() < MAX_FOLLOWED => {

@@ -321,10 +321,8 @@ mod tests {
         assert_eq!(first_issue(|run| run.ep = 2).field, "ep");
         assert_eq!(first_issue(|run| run.stage_layers = Some(vec![8, 8, 8])).field, "stage_layers");
         assert_eq!(first_issue(|run| run.stage_layers = Some(vec![8, 8, 8, 9])).field, "stage_layers");
-        assert_eq!(
-            first_issue(|run| run.schedule = Schedule::Interleaved).fix.unwrap().label.to_string(),
-            "use virtual_stages=2"
-        );
+        let interleaved = first_issue(|run| run.schedule = Schedule::Interleaved);
+        assert_eq!(interleaved.fix.unwrap().set, [("virtual_stages", "2".to_owned())]);
         let layers = first_issue(|run| {
             run.pp = 64;
             run.tp = 1;

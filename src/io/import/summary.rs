@@ -4,6 +4,7 @@ use super::{Meaning, read};
 use crate::core::issue::{Fix, Issue};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::evaluate;
+use crate::core::report::fit::label;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
@@ -93,7 +94,7 @@ fn outcome(run: &Run) -> Node {
 
 /// An issue of the Run that was read, with a button for each way to mend it, which takes the mended Run.
 fn mended(issue: &Issue, run: &Run) -> Node {
-    let button = |fix: &Fix| Some(load("fix", &run.with_texts(&fix.set)?, "", &[text(&fix.label)]));
+    let button = |fix: &Fix| Some(load("fix", &run.with_texts(&fix.set)?, "", &[text(label(fix))]));
     let words = Issue::error(&*issue.field, issue.message.clone());
     let buttons = issue.fixes().filter_map(button).collect();
     el("li", &[], &[line(&words), buttons])

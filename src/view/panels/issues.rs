@@ -1,8 +1,8 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::fit::shown;
+use crate::core::message::verbatim;
+use crate::core::report::fit::label;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, paragraph, text};
@@ -21,26 +21,6 @@ pub fn line(issue: &Issue) -> Node {
 /// A button for each fix.
 fn fixes(issue: &Issue) -> Node {
     issue.fixes().map(|fix: &Fix| apply("fix", fix.set.clone(), "", label(fix))).collect()
-}
-
-/// "Use 192 GPUs", "Set PP to 8": a fix in the form's own words, where it has no label of its own.
-fn label(fix: &Fix) -> Message {
-    if fix.label != Fix::new(fix.set.clone()).label {
-        return fix.label.clone();
-    }
-    let one = |(key, text): &(&'static str, String)| {
-        let Some(field) = field(key) else {
-            return Message::default();
-        };
-        let name = if field.symbol.len() > 1 { verbatim(field.symbol) } else { Message::plain(field.label) };
-        match text.parse::<u64>() {
-            _ if text.is_empty() => t!("Unset {name}", name),
-            Ok(gpus) if *key == "gpus" => t!("Use {gpus} GPUs", gpus),
-            Ok(count) => t!("Set {name} to {count}", name, count),
-            Err(_) => t!("Set {name} to {value}", name, value = shown(field, text)),
-        }
-    };
-    Message::joined(", ", fix.set.iter().map(one))
 }
 
 /// All of them, each with a way to its field.
@@ -202,7 +182,7 @@ mod tests {
     #[test]
     fn an_issue_leads_to_its_field_and_mends_it() {
         let set = vec![("tp", "4".into()), ("pp", "2".into())];
-        let issue = Issue::error("tp", "no").with_fixes("use both", set.clone());
+        let issue = Issue::error("tp", "no").with_fixes(set.clone());
         let actions = [Action::Focus("tp"), Action::Apply(set)];
         assert_eq!(list(&[issue]).actions(), actions.each_ref());
     }

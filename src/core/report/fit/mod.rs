@@ -14,13 +14,14 @@ pub use search::{Fit, LIMIT};
 
 use super::schedule::{in_run, spec};
 use super::{Evaluation, evaluate};
-use crate::issue::Issue;
+use crate::issue::{Fix, Issue};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
 use crate::run::registry::{Field, Slot, field};
 use crate::run::{Method, Run, Scenario, Schedule};
+use crate::t;
 use crate::units::{Bytes, Seconds};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -243,6 +244,24 @@ pub fn shown(field: &Field, text: &str) -> Message {
         Slot::Toggle => Message::plain(if text == "true" { "on" } else { "off" }),
         _ => verbatim(text),
     }
+}
+
+/// "Use 192 GPUs", "Set PP to 8": a fix in the form's own words, where it has none of its own.
+#[must_use]
+pub fn label(fix: &Fix) -> Message {
+    let one = |(key, text): &(&'static str, String)| {
+        let Some(field) = field(key) else {
+            return Message::default();
+        };
+        let name = if field.symbol.len() > 1 { verbatim(field.symbol) } else { Message::plain(field.label) };
+        match text.parse::<u64>() {
+            _ if text.is_empty() => t!("Unset {name}", name),
+            Ok(gpus) if *key == "gpus" => t!("Use {gpus} GPUs", gpus),
+            Ok(count) => t!("Set {name} to {count}", name, count),
+            Err(_) => t!("Set {name} to {value}", name, value = shown(field, text)),
+        }
+    };
+    fix.label.clone().unwrap_or_else(|| Message::joined(", ", fix.set.iter().map(one)))
 }
 
 /// The fields in the form's own words.

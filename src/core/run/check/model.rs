@@ -150,10 +150,8 @@ impl Check<'_> {
         if gpu.computes_in_fp8() || set.is_empty() {
             return self.blocks(gpu);
         }
-        let values: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let message = "this GPU has no fp8, which needs a GPU whose fp8 peak is above its bf16 peak";
-        let label = t!("use {setting}", setting = values.join(" "));
-        self.issues.push(Issue::error(set[0].0, message).with_fixes(label, set));
+        self.issues.push(Issue::error(set[0].0, message).with_fixes(set));
     }
 
     /// MXFP8 and NVFP4 need tensor cores that read the scales of blocks; a recipe may have no attention in fp8.
