@@ -135,7 +135,7 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     assert!(can_run(&run("megatron-2025", Schedule::Interleaved)));
     assert!(!can_run(&run("megatron-2025", Schedule::ZbV)) && !can_run(&run("megatron-2024", Schedule::ZbH1)));
     assert!(can_run(&run("torchtitan", Schedule::ZbV)));
-    for stack in ["hf-trainer", "deepspeed", "fsdp2", "composer-2023", "torchtune"] {
+    for stack in ["hf-trainer", "deepspeed", "composer-2023", "torchtune"] {
         let piped = run(stack, Schedule::OneFOneB);
         assert!(!can_run(&piped), "{stack}");
         assert!(can_run(&Run { pp: 1, tp: 1, ..piped }), "{stack}");

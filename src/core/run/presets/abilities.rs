@@ -24,20 +24,28 @@ const EVERY: Abilities = Abilities { tensor: true, pipeline: true, context: true
 const SHARDS: Abilities = Abilities { tensor: false, pipeline: false, context: false, experts: false, zero: 3 };
 
 impl Trainer {
-    /// Ways to cut a model that its main branch offers for language models.
+    /// Ways to cut a model that its main branch offers for language models, read in August 2026:
     ///
-    /// Sources: Megatron-LM `arguments.py`, torchtitan and nanotron parallelism settings, `DeepSpeed`'s documentation
-    /// (pipelines need a model written as `PipelineModule`, Hugging Face models are none), accelerate
-    /// `FullyShardedDataParallelPlugin`, `NeMo` Automodel's FSDP2 manager, `MaxText` `base.yml`, llm-foundry's FSDP
-    /// configuration.
+    /// - Megatron-LM d98e8a6: `megatron/training/arguments.py`; ZeRO-2 and 3 are Megatron-FSDP's
+    ///   `data_parallel_sharding_strategy` (`distributed_data_parallel_config.py`). `NeMo` and Megatron-Bridge train with it.
+    /// - torchtitan b5bcd76: `torchtitan/config/configs.py`, class `ParallelismConfig`.
+    /// - nanotron 19f88fb: `src/nanotron/config/parallelism_config.py`.
+    /// - `DeepSpeed` edaa722: `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3);
+    ///   `docs/_tutorials/ulysses-alst-sequence-parallelism.md` for models of Hugging Face; `mixture-of-experts.md`. Its
+    ///   pipelines need a model written as `PipelineModule`, which models of Hugging Face are not, and at most ZeRO-1
+    ///   (`deepspeed/runtime/pipe/engine.py`).
+    /// - `NeMo` Automodel 36044ad: `docs/guides/distributed-setup.mdx` and `docs/guides/pipelining.mdx`; the schedules are those of
+    ///   `torch.distributed.pipelining`, which a training loop of one's own has too.
+    ///
+    /// Not looked up again: accelerate's `FullyShardedDataParallelPlugin`, `MaxText`'s `base.yml`, llm-foundry's FSDP configuration.
     #[must_use]
     pub const fn abilities(self) -> Abilities {
         match self {
-            Self::Megatron | Self::Torchtitan => EVERY,
-            Self::DeepSeek | Self::Nanotron => Abilities { context: false, zero: 1, ..EVERY },
-            Self::PyTorch | Self::MaxText => Abilities { pipeline: false, ..EVERY },
+            Self::Megatron | Self::Torchtitan | Self::PyTorch => EVERY,
+            Self::DeepSeek => Abilities { context: false, zero: 1, ..EVERY },
+            Self::Nanotron => Abilities { zero: 1, ..EVERY },
+            Self::DeepSpeed | Self::MaxText => Abilities { pipeline: false, ..EVERY },
             Self::PaxMl => Abilities { tensor: true, ..SHARDS },
-            Self::DeepSpeed => Abilities { experts: true, ..SHARDS },
             Self::Composer | Self::HuggingFace | Self::Torchtune => SHARDS,
         }
     }
