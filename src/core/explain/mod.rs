@@ -102,6 +102,8 @@ pub struct Term {
     pub source: Option<(&'static Source, &'static str)>,
     /// Assumptions of the figure, and effects that it leaves out.
     pub notes: Vec<Message>,
+    /// The closed form of the papers, where one is known.
+    pub closed: Option<Box<Term>>,
 }
 
 impl Term {
@@ -116,6 +118,7 @@ impl Term {
             parts: Vec::new(),
             source: None,
             notes: Vec::new(),
+            closed: None,
         }
     }
     /// A plain count as an input.
@@ -159,6 +162,12 @@ impl Term {
     #[must_use]
     pub fn note(mut self, note: impl Into<Message>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+    /// Adds its closed form.
+    #[must_use]
+    pub fn closing(mut self, closed: Option<Term>) -> Self {
+        self.closed = closed.map(Box::new);
         self
     }
     /// Its formula, where it has one.

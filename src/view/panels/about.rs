@@ -20,6 +20,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
             formula(term),
             terms(term, unit),
             inputs(term, unit),
+            closed(term, unit),
             source(term),
             fold("With its values, notes, and to copy", more.collect()),
         ],
@@ -98,6 +99,17 @@ fn values(term: &Term, unit: MemoryUnit) -> Node {
         numbers => code("numbers", &format!("= {numbers}")),
     };
     Node::from_iter([numbers, result])
+}
+
+/// The closed form of a term, or of the first of its parts that has one.
+fn closed(term: &Term, unit: MemoryUnit) -> Node {
+    let inside = term.parts.iter().find_map(|part| Some((part, part.closed.as_deref()?)));
+    let Some((part, closed)) = term.closed.as_deref().map(|closed| (term, closed)).or(inside) else {
+        return Node::none();
+    };
+    let head = t!("closed form, {part}", part = part.name.clone());
+    let body = [formula(closed), values(closed, unit), inputs(closed, unit), notes(closed), source(closed)];
+    el("section", &[("class", "closed-form")], &[leaf("p", "muted", head), body.into_iter().collect()])
 }
 
 /// Rule of a value that no formula over the parts gives.
