@@ -64,20 +64,26 @@ test('a pointer on a block tells what it is', async () => {
   await eventually(() => words.isVisible(), (seen) => !seen);
 });
 
-test('a wheel with Ctrl zooms, a plain wheel scrolls the page', async () => {
+test('a wheel zooms, and scrolls the page where nothing is left to zoom out', async () => {
   const { page, surface, picture } = await timeline();
   await surface.hover({ position: { x: 200, y: 20 } });
   const scrolled = () => page.evaluate(() => scrollY);
   const before = await scrolled();
-  await page.keyboard.down('Control');
+  const whole = await drawn(page);
   await page.mouse.wheel(0, -300);
   const zoomed = await changes(page, picture);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -300);
+  await eventually(() => drawn(page), (now) => now !== zoomed);
   await page.keyboard.up('Control');
   assert.equal(await scrolled(), before, 'zooming does not scroll');
   assert.equal(await page.evaluate(() => visualViewport.scale), 1, 'nor does it zoom the page');
+  await page.mouse.wheel(0, 3000);
+  await eventually(() => drawn(page), (now) => now === whole);
+  assert.equal(await scrolled(), before, 'zooming out does not scroll');
   await page.mouse.wheel(0, 120);
   await eventually(scrolled, (now) => now > before);
-  assert.equal(await drawn(page), zoomed, 'scrolling does not zoom');
+  assert.equal(await drawn(page), whole, 'scrolling does not zoom');
 });
 
 test('dragging pans', async () => {

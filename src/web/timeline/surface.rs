@@ -18,6 +18,9 @@ use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 use std::sync::Arc;
 
+/// Pause after which a wheel over a picture zooms it and no longer scrolls the page, milliseconds.
+const PAUSE: f64 = 400.0;
+
 /// One picture: names, canvas, overlay.
 pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> AnyView {
     let surface = NodeRef::<Div>::new();
@@ -64,15 +67,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
             look.clock.set(Some(time));
         }
     };
-    let wheel = move |event: web_sys::WheelEvent| {
-        if !(event.ctrl_key() || event.meta_key()) {
-            return;
-        }
-        event.prevent_default();
-        let view = look.seen();
-        let at = view.time(f64::from(event.offset_x()), look.width.get_untracked());
-        look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
-    };
+    let wheel = wheel(look, lane);
     let height = move || format!("{:.0}px", lane.shape().height());
     let name = move || {
         let prepared = lane.prepared.get();
@@ -118,6 +113,25 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
         </div>
     }
     .into_any()
+}
+
+/// Zooms by the wheel, unless the page scrolls.
+fn wheel(look: Look, lane: Lane) -> impl Fn(web_sys::WheelEvent) + 'static {
+    let scrolled = StoredValue::new(f64::NEG_INFINITY);
+    let handle = window_event_listener_untyped("scroll", move |event| scrolled.set_value(event.time_stamp()));
+    on_cleanup(move || handle.remove());
+    move |event: web_sys::WheelEvent| {
+        let view = look.seen();
+        let at = view.time(f64::from(event.offset_x()), look.width.get_untracked());
+        let zoomed = view.zoomed((-event.delta_y() * 0.002).exp(), at);
+        // A page that scrolls goes on under the pointer, and so does one below a picture that shows all it has.
+        let scrolls = lane.is_low() || event.time_stamp() - scrolled.get_value() < PAUSE || zoomed == view;
+        if scrolls && !(event.ctrl_key() || event.meta_key()) {
+            return;
+        }
+        event.prevent_default();
+        look.set(zoomed);
+    }
 }
 
 /// The names of the ranks beside the rows.
