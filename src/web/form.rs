@@ -3,6 +3,7 @@
 
 use crate::core::run::registry::{FIELDS, Field, field};
 use crate::core::t;
+use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
 use crate::view::panels::inputs::{COLUMN, Part, SHEETS, fields, is_in_column, place};
 use crate::view::panels::issues::list;
@@ -56,6 +57,7 @@ pub(crate) fn Form() -> impl IntoView {
         let fault = state.fault().filter(|fault| field(&fault.field).is_none_or(|field| !is_in_column(field)));
         list(fault.as_slice())
     });
+    let on_paper = view_of(move || state.run.with(of_sheets));
     view! {
         <div class="find-row">
             <input
@@ -79,6 +81,7 @@ pub(crate) fn Form() -> impl IntoView {
             {column()}
             <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>
             <p class="muted note">{say("Model, GPUs, sequence, batch and software are in the sentence above.")}</p>
+            <div class="on-paper" aria-hidden="true" use:patched=on_paper></div>
             <div class="groups">{(0..SHEETS.len()).map(|at| group(state, at)).collect_view()}</div>
         })}
         {move || panels.sheet.get().map(|at| sheet(state, at))}

@@ -36,6 +36,18 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
     el("div", &[("class", "lane-title")], &parts)
 }
 
+/// The schedules that are ticked, each with what takes it away.
+#[must_use]
+pub fn chips(ticked: &[Variant]) -> Node {
+    let chip = |variant: &Variant| {
+        let name = verbatim(variant.name());
+        el("button", &[], &[text(name.clone()), text(verbatim(" ×"))])
+            .label(t!("Take {name} away", name))
+            .on(Action::Gallery(GalleryAction::Tick(*variant)))
+    };
+    ticked.iter().map(chip).collect()
+}
+
 /// Step and bubble of a timeline, and the memory of the chosen rank: at `cursor`, and at most.
 #[must_use]
 pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, unit: MemoryUnit) -> Node {

@@ -5,6 +5,7 @@ use crate::core::run::registry::{FIELDS, Field, Slot};
 use crate::core::run::{Run, Value};
 use crate::core::t;
 use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
+use crate::view::panels::inputs::{SENTENCE, is_in_column};
 
 /// A setting that differs.
 pub struct Change {
@@ -73,6 +74,14 @@ fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
             verbatim(format!("{plain} {}", field.unit).trim_end())
         }
     }
+}
+
+/// Changed settings that neither the column nor the sentence shows: a page on paper has them in a list.
+#[must_use]
+pub fn of_sheets(run: &Run) -> Node {
+    let changed =
+        changed(run).into_iter().filter(|Change { field, .. }| !is_in_column(field) && !SENTENCE.contains(&field.key));
+    changed.map(|change| el("p", &[], &[text(change.field.label), text(": "), strong(change.to)])).collect()
 }
 
 /// The name of a setting, which leads to it in the form.

@@ -14,6 +14,9 @@ pub const COLUMN: [(&str, &str, &str); 8] = [
     ("precision", "Precision", ""),
 ];
 
+/// Settings of the sentence above the page.
+pub const SENTENCE: [&str; 6] = ["model", "gpus", "gpu", "seq_len", "global_batch", "stack"];
+
 /// A part of a sheet: its title, and the fields that are in it unless a later part has them.
 pub type Part = (&'static str, fn(&Field) -> bool);
 

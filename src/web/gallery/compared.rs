@@ -1,17 +1,21 @@
 //! The timelines of the schedules that are ticked, one below the other on one axis.
 
+use crate::core::report::Variant;
+use crate::core::run::Run;
+use crate::core::t;
 use crate::io::export::{Picture, stacked};
 use crate::view::gallery::MOST;
-use crate::view::gallery::stack::{axis, below, beside, title};
+use crate::view::gallery::stack::{axis, below, beside, chips, title};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, el, text};
 use crate::view::views::View;
 use crate::web::actions::offer_picture;
 use crate::web::browser;
 use crate::web::evaluated::evaluated;
-use crate::web::html::{flag, view_of};
-use crate::web::i18n::say;
+use crate::web::html::{effect, flag, text as text_of, view_of};
+use crate::web::i18n::{say, translated};
 use crate::web::render::{Handler, handled, nodes};
+use crate::web::share::open_share;
 use crate::web::state::State;
 use crate::web::timeline::look::{Lane, Look, Size, current};
 use crate::web::timeline::minimap::minimap;
@@ -88,7 +92,8 @@ pub fn compared(state: State) -> AnyView {
         below(&shown, state.view.unit.get())
     };
     view! {
-        <section class="compared" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
+        {(!framed).then(|| bar(state, ticked))}
+        <section class="compared" id="stack" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
             <div class="panel-head">
                 <h2 id="compared-title">{say("Compared on one axis")}</h2>
                 <small>{say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}</small>
@@ -103,6 +108,48 @@ pub fn compared(state: State) -> AnyView {
     }
     .into_any()
 }
+
+/// What is ticked, at the bottom of the window, with the way to the timelines while they are out of sight.
+fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView {
+    let list = move || {
+        let chosen = state.view.gallery.with(|look| look.ticked.is_some());
+        let ticked = ticked.get().filter(|_| chosen);
+        ticked.map_or_else(Vec::new, |(_, _, ticked)| ticked)
+    };
+    let in_sight = RwSignal::new(false);
+    let look = move || {
+        let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+        let area = browser::by_id("stack").map(|stack| stack.get_bounding_client_rect());
+        in_sight.set(area.is_some_and(|area| area.top() < height - REACH && area.bottom() > REACH));
+    };
+    let handle = window_event_listener_untyped("scroll", move |_| look());
+    on_cleanup(move || handle.remove());
+    effect(move || {
+        list();
+        request_animation_frame(look);
+    });
+    let clear = move |_| state.view.change(|view| view.gallery.ticked = None);
+    let see = move |_| {
+        if let Some(stack) = browser::by_id("stack") {
+            stack.scroll_into_view();
+        }
+    };
+    let count = text_of(move || translated(t!("{count} compared", count = list().len())));
+    view! {
+        <div class="compared-bar" role="region" aria-label=say("Compared schedules") hidden=flag(move || list().is_empty())>
+            <b>{count}</b>
+            {nodes("chips", move || chips(&list()))}
+            <span class="spring"></span>
+            <button class="quiet clear" on:click=clear>{say("Clear")}</button>
+            <button on:click=move |_| open_share(state)>{say("Embed")}</button>
+            <button class="main" on:click=see hidden=flag(move || list().len() < 2 || in_sight.get())>{say("See the stack")}</button>
+        </div>
+    }
+    .into_any()
+}
+
+/// Pixels of the timelines that are in sight at least before they count as seen: the bar covers as many.
+const REACH: f64 = 120.0;
 
 /// Zoom, and the menu that saves.
 fn tools() -> Node {
