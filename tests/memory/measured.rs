@@ -5,7 +5,8 @@
 
 use super::estimates::{estimate_of, evidence};
 use shardscope::core::accuracy::{Measured, Quantity, Table};
-use shardscope::core::memory::StageMemory;
+use shardscope::core::memory::{StageMemory, Verdict};
+use shardscope::core::report::report;
 use shardscope::core::run::{Based, CrossEntropy, Run};
 
 /// Relative error of `ours`; the line is what `--nocapture` shows.
@@ -155,4 +156,18 @@ fn float8_of_torchao_takes_no_memory() {
     }
     assert!(mean(&errors_with(PEAKS, TITAN, long, float8)) < 0.03);
     assert!(mean(&errors_with(PEAKS, TITAN, long, copies)) > 0.1);
+}
+
+/// Every run of llm-foundry's tables ran. With its loss, `fused_crossentropy`, all have room; with PyTorch's own half of them had none.
+/// (llm-foundry, `modeling_mpt.py`.)
+#[test]
+fn runs_of_llm_foundry_have_room_with_the_loss_that_they_ran_with() {
+    let rows = ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(evidence);
+    let rows: Vec<_> = rows.filter(|row| row.source().name.starts_with("llm-foundry, MPT")).collect();
+    let without_room = |loss: Option<CrossEntropy>| {
+        let runs = rows.iter().map(|row| Run { cross_entropy: loss, ..row.run.clone() });
+        runs.filter(|run| report(run).unwrap().memory.verdict == Verdict::Oom).count()
+    };
+    assert_eq!((rows.len(), without_room(None)), (209, 0));
+    assert!(without_room(Some(CrossEntropy::Megatron)) > 100);
 }

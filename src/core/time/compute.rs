@@ -210,7 +210,7 @@ impl Clock {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
         let (n, h, v) = (scenario.tokens_per_rank(), model.hidden as f64, model.vocab as f64 / t);
         let heads = 1.0 + model.mtp_modules as f64;
-        let loss = loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
+        let loss = loss_bytes(&scenario.software) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let trains = |end| {
             let adapter = scenario.adapter.as_ref();

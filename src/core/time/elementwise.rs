@@ -8,7 +8,7 @@ use super::rates::Rates;
 use crate::explain::Quantity;
 use crate::explain::symbols::{GRADIENT, MEMORY_RATE, STATES_MOVED, WEIGHT};
 use crate::model::{Architecture, Norm, QkNorm};
-use crate::run::{CrossEntropy, Optimizer, Precision};
+use crate::run::{CrossEntropy, Optimizer, Precision, Software};
 
 /// Bytes an element that `RMSNorm` moves as operators in fp32 beyond one kernel, forward and backward: cast 6, square 8,
 /// mean 4, scale 8, cast 6, weight 4; backward weight 8, cast 6, scale 20, square 12, sum 12, cast 6.
@@ -77,14 +77,16 @@ pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
 }
 
 /// Bytes a logit that the loss moves, forward and backward together: fp32 passes for the maximum, the exponential, the
-/// sum and the gradient where each is a kernel; fused kernels keep to one or two passes.
+/// sum and the gradient where each is a kernel; fused kernels keep to one or two passes. A metric reads 2, writes 4, reads 4 and
+/// writes the log-softmax of 4 (Composer, `trainer.py`, `_eval_train_metrics`).
 #[must_use]
-pub(crate) fn loss_bytes(kernel: CrossEntropy) -> f64 {
-    match kernel {
+pub(crate) fn loss_bytes(software: &Software) -> f64 {
+    let kernel = match software.cross_entropy {
         CrossEntropy::Megatron => 30.0,
         CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,
         CrossEntropy::TeFused | CrossEntropy::Compiled | CrossEntropy::FusedLinear => 8.0,
-    }
+    };
+    kernel + 14.0 * software.metrics
 }
 
 /// Forward and backward seconds of the embedding of `tokens` rows of width `h`: a gather, and a scattered addition.

@@ -91,6 +91,7 @@ pub const MEGATRON_2024: Software = Software {
     frees_gradients: false,
     sums_whole: false,
     gathers_alone: false,
+    metrics: 0.0,
     launches: None,
     trains_bf16: false,
     moe_fused: false,
@@ -204,9 +205,9 @@ pub static STACKS: &[Stack] = &[
         "composer-2023",
         "llm-foundry 2023",
         Trainer::Composer,
-        Software { attention: AttentionKernel::Flash1, ..FSDP },
+        Software { attention: AttentionKernel::Flash1, cross_entropy: CrossEntropy::Compiled, metrics: 2.0, ..FSDP },
         &LLM_FOUNDRY,
-        "FSDP 1 with FlashAttention-1 or its Triton form; recomputation by non-reentrant checkpoints",
+        "FSDP 1 with FlashAttention-1 or its Triton form and its loss, which writes a bf16 gradient beside the logits (modeling_mpt.py, fused_crossentropy); recomputation by non-reentrant checkpoints",
     ),
     stack(
         "fsdp2",
@@ -401,6 +402,8 @@ pub struct Software {
     pub sums_whole: bool,
     /// Weights that are sharded arrive before a layer starts, not beside the layer before.
     pub gathers_alone: bool,
+    /// Cross-entropies that are computed again of every batch to be logged.
+    pub metrics: f64,
     /// Launches of a layer's forward pass, each by the host alone; none: `host` a layer.
     pub launches: Option<Launches>,
     /// Adapters and states are bf16 as the model is.
