@@ -124,8 +124,8 @@ fn a_schedule_of_fixed_chunks_offers_its_own_number_once() {
     let run = run("gpus=64&tp=2&pp=4&schedule=zb-v&virtual_stages=4");
     let all = issues(&run);
     let about = all.iter().filter(|issue| issue.is_mended_by("virtual_stages"));
-    let offered: Vec<_> = about.flat_map(Issue::fixes).map(|fix| label(fix).to_string()).collect();
-    assert_eq!(offered, ["Set virtual stages to 2"]);
+    let offered: Vec<_> = about.flat_map(Issue::fixes).map(|fix| fix.set.clone()).collect();
+    assert_eq!(offered, [[("virtual_stages", "2".to_owned())]]);
 }
 
 /// A fix that makes the batch uneven says what the batch becomes.
