@@ -67,7 +67,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
             look.clock.set(Some(time));
         }
     };
-    let wheel = wheel(look, lane);
+    let wheel = wheel(look, lane.is_low() || state.view.embed.is_some());
     let height = move || format!("{:.0}px", lane.shape().height());
     let name = move || {
         let prepared = lane.prepared.get();
@@ -115,8 +115,9 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
     .into_any()
 }
 
-/// Zooms by the wheel, unless the page scrolls.
-fn wheel(look: Look, lane: Lane) -> impl Fn(web_sys::WheelEvent) + 'static {
+/// Zooms by the wheel, unless the page scrolls; only with Ctrl where `guarded`: among several pictures, and in a frame, whose
+/// host scrolls.
+fn wheel(look: Look, guarded: bool) -> impl Fn(web_sys::WheelEvent) + 'static {
     let scrolled = StoredValue::new(f64::NEG_INFINITY);
     let handle = window_event_listener_untyped("scroll", move |event| scrolled.set_value(event.time_stamp()));
     on_cleanup(move || handle.remove());
@@ -125,7 +126,7 @@ fn wheel(look: Look, lane: Lane) -> impl Fn(web_sys::WheelEvent) + 'static {
         let at = view.time(f64::from(event.offset_x()), look.width.get_untracked());
         let zoomed = view.zoomed((-event.delta_y() * 0.002).exp(), at);
         // A page that scrolls goes on under the pointer, and so does one below a picture that shows all it has.
-        let scrolls = lane.is_low() || event.time_stamp() - scrolled.get_value() < PAUSE || zoomed == view;
+        let scrolls = guarded || event.time_stamp() - scrolled.get_value() < PAUSE || zoomed == view;
         if scrolls && !(event.ctrl_key() || event.meta_key()) {
             return;
         }
