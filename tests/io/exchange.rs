@@ -200,7 +200,8 @@ const WORDS: [Words; 11] = [
             "cross_entropy",
         ],
         keeps: &[
-            ("schedule", &["1f1b", "interleaved-1f1b", "1f1b-overlap", "interleaved-overlap"]),
+            // Fused without virtual stages is refused: `transformer_config.py`, `overlap_moe_expert_parallel_comm`.
+            ("schedule", &["1f1b", "interleaved-1f1b", "interleaved-overlap"]),
             ("precision", &["bf16-fp32-grads", "bf16", "fp16", "fp32", "fp8-delayed", "fp8-current", "fp8-blockwise"]),
             ("optimizer", &["adam", "sgd", "sgd-momentum", "muon"]),
             ("cross_entropy", &["megatron", "megatron-fused", "te-fused"]),

@@ -36,7 +36,6 @@ const ALWAYS: &[Draw] = &[
         &[
             "schedule=interleaved-1f1b&virtual_stages=2",
             "schedule=interleaved-1f1b&virtual_stages=4",
-            "schedule=1f1b-overlap",
             "schedule=interleaved-overlap&virtual_stages=2",
             "schedule=interleaved-1f1b&virtual_stages=2&schedule_options.group=8",
         ],
