@@ -150,7 +150,7 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 /// `{"tables": {...}, "predictions": ...}` by the row of a tool.
 ///
 /// # Errors
-/// What the request lacks.
+/// Questions that the request lacks.
 pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
     let rows = evidence(request)?;
     let questions = scoreboard::questions(&rows);

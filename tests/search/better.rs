@@ -1,4 +1,4 @@
-//! What is suggested: only what fits and what the software can run, with the figures that its report has.
+//! Suggestions: only what fits and what the software can run, with the figures that its report has.
 
 use crate::common::random::{Random, random_run};
 use shardscope::core::memory::Verdict;

@@ -1,4 +1,4 @@
-//! What software of 2025 and 2026 does besides: packed documents, context parallelism of two levels, shared experts beside
+//! Features of software of 2025 and 2026: packed documents, context parallelism of two levels, shared experts beside
 //! messages, rooms of expert ranks, budgets of activations.
 
 use crate::common::{scenario, step_s};

@@ -28,7 +28,7 @@ fn schedules_that_hide_the_experts_messages_are_faster() {
     }
 }
 
-/// What hides is bounded: no overlap is faster than no message at all, and delayed weight gradients hide no less.
+/// Hidden time is bounded: no overlap is faster than no message at all, and delayed weight gradients hide no less.
 #[test]
 fn overlap_saves_no_more_than_the_messages() {
     let links = |more: &str| step(&format!("{DEEPSEEK}&schedule=interleaved-overlap&{more}"));

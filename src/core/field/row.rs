@@ -2,7 +2,6 @@
 
 use super::choice::Choice;
 use super::value::Value;
-use std::any::Any;
 use std::ops::Deref;
 
 /// The section of the form that shows a field.
@@ -77,8 +76,6 @@ pub enum Slot {
     Text,
 }
 
-type When = Box<dyn Fn(&dyn Any) -> bool + Send + Sync>;
-
 /// Everything of a setting but its key and value.
 #[derive(Default)]
 pub struct Row {
@@ -94,7 +91,6 @@ pub struct Row {
     pub hint: &'static str,
     /// Shown on request: the rarely used and the parts of a preset.
     pub advanced: bool,
-    when: Option<When>,
     pub(super) count: (u64, u64),
     pub(super) number: (f64, f64),
     pub(super) length: usize,
@@ -138,10 +134,6 @@ impl Row {
     /// Shown on request.
     pub(crate) fn advanced(self) -> Self {
         Self { advanced: true, ..self }
-    }
-    /// Shown where `test` holds of the outermost struct (the Run), elsewhere on request.
-    pub(crate) fn when<T: Any>(self, test: fn(&T) -> bool) -> Self {
-        Self { when: Some(Box::new(move |run| run.downcast_ref().is_some_and(test))), ..self }
     }
     /// A whole number from `low` to `high`.
     pub(crate) fn count(self, low: u64, high: u64, steps: Steps) -> Self {
@@ -221,12 +213,6 @@ impl<T: 'static> Field<T> {
     /// Unsets an optional value, whatever the default.
     pub(crate) fn unset(&self, run: &mut T) {
         self.put(run, &Value::Null);
-    }
-
-    /// Shown without a request.
-    #[must_use]
-    pub fn is_usual(&self, run: &T) -> bool {
-        self.row.when.as_ref().map_or(!self.advanced, |when| when(run))
     }
 }
 

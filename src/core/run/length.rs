@@ -1,6 +1,5 @@
 //! Length of a training and its interruptions: settings of the whole run, none of which changes a step.
 
-use super::Run;
 use crate::field::Steps::{By, Double};
 use crate::field::{Held, OneOf, Row, Slot, Value, fields, one_of, training};
 
@@ -114,11 +113,6 @@ impl Held for ContextPhases {
     }
 }
 
-/// True where the run has a token budget, without which its length says nothing.
-fn has_budget(run: &Run) -> bool {
-    run.tokens_total.is_some()
-}
-
 fields! {
     /// Settings of the whole run; unset ones take the defaults of `whole_run`.
     #[derive(Clone, Debug, PartialEq)]
@@ -126,11 +120,11 @@ fields! {
         /// symbol of the price: $, €
         currency: Option<String> => training("Currency").advanced(),
         /// vetted, shared, unknown, or interruptions per 1,000 node-days as a number; unset: unknown
-        failures: Option<Failures> => training("Failures").when(has_budget).advanced(),
+        failures: Option<Failures> => training("Failures").advanced(),
         /// running time between two interruptions, as you measured it; replaces the class
         mtti_h: Option<f64> => training("Time to interrupt").unit("h").number(1e-3, 1e7, 1.0).advanced(),
         /// what follows an interruption; unset: automatic
-        operation: Option<Operation> => training("Operation").when(has_budget).advanced(),
+        operation: Option<Operation> => training("Operation").advanced(),
         /// from an interruption to the first repeated step; unset: by operation
         restart_s: Option<f64> => training("Restart").unit("s").number(0.0, 1e7, 60.0).advanced(),
         /// of the storage that takes checkpoints; unset: 50

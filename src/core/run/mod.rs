@@ -76,8 +76,7 @@ fields! {
         gpus_per_node: Option<u64> => cluster("GPUs per node").count(1, 1 << 20, Double),
         /// of a node; what is offloaded has to fit
         host_memory_gib: Option<f64>
-            => cluster("Host memory").unit("GiB").number(1.0, 1e7, 256.0)
-                .when(|run: &Run| run.offload != OffloadParts::default()),
+            => cluster("Host memory").unit("GiB").number(1.0, 1e7, 256.0),
         /// ranks that share every matrix
         tp: u64 = 2 => parallelism("Tensor parallel").symbol("TP").count(1, 1 << 20, Valid),
         /// ranks that share the layers
@@ -86,8 +85,7 @@ fields! {
         cp: u64 = 1 => parallelism("Context parallel").symbol("CP").count(1, 1 << 20, Valid),
         /// ranks that share the experts
         ep: u64 = 1
-            => parallelism("Expert parallel").symbol("EP").count(1, 1 << 20, Valid)
-                .when(|run: &Run| run.model.resolve().is_ok_and(|model| model.moe.is_some())),
+            => parallelism("Expert parallel").symbol("EP").count(1, 1 << 20, Valid),
         /// ranks that share one expert's matrices
         etp: u64 = 1 => parallelism("Expert tensor parallel").symbol("ETP").count(1, 1 << 20, Valid).advanced(),
         /// norms and dropouts cut along the sequence, with TP
@@ -96,8 +94,7 @@ fields! {
         cp_comm: CpComm = CpComm::Ring => parallelism("CP exchange").advanced(),
         /// ranks that exchange heads for tokens where the exchange has two levels; unset: those of a node
         cp_a2a: Option<u64>
-            => parallelism("CP all-to-all").unit("ranks").count(1, 1 << 20, Double)
-                .when(|run: &Run| run.cp_comm == CpComm::Hierarchical).advanced(),
+            => parallelism("CP all-to-all").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// the axes that ranks are numbered along, the fastest first
         rank_order: RankOrder = RankOrder::PpLast => parallelism("Rank order").advanced(),
         /// 1 shards optimizer states, 2 gradients, 3 weights
@@ -109,18 +106,18 @@ fields! {
         /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward pass
         /// (ZeRO++ hpZ)
         zero_hpz: Option<u64>
-            => parallelism("hpZ group").unit("ranks").count(1, 1 << 20, Double).when(|run: &Run| run.zero == 3).advanced(),
+            => parallelism("hpZ group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// ZeRO-3 gathers weights in eight bits (ZeRO++ qwZ)
-        zero_qwz: bool = false => parallelism("8-bit weights (qwZ)").when(|run: &Run| run.zero == 3).advanced(),
+        zero_qwz: bool = false => parallelism("8-bit weights (qwZ)").advanced(),
         /// ZeRO-3 scatters gradients in four bits (ZeRO++ qgZ)
-        zero_qgz: bool = false => parallelism("4-bit gradients (qgZ)").when(|run: &Run| run.zero == 3).advanced(),
+        zero_qgz: bool = false => parallelism("4-bit gradients (qgZ)").advanced(),
         /// the order in which a rank works
-        schedule: Schedule = Schedule::OneFOneB => parallelism("Schedule").when(|run: &Run| run.pp > 1),
+        schedule: Schedule = Schedule::OneFOneB => parallelism("Schedule"),
         /// options that only some schedules use
         schedule_options: ScheduleOptions,
         /// model chunks per rank
         virtual_stages: u64 = 1
-            => parallelism("Virtual stages").symbol("VP").count(1, 1 << 16, Valid).when(|run: &Run| run.pp > 1),
+            => parallelism("Virtual stages").symbol("VP").count(1, 1 << 16, Valid),
         /// uneven pipelines: one number a stage, with commas
         stage_layers: Option<Vec<u64>> => parallelism("Layers by stage").advanced(),
         /// global stage that holds the MTP modules, counted from 0; unset: the last, with the loss

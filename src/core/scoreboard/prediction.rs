@@ -3,7 +3,7 @@
 use crate::memory::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// What a question may ask.
+/// Quantities that a question may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {

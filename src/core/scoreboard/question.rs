@@ -141,7 +141,7 @@ impl Question {
         if self.origin.is_empty() { self.source.name } else { &self.origin }
     }
 
-    /// What it is a peak of, in words.
+    /// The memory that it is a peak of, in words.
     fn peak_is(&self) -> Option<&'static str> {
         Some(match self.peak_gib?.0 {
             Quantity::AllocatedLast => "allocated, last pipeline rank",

@@ -33,9 +33,4 @@ impl Traffic {
             Self::Ep => "ep",
         }
     }
-    /// Parameters and their gradients, which pass in the data-parallel group.
-    #[must_use]
-    pub const fn is_of_parameters(self) -> bool {
-        matches!(self, Self::Dp | Self::Zero3)
-    }
 }

@@ -42,7 +42,7 @@ pub(crate) fn entries(text: &str) -> Entries {
     reader.out
 }
 
-/// What a call of `class` ends with: `argument` as the name at `place` with its `rest`.
+/// End of a call of `class`: `argument` as the name at `place` with its `rest`.
 pub(super) struct End {
     pub class: &'static str,
     pub argument: &'static str,
@@ -106,7 +106,7 @@ impl Writer<'_> {
         called.join(".")
     }
 
-    /// What the setting `name` is: a literal, or a call with what stands below it.
+    /// The setting `name`: a literal, or a call with what stands below it.
     fn value(&mut self, name: &str, value: &Value) -> String {
         match value {
             Value::Null => "None".to_owned(),
@@ -223,7 +223,7 @@ fn statements(text: &str) -> Vec<String> {
 #[derive(Default)]
 struct Reader {
     out: Entries,
-    /// What names stand for: their own value under "", what belongs to it behind a dot.
+    /// Meanings of names: their own value under "", what belongs to it behind a dot.
     known: BTreeMap<String, Entries>,
     /// Entries that names hold, all together.
     held: usize,

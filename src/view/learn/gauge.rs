@@ -22,7 +22,7 @@ pub enum Gauge {
     Peak,
     /// A component of it.
     Held(Component),
-    /// What a rank sends.
+    /// Bytes that a rank sends.
     Sent(Traffic),
     /// Time of messages that no compute hides.
     Exposed(Traffic),

@@ -50,7 +50,7 @@ fn alone(run: &mut Run) {
     }
 }
 
-/// What the stack would do, in place of what the recipe says.
+/// Behaviour of the stack in place of the recipe's.
 fn by_rule_of_thumb(run: &mut Run) {
     run.graph_scope = None;
     run.moe_dispatch = None;

@@ -86,9 +86,6 @@ impl Ladder {
     }
 }
 
-/// Fields that belong to the layout: who sets one chooses the layout.
-pub const LAYOUT_FIELDS: [&str; 8] = ["tp", "pp", "cp", "ep", "etp", "zero", "schedule", "recompute"];
-
 /// True if `after` differs from `before` in its layout, as a person sets it.
 #[must_use]
 pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
@@ -120,7 +117,7 @@ mod tests {
     fn a_layout_field_is_yours_and_a_question_asks_anew() {
         let run = Run::default();
         assert!(!differs_in_layout(&run, &run) && !asks_anew(&run, &run));
-        for key in LAYOUT_FIELDS.into_iter().filter(|key| *key != "recompute") {
+        for key in ["tp", "pp", "cp", "ep", "etp", "zero", "schedule"] {
             let value = if key == "schedule" { "zb-v" } else { "3" };
             let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
             assert!(differs_in_layout(&run, &after) && !asks_anew(&run, &after), "{key}");

@@ -6,6 +6,6 @@ pub const LENGTH_BEFORE: &str = "training.seq_len";
 /// Tokens of a micro-batch and a rank; micro-batches of a pipeline.
 pub const TOKENS: &str = "training.num_tokens_per_microbatch_per_dp_rank";
 pub const PIECES: &str = "parallelism.num_pp_microbatches";
-/// What is recomputed, and the loss.
+/// Recomputation and the loss.
 pub const CHECKPOINT: &str = "activation_checkpoint";
 pub const LOSS: &str = "loss";

@@ -17,7 +17,7 @@ pub(super) struct Shipped {
     pub preset: &'static str,
     /// The function; none where torchtitan has removed the model.
     pub function: Option<&'static str>,
-    /// What the function sets beside the model, as arguments.
+    /// Settings of the function beside the model, as arguments.
     pub settings: &'static str,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn is_python(entries: &Entries) -> bool {
     entries.iter().any(|(name, _)| marks.contains(&&**name) || name == TOKENS)
 }
 
-/// What is meant where such settings are silent: the shipped configuration's, or what every configuration begins with.
+/// Meaning where such settings are silent: the shipped configuration's, or what every configuration begins with.
 pub(super) fn defaults(entries: &Entries) -> Entries {
     let text = |text: &str| Value::Text(text.to_owned());
     let mut out = vec![(CHECKPOINT.to_owned(), text(SELECTIVE))];

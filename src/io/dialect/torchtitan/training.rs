@@ -16,7 +16,7 @@ use crate::io::dialect::{computes, hub, is_precision};
 const STEP: &str = "training.num_tokens_per_train_step";
 /// The model.
 const SPEC: &str = "model_spec";
-/// What calls of some classes end with beside what the settings say of them.
+/// Ends of calls of some classes beside what the settings say of them.
 pub(super) const ENDS: &[End] = &[
     End {
         class: "CrossEntropyLoss.Config",
