@@ -66,7 +66,7 @@ test('a search shows its progress and can be stopped and gone on with', async ()
   await tab(page, 'Layouts');
   await panel(page).getByRole('progressbar').waitFor();
   await button(page).click();
-  await panel(page).getByText('Stopped.').waitFor();
+  await panel(page).getByRole('status').filter({ hasText: 'Stopped.' }).waitFor();
   const said = () => panel(page).getByRole('status').first().innerText();
   const before = await said();
   assert.equal(await panel(page).getByRole('progressbar').count(), 0);
@@ -212,7 +212,7 @@ test('a sandboxed frame searches in slices without a worker, and stops', async (
   await tab(frame, 'Layouts');
   await panel(frame).getByRole('progressbar').waitFor();
   await button(frame).click();
-  await frame.getByText('Stopped.').waitFor();
+  await frame.getByRole('status').filter({ hasText: 'Stopped.' }).waitFor();
   await button(frame).click();
   await eventually(() => rows(frame).count(), (count) => count === 10);
   await idle(frame);
