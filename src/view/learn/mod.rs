@@ -10,8 +10,11 @@ mod bars;
 mod caption;
 mod collectives;
 mod dials;
+mod experts;
+mod formats;
 mod gauge;
 mod goal;
+mod gpu;
 mod lanes;
 mod layout;
 mod lesson;
@@ -25,6 +28,7 @@ mod plot;
 mod question;
 mod sequence;
 mod tensor;
+mod whole;
 mod zero;
 
 pub use crate::view::steps::StepId;
@@ -51,13 +55,17 @@ impl StepId {
 /// The lessons, in the order of the lecture and the playbook.
 pub(crate) static LESSONS: &[Lesson] = &[
     memory::LESSON,
+    formats::LESSON,
+    gpu::LESSON,
     collectives::LESSON,
     zero::LESSON,
     tensor::LESSON,
     sequence::LESSON,
     pipelines::LESSON,
     overlap::LESSON,
+    experts::LESSON,
     layout::LESSON,
+    whole::LESSON,
 ];
 
 #[cfg(test)]
@@ -67,7 +75,8 @@ mod tests {
     use crate::view::node::Node;
 
     /// The figures of a step come from the calculator, so its templates hold none; names such as 1F1B do.
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
+        "fp16",
         "PipeDream-2BW",
         "1F1B",
         "ZeRO-1",

@@ -80,11 +80,10 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     let mut top = 0.0;
     for (words, one) in drawn {
         let figures = t!(
-            "{name}: bubble {bubble}, ends at {end}, a rank holds {held}",
+            "{name}: bubble {bubble}, ends at {end}",
             name = words,
             bubble = show_percent(one.stats.bubble_fraction),
-            end = number(one.stats.makespan_s, 3),
-            held = number(one.held(), 3)
+            end = number(one.stats.makespan_s, 3)
         );
         drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, figures);
         strip(&mut drawing, one, end, top + WORDS);

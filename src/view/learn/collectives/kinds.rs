@@ -152,11 +152,11 @@ pub(super) fn kinds(dials: &Dials) -> Live {
                     Block::None => drawing.frame(at, Ink::Line),
                     Block::From(from) => {
                         drawing.fill(at, INKS[from], 1.0, t!("rank {rank}", rank = from));
-                        drawing.label(middle, Ink::Paper, verbatim(format!("{from}.{block}")));
+                        drawing.words(middle, Anchor::Middle, Ink::Paper, verbatim(format!("{from}.{block}")));
                     }
                     Block::Sum => {
                         drawing.fill(at, SUM, 1.0, "sum over all ranks");
-                        drawing.label(middle, Ink::Paper, verbatim(format!("Σ.{block}")));
+                        drawing.words(middle, Anchor::Middle, Ink::Paper, verbatim(format!("Σ.{block}")));
                     }
                 }
             }

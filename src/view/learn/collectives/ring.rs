@@ -5,7 +5,7 @@ use super::super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
-use crate::view::charts::drawing::{Box, Drawing};
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 
 /// The pieces on all ranks: of how many ranks each is the sum, which rank's terms it has, and those that came last.
@@ -80,7 +80,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             }
             let words = verbatim(format!("{count}/{n}"));
             let ink = if opacity > 0.5 { Ink::Paper } else { Ink::Text };
-            drawing.label((at.x + at.width / 2.0, at.y + at.height / 2.0), ink, words);
+            drawing.words((at.x + at.width / 2.0, at.y + at.height / 2.0), Anchor::Middle, ink, words);
         }
     }
     let rows = pieces.sums.iter().enumerate().map(|(rank, row)| {

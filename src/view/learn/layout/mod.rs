@@ -1,6 +1,7 @@
 //! Choosing a layout: the recipe of the playbook, and what each size does to throughput and memory.
 
 mod axes;
+mod flow;
 mod playbook;
 mod restore;
 
@@ -43,6 +44,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "shrink everything, then restore one by one"), on_run: (Gauge::Step, &[]) },
         Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 0)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
         Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
+        Step { id: "flow", title: "The recipe on your run", sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)], live: flow::flow, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
     ],
 };
 

@@ -1,0 +1,111 @@
+//! The playbook's recipe as a flow chart over the Run of the page.
+
+use super::{Dials, Live};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::evaluate;
+use crate::core::run::{Recompute, Run};
+use crate::core::search::recipe::walk;
+use crate::core::t;
+use crate::core::units::{Seconds, number, show_percent, show_seconds};
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::ink::Ink;
+use crate::view::learn::caption::{colours, data};
+use crate::view::node::Node;
+use crate::view::node::markup::{bullet, el};
+
+/// Boxes of a row, the height of a box, and that of a row.
+const ACROSS: usize = 3;
+const HIGH: f64 = 62.0;
+const ROW: f64 = 80.0;
+
+/// Sizes of a layout, as the boxes write them.
+fn sizes(run: &Run) -> String {
+    format!("TP {} · PP {} · ZeRO-{} · b {}", run.tp, run.pp, run.zero, run.micro_batch)
+}
+
+pub(super) fn flow(dials: &Dials) -> Live {
+    let times = dials.get("x");
+    let run = Run { gpus: dials.run().gpus * times, ..dials.run().clone() };
+    let walked = walk(&run, None);
+    let of_run = evaluate(dials.run()).map_or(0.0, |evaluation| evaluation.report.step.time_s.0);
+    let last = walked.steps.last().map_or(of_run, |step| step.time_s);
+    let ratio = if of_run > 0.0 { last / of_run } else { 1.0 };
+    let rows = walked.steps.len().div_ceil(ACROSS).max(1);
+    let mut drawing = Drawing::new(ROW * rows as f64);
+    let mut before: Option<&Run> = None;
+    for (at, step) in walked.steps.iter().enumerate() {
+        let width = 1.0 / ACROSS as f64;
+        let (x, y) = (width * (at % ACROSS) as f64, ROW * (at / ACROSS) as f64 + 2.0);
+        let place = Box { x, width: width - 0.05, y, height: HIGH };
+        let changed = before.is_none_or(|before| *before != step.run);
+        drawing.fill(place, if changed { Ink::Forward } else { Ink::Line }, 0.2, "");
+        drawing.frame(place, if changed { Ink::Forward } else { Ink::Muted });
+        let middle = x + (width - 0.05) / 2.0;
+        let title = t!("{number} {kernel}", number = at + 1, kernel = step.title);
+        let full = if step.run.recompute == Recompute::Full { t!("full recomputation") } else { Message::default() };
+        drawing.words((middle, y + 13.0), Anchor::Middle, Ink::Text, title);
+        drawing.words((middle, y + 29.0), Anchor::Middle, Ink::Text, verbatim(sizes(&step.run)));
+        let time = Message::joined(" · ", [verbatim(show_seconds(Seconds(step.time_s))), full]);
+        drawing.words((middle, y + 45.0), Anchor::Middle, Ink::Muted, time);
+        if at + 1 < walked.steps.len() {
+            let way = if at % ACROSS + 1 == ACROSS {
+                ((middle, y + HIGH + 9.0), "↓")
+            } else {
+                ((x + width - 0.025, y + HIGH / 2.0), "→")
+            };
+            drawing.words(way.0, Anchor::Middle, Ink::Text, verbatim(way.1));
+        }
+        before = Some(&step.run);
+    }
+    if walked.steps.is_empty() {
+        drawing.words((0.0, 20.0), Anchor::Start, Ink::Text, &walked.end);
+    }
+    let text = vec![
+        t!(
+            "The recipe on your run: first a layout that fits, then the batch, then one size after the other, each kept only where the step gets shorter."
+        ),
+        t!(
+            "With {gpus} GPUs it ends at {time} per step, {share} of the time of your run. Read each box as a question that the calculator answered.",
+            gpus = run.gpus,
+            time = show_seconds(Seconds(last)),
+            share = show_percent(ratio)
+        ),
+    ];
+    let bullets = el("ol", &[], &[walked.steps.iter().map(|step| bullet(&step.text)).collect()]);
+    let cells = walked
+        .steps
+        .iter()
+        .map(|step| vec![step.title.into(), verbatim(sizes(&step.run)), verbatim(show_seconds(Seconds(step.time_s)))]);
+    let table = data(&["step of the recipe", "layout", "step time"], cells.collect());
+    Live {
+        legend: colours(&[(t!("changed the layout"), Ink::Forward), (t!("stays"), Ink::Line)]),
+        picture: drawing.inline("The recipe as a flow chart"),
+        table: Node::from_iter([bullets, table]),
+        ..Live::of(text).formula("share = T(recipe) / T(your run)", number(ratio, 3)).below(
+            "the step time, over that of your run",
+            ratio,
+            0.45,
+            show_percent,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LESSON;
+    use super::*;
+
+    /// The chart walks the Run of the page: other GPUs give other boxes, and each box is a layout of the walk.
+    #[test]
+    fn the_chart_is_the_walk_of_the_run() {
+        let step = LESSON.steps.iter().find(|step| step.id == "flow").unwrap();
+        let run = Run { gpus: 16, global_batch: 64, ..Run::default() };
+        let dials = Dials::new(step.sliders, &[]).beside(&run);
+        let html = flow(&dials).picture.to_html();
+        let walked = walk(&run, None);
+        assert!(walked.steps.len() > 3);
+        for step in &walked.steps {
+            assert!(html.contains(&sizes(&step.run)) && html.contains(&show_seconds(Seconds(step.time_s))));
+        }
+    }
+}
