@@ -2,6 +2,7 @@
 
 use super::charts::palette::Theme;
 use super::gallery::{Look, variants};
+use super::look::{Look as Board, Slice};
 use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};
@@ -31,6 +32,8 @@ pub struct ViewState {
     pub future: Option<u64>,
     /// Days of the inverse questions of the whole run.
     pub days: Option<f64>,
+    /// Row and class of the scoreboard.
+    pub board: Board,
     /// The layout was chosen for the visitor: the next edit of what it depends on chooses again.
     pub chosen: bool,
     /// Light or dark, whatever the browser prefers.
@@ -50,7 +53,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 17] = [
+const KEYS: [Key; 19] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -130,6 +133,16 @@ const KEYS: [Key; 17] = [
         read: |view, text| view.days = text.parse().ok().filter(|days| (0.01..=36_500.0).contains(days)),
     },
     Key {
+        name: "tool",
+        text: |view| (!view.board.tool.is_empty()).then(|| view.board.tool.clone()),
+        read: |view, text| view.board.tool = Board::row_named(&text),
+    },
+    Key {
+        name: "runs",
+        text: |view| (view.board.slice != Slice::default()).then(|| view.board.slice.id().to_owned()),
+        read: |view, text| view.board.slice = Slice::named(&text).unwrap_or_default(),
+    },
+    Key {
         name: "layout",
         text: |view| view.chosen.then(|| "chosen".to_owned()),
         read: |view, text| view.chosen = text == "chosen",
@@ -203,6 +216,7 @@ mod tests {
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
+            "open=scoreboard&tool=simumax&runs=peaks",
             "layout=chosen&theme=dark&lang=zh&made=0.1.0",
         ] {
             assert_eq!(written(&read(link)), link);
@@ -214,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_leaves_the_default() {
-        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&layout=mine&theme=purple";
+        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&layout=mine&theme=purple";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

@@ -17,15 +17,18 @@ pub enum View {
     Cluster,
     /// A step of a lesson.
     Learn(StepId),
+    /// How wrong each calculator is.
+    Scoreboard,
 }
 
 /// Views that the header offers, in its order: id in links, and name.
-const VIEWS: [(View, &str, &str); 5] = [
+const VIEWS: [(View, &str, &str); 6] = [
     (View::Run, "run", "Run"),
     (View::Whole, "whole", "Whole run"),
     (View::Schedules, "schedules", "Schedules"),
     (View::Cluster, "cluster", "Cluster"),
     (View::Learn(StepId::first()), "learn", "Learn"),
+    (View::Scoreboard, "scoreboard", "Scoreboard"),
 ];
 
 impl View {
@@ -60,7 +63,7 @@ impl View {
     /// True for the views that a phone's bar has room for.
     #[must_use]
     pub const fn is_frequent(self) -> bool {
-        !matches!(self, Self::Cluster)
+        !matches!(self, Self::Cluster | Self::Scoreboard)
     }
 
     /// True for two steps of lessons, and for a view and itself.
@@ -100,13 +103,15 @@ pub enum Embed {
     Cluster,
     /// A step of a lesson.
     Lesson,
+    /// The table and scatter of the scoreboard.
+    Scoreboard,
     /// Figures and panels of the Run.
     All,
 }
 
 impl Embed {
     /// All panels: id in links, and name.
-    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str, &'static str); 11] = [
         (Self::Memory, "memory", "memory"),
         (Self::Timeline, "timeline", "pipeline timeline"),
         (Self::Overlap, "overlap", "overlap"),
@@ -116,6 +121,7 @@ impl Embed {
         (Self::Schedules, "schedules", "schedules"),
         (Self::Cluster, "cluster", "cluster"),
         (Self::Lesson, "lesson", "lesson"),
+        (Self::Scoreboard, "scoreboard", "scoreboard"),
         (Self::All, "all", "everything"),
     ];
 

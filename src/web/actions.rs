@@ -2,7 +2,8 @@
 
 use crate::core::report::evaluate;
 use crate::io::export::picture;
-use crate::view::node::action::{Choice, Compare, Save};
+use crate::view::look::Look as Board;
+use crate::view::node::action::{BoardAction, Choice, Compare, Save};
 use crate::view::node::markup::Action;
 use crate::view::views::View;
 use crate::web::compare::compare;
@@ -90,6 +91,13 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             }
         }
         Action::Measured(command) => state.runs.act(state, command),
+        Action::Board(BoardAction::Pick(tool, slice)) => {
+            state.view.change(|view| view.board = Board { tool, slice });
+        }
+        Action::Board(BoardAction::Open(run)) => {
+            history::load(state, (*run).clone());
+            state.view.show(View::Run);
+        }
     }
 }
 

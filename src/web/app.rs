@@ -136,6 +136,7 @@ fn page(state: State) -> impl IntoView {
             {opened::schedules(state)}
             {opened::lesson(state)}
             {opened::cluster(state)}
+            {opened::scoreboard(state)}
             <main class="page" hidden=flag(move || state.view.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}

@@ -15,7 +15,7 @@ use crate::web::about::About;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::late::{arriving, cluster_frame, lesson_frame, schedules_frame, whole_frame};
+use crate::web::late::{arriving, board_frame, cluster_frame, lesson_frame, schedules_frame, whole_frame};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -51,6 +51,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
                     {(panel == Embed::Whole).then(|| arriving(move || whole_frame(state)))}
+                    {(panel == Embed::Scoreboard).then(|| arriving(move || board_frame(state)))}
                     {(panel == Embed::Schedules).then(|| arriving(move || schedules_frame(state)))}
                 </div>
             </main>
@@ -69,6 +70,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
             Embed::Cluster => View::Cluster,
             Embed::Schedules => View::Schedules,
             Embed::Whole => View::Whole,
+            Embed::Scoreboard => View::Scoreboard,
             _ => View::Run,
         };
         let view = ViewState { embed: None, open, theme: None, lang: None, page: None, ..now };

@@ -108,6 +108,7 @@ fn more_menu(state: State) -> AnyView {
         let item = |class, action, label: &'static str| quiet(action, class, "", label);
         Node::from_iter([
             item("narrow", Action::Show(View::Cluster), "Cluster"),
+            item("narrow", Action::Show(View::Scoreboard), "Scoreboard"),
             item("narrow", Action::Compare(Compare::Begin), "Compare"),
             item("narrow", Action::Open(Dialog::Export("markdown")), "Save"),
             item("narrow", Action::Share, "Share"),

@@ -80,6 +80,8 @@ mod render;
 #[cfg(feature = "ui")]
 mod runs;
 #[cfg(feature = "ui")]
+mod scoreboard;
+#[cfg(feature = "ui")]
 mod sentence;
 #[cfg(feature = "ui")]
 mod settings;

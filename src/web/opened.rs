@@ -1,7 +1,7 @@
 //! Views that stand beside the Run, from when they are first opened on.
 
 use crate::view::views::View;
-use crate::web::late::{arriving, cluster_view, lesson_view, schedules_view, second_run, whole_view};
+use crate::web::late::{arriving, board_view, cluster_view, lesson_view, schedules_view, second_run, whole_view};
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -21,6 +21,12 @@ pub(crate) fn schedules(state: State) -> AnyView {
 pub(crate) fn cluster(state: State) -> AnyView {
     let opened = since(state, View::Cluster);
     (move || opened.get().then(|| arriving(move || cluster_view(state)))).into_any()
+}
+
+/// The scoreboard; kept once it was open.
+pub(crate) fn scoreboard(state: State) -> AnyView {
+    let opened = since(state, View::Scoreboard);
+    (move || opened.get().then(|| arriving(move || board_view(state)))).into_any()
 }
 
 /// The open step of a lesson.

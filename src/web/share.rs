@@ -22,7 +22,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 /// Panels to choose from, with their names.
-const PANELS: [(Embed, &str); 8] = [
+const PANELS: [(Embed, &str); 9] = [
     (Embed::Timeline, "Timeline"),
     (Embed::Strip, "Answer"),
     (Embed::Waterfall, "Waterfall"),
@@ -31,6 +31,7 @@ const PANELS: [(Embed, &str); 8] = [
     (Embed::Whole, "Whole run"),
     (Embed::Schedules, "Schedules"),
     (Embed::Cluster, "Cluster"),
+    (Embed::Scoreboard, "Scoreboard"),
 ];
 
 /// The panel of the open view.
@@ -40,6 +41,7 @@ const fn of_view(view: View) -> Embed {
         View::Cluster => Embed::Cluster,
         View::Learn(_) => Embed::Lesson,
         View::Whole => Embed::Whole,
+        View::Scoreboard => Embed::Scoreboard,
         View::Run => Embed::Timeline,
     }
 }
@@ -74,6 +76,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme
         Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
         Embed::Whole => name("The whole run: days, losses and cost."),
         Embed::Cluster => name("The map of the cluster."),
+        Embed::Scoreboard => name("The scoreboard: every calculator, and the scatter of the chosen one."),
         _ => name("The open step of the lesson with its sliders."),
     }
 }

@@ -63,6 +63,13 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     assert.deepEqual(await found(page), []);
   });
 
+  test(`the scoreboard, ${theme}, ${language}`, async () => {
+    const { page } = await site.open(`#v=1&view.open=scoreboard${view}`);
+    await page.locator('.board-table tbody tr').first().waitFor();
+    await page.locator('main.board > div:last-child summary').click();
+    assert.deepEqual(await found(page), []);
+  });
+
   test(`a run that cannot be, ${theme}, ${language}`, async () => {
     const { page } = await site.open(`${RUNS.error}${view}`);
     await settled(page);

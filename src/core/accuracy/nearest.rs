@@ -54,17 +54,22 @@ impl Traits {
 /// The `count` published step times whose runs are most like `run`, the nearest first.
 #[must_use]
 pub fn nearest(bench: &Bench, run: &Run, count: usize) -> Vec<Fact> {
+    let facts: Vec<Fact> = bench.about(false).collect();
+    let places = nearest_of(facts.iter().map(|fact| &bench.rows[fact.row].run), run, count);
+    places.into_iter().map(|at| facts[at]).collect()
+}
+
+/// Places of the `count` runs of `runs` that are most like `run`, the nearest first.
+#[must_use]
+pub fn nearest_of<'a>(runs: impl Iterator<Item = &'a Run>, run: &Run, count: usize) -> Vec<usize> {
     let Some(own) = Traits::of(run) else {
         return Vec::new();
     };
-    let distance = |fact: Fact| {
-        let traits = Traits::of(&bench.rows[fact.row].run)?;
-        Some((own.distance(&traits), fact))
-    };
-    let mut facts: Vec<(f64, Fact)> = bench.about(false).filter_map(distance).collect();
-    facts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.row.cmp(&b.1.row)));
-    facts.truncate(count);
-    facts.into_iter().map(|(_, fact)| fact).collect()
+    let distance = |(at, other): (usize, &Run)| Some((own.distance(&Traits::of(other)?), at));
+    let mut places: Vec<(f64, usize)> = runs.enumerate().filter_map(distance).collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    places.truncate(count);
+    places.into_iter().map(|(_, at)| at).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
+use crate::view::look::Slice;
 use crate::view::steps::StepId;
 use crate::view::views::View;
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub enum PanelAction {
     Rank(usize),
     /// Starts an order of one's own from the one that is drawn.
     StartOrder,
+    /// Saves the questions of the scoreboard.
+    Questions,
 }
 
 impl PanelAction {
@@ -68,6 +71,7 @@ impl PanelAction {
             Self::Timeline(action) => format!("timeline {}", action.id()),
             Self::Rank(rank) => format!("rank {rank}"),
             Self::StartOrder => "start-order".to_owned(),
+            Self::Questions => "questions".to_owned(),
         }
     }
 }
@@ -115,6 +119,17 @@ pub enum Action {
     Gallery(GalleryAction),
     /// Does something with the runs that were measured.
     Measured(Measured),
+    /// Changes what the scoreboard shows, or opens one of its runs.
+    Board(BoardAction),
+}
+
+/// Actions on the scoreboard.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoardAction {
+    /// Shows a class of runs of the row with this name.
+    Pick(String, Slice),
+    /// Makes a run of the list the page's own, and shows it.
+    Open(Arc<Run>),
 }
 
 /// A page of the dialog.
@@ -256,6 +271,8 @@ impl Action {
             Self::Gallery(action) => action.name(),
             Self::Save(save) => save.name(),
             Self::Measured(command) => command.name(),
+            Self::Board(BoardAction::Pick(tool, slice)) => format!("board {tool} {}", slice.id()),
+            Self::Board(BoardAction::Open(_)) => "board open".to_owned(),
         }
     }
 }

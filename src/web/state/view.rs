@@ -7,6 +7,7 @@ use crate::core::run::Run;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
 use crate::view::gallery::Look;
+use crate::view::look;
 use crate::view::view_state::ViewState;
 use crate::view::views::{Embed, View};
 use crate::web::browser;
@@ -43,6 +44,8 @@ pub(crate) struct Viewed {
     pub compare: Memo<Option<String>>,
     /// Seed of the simulated future that was chosen.
     pub future: Memo<Option<u64>>,
+    /// Row and class of the scoreboard.
+    pub board: Memo<look::Look>,
     /// Days of the inverse questions.
     pub days: Memo<Option<f64>>,
     /// The Run that is compared with the first.
@@ -84,6 +87,7 @@ impl Viewed {
             gpu: part(state, |state| &state.gpu),
             compare: part(state, |state| &state.compare),
             future: part(state, |state| &state.future),
+            board: part(state, |state| &state.board),
             days: part(state, |state| &state.days),
             second: part(state, |state| &state.second),
             follows: part(state, |state| &state.chosen),

@@ -15,6 +15,7 @@ use crate::core::time::range;
 use crate::core::units::show_percent;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{Action, Node, bullet, el, fold, footnote, heading, link_button, muted, text};
+use crate::view::views::View;
 use layouts::layouts;
 use scatter::picture;
 use tables::{bands, by_class, by_source, constants_table, likes_table, misses, uneven};
@@ -36,7 +37,8 @@ pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
     let head = if own == Node::none() { Node::none() } else { heading("Your runs") };
     let open = link_button("Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
-    let parts = [head, own, likes(bench, scenario, &like), open];
+    let board = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
+    let parts = [head, own, likes(bench, scenario, &like), open, text(verbatim(" ")), board];
     let beside = el("div", &[], &parts);
     el("div", &[("class", "two")], &[picture(bench, false, &like, yours.standings), beside])
 }

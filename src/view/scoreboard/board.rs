@@ -1,0 +1,48 @@
+//! Questions and rows of the scoreboard, and the sign of a verdict.
+
+use crate::core::memory::Verdict;
+use crate::core::scoreboard::{About, Question, Score};
+use crate::view::look::Look;
+use crate::view::node::markup::{Node, leaf};
+
+/// A row of the table.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// Its file, without the end; links hold it.
+    pub id: String,
+    /// Who predicts.
+    pub about: About,
+    /// Its score.
+    pub score: Score,
+}
+
+/// Identity of the row of a file that was dropped on the page.
+pub const DROPPED: &str = "dropped";
+
+/// Questions and rows.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    /// The questions.
+    pub questions: Vec<Question>,
+    /// The rows, this calculator's first.
+    pub tools: Vec<Tool>,
+}
+
+impl Board {
+    /// The row that `look` names, the first where there is none of the name.
+    #[must_use]
+    pub fn tool(&self, look: &Look) -> Option<&Tool> {
+        let named = self.tools.iter().find(|tool| tool.id == look.tool);
+        named.or(self.tools.first())
+    }
+}
+
+/// A verdict with its sign.
+pub(super) fn sign(verdict: Verdict) -> Node {
+    let (class, words) = match verdict {
+        Verdict::Fits => ("ok", "✓ fits"),
+        Verdict::Tight => ("warn", "▲ tight"),
+        Verdict::Oom => ("error", "✕ out of memory"),
+    };
+    leaf("b", class, words)
+}

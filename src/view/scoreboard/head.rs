@@ -1,0 +1,73 @@
+//! What stands around the table: title, files to take, verdicts of the chosen row, how a row is added.
+
+use super::board::{Board, Tool, sign};
+use super::table;
+use crate::core::memory::Verdict;
+use crate::core::message::verbatim;
+use crate::core::t;
+use crate::core::units::{show_percent, thousands};
+use crate::view::node::action::{PanelAction, Save};
+use crate::view::node::markup::{self, Action, Node, el, leaf, muted, text, title};
+
+/// BibTeX of the scoreboard.
+const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \
+     year = {2026},\n  note = {Shardscope VERSION, docs/scoreboard.md}\n}\n";
+
+/// The head of the view, with what can be saved.
+#[must_use]
+pub fn head(board: &Board) -> Node {
+    let words = t!(
+        "{runs} published runs. Smaller is better. What a tool cannot read counts as not covered; runs that a tool was fitted to are left out of its row.",
+        runs = thousands(board.questions.len() as u64)
+    );
+    let save = |label: &'static str, name: &str, content: String| {
+        let save = Save::Text { name: name.to_owned(), text: content.into() };
+        leaf("button", "quiet", label).on(Action::Save(save))
+    };
+    let bibtex = BIBTEX.replace("VERSION", env!("CARGO_PKG_VERSION"));
+    let buttons = [
+        save("Table as CSV", "scoreboard.csv", table::csv(board)),
+        save("BibTeX", "scoreboard.bib", bibtex),
+        leaf("button", "quiet", "Questions, runs.jsonl").on(PanelAction::Questions),
+    ];
+    let words = el("div", &[], &[title("Scoreboard: how wrong is each calculator?"), muted(words)]);
+    el("div", &[("class", "board-head")], &[words, el("p", &[("class", "board-save")], &buttons)])
+}
+
+/// Verdicts of the chosen row, by what became of the runs.
+#[must_use]
+pub fn verdicts(tool: &Tool) -> Node {
+    let line = |verdict: Verdict, runs: usize, ran_out: usize| {
+        let share = ran_out as f64 / runs.max(1) as f64;
+        let bar = el("i", &[("style", &format!("width:{:.1}%", 100.0 * share))], &[]);
+        let bar = el("span", &[("class", "cover out")], &[bar]);
+        let cells = [
+            sign(verdict),
+            text(verbatim(runs.to_string())),
+            text(verbatim(ran_out.to_string())),
+            el("span", &[("class", "rate")], &[text(verbatim(show_percent(share))), bar]),
+        ];
+        (false, cells.to_vec())
+    };
+    let rows: Vec<_> = tool.score.bands.iter().map(|band| line(band.verdict, band.runs, band.ran_out)).collect();
+    let rows = markup::table("Verdicts", &["verdict", "runs", "ran out", "share"], &rows);
+    Node::from_iter([title("Verdicts"), rows])
+}
+
+/// How a row is added; the file itself is taken by the page, below.
+#[must_use]
+pub fn submit() -> Node {
+    let step = |head: &'static str, words: &'static str, parts: &[Node]| {
+        let begin = [leaf("b", "", head), text(verbatim(" ")), text(words), text(verbatim(" "))];
+        el("li", &[], &[begin.as_slice(), parts].concat())
+    };
+    let take = leaf("button", "link", "runs.jsonl").on(PanelAction::Questions);
+    let code = leaf("code", "", verbatim("{\"id\":\"fj04dfa9f7\",\"step_s\":347.6,\"verdict\":\"fits\"}"));
+    let send = "Drop the file here to score it in this browser, or open a pull request to have the row listed.";
+    let steps = [
+        step("Take the questions.", "One run a line, without answers:", &[take]),
+        step("Predict.", "One line a run; leave out what the tool cannot do.", &[code]),
+        step("Send it.", send, &[]),
+    ];
+    Node::from_iter([title("How to submit"), el("ol", &[("class", "board-how")], &steps)])
+}

@@ -1,0 +1,164 @@
+//! The runs of the chosen row and class: those most like the page's first, then the worst misses.
+
+use super::board::{Board, sign};
+use crate::core::accuracy::nearest_of;
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
+use crate::core::run::Run;
+use crate::core::scoreboard::{Column, Judged, Miss, Question};
+use crate::core::sort::sort_by;
+use crate::core::t;
+use crate::core::units::{Seconds, show_off, show_seconds, significant};
+use crate::view::look::{Look, Slice};
+use crate::view::node::action::BoardAction;
+use crate::view::node::markup::{Action, Node, el, fold, leaf, muted, table, text, title};
+use std::sync::Arc;
+
+/// Runs most like the page's, and worst misses, that are shown without a fold.
+const FIRST: (usize, usize) = (8, 8);
+/// Runs in the fold: what is further down is in the file.
+const MORE: usize = 200;
+
+/// The list.
+#[must_use]
+pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
+    let Some(tool) = board.tool(look) else {
+        return Node::none();
+    };
+    let lines: Vec<Line> = if look.slice == Slice::Verdicts {
+        tool.score.verdicts.iter().map(Line::Verdict).collect()
+    } else {
+        tool.score.misses.iter().filter(|miss| look.slice.has(miss.column)).map(Line::Figure).collect()
+    };
+    let near = nearest_of(lines.iter().map(|line| &board.questions[line.question()].run), run, FIRST.0);
+    let mut order: Vec<usize> = (0..lines.len()).filter(|at| !near.contains(at)).collect();
+    sort_by(&mut order, |a, b| lines[*b].wrong().total_cmp(&lines[*a].wrong()).then(a.cmp(b)));
+    let (worst, rest) = order.split_at(order.len().min(FIRST.1));
+    let rows = |places: &[usize]| -> Vec<(bool, Vec<Node>)> {
+        places.iter().map(|at| (false, lines[*at].cells(board))).collect()
+    };
+    let head = ["run", "source", "class", "measured", "predicted", "error", ""];
+    let shown = table("Runs", &head, &rows(&[near.as_slice(), worst].concat()));
+    let rest = &rest[..rest.len().min(MORE)];
+    let more = if rest.is_empty() {
+        Node::none()
+    } else {
+        fold(t!("{count} more, the worst first", count = rest.len()), table("More runs", &head, &rows(rest)))
+    };
+    let beside = t!("{name}: most like your run first, then the worst misses", name = verbatim(&tool.about.name));
+    let parts = [title("Runs"), muted(beside), shown, more];
+    el("section", &[("class", "board-list")], &parts)
+}
+
+/// A figure or a verdict of a run.
+enum Line<'a> {
+    Figure(&'a Miss),
+    Verdict(&'a Judged),
+}
+
+impl Line<'_> {
+    fn question(&self) -> usize {
+        match self {
+            Self::Figure(miss) => miss.question,
+            Self::Verdict(judged) => judged.question,
+        }
+    }
+
+    /// Larger is worse.
+    fn wrong(&self) -> f64 {
+        match self {
+            Self::Figure(miss) => miss.ratio().ln().abs(),
+            Self::Verdict(Judged { verdict: Verdict::Fits, ran_out: true, .. }) => 3.0,
+            Self::Verdict(Judged { verdict: Verdict::Oom, ran_out: false, .. }) => 2.0,
+            Self::Verdict(judged) => f64::from(judged.verdict == Verdict::Tight),
+        }
+    }
+
+    fn cells(&self, board: &Board) -> Vec<Node> {
+        let question = &board.questions[self.question()];
+        let mut cells = vec![leaf("span", "wrap", verbatim(&question.name)), source(question)];
+        match self {
+            Self::Figure(miss) => {
+                let show = |value: f64| match miss.column {
+                    Column::Peaks => verbatim(format!("{} GiB", significant(value, 3))),
+                    _ => verbatim(show_seconds(Seconds(value))),
+                };
+                let class = match miss.error() {
+                    error if error <= 0.1 => "ok",
+                    error if error <= 0.25 => "warn",
+                    _ => "error",
+                };
+                cells.extend([
+                    text(Slice::Column(miss.column).name()),
+                    text(show(miss.measured)),
+                    text(show(miss.predicted)),
+                    leaf("b", class, verbatim(show_off(miss.ratio() - 1.0, 1))),
+                ]);
+            }
+            Self::Verdict(judged) => {
+                let (class, words): (_, Message) = match (judged.verdict, judged.ran_out) {
+                    (Verdict::Fits, true) => ("error", "false fit".into()),
+                    (Verdict::Oom, false) => ("error", "false alarm".into()),
+                    (Verdict::Tight, _) => ("warn", "undecided".into()),
+                    _ => ("ok", "right".into()),
+                };
+                let became = if judged.ran_out { "ran out" } else { "ran" };
+                cells.extend([text("Verdicts"), text(became), sign(judged.verdict), leaf("b", class, words)]);
+            }
+        }
+        let open = Action::Board(BoardAction::Open(Arc::new(question.run.clone())));
+        cells.push(leaf("button", "", "Open this run").on(open));
+        cells
+    }
+}
+
+/// The document, as a link where it is a file of a repository or has an address.
+fn source(question: &Question) -> Node {
+    let document = question.document();
+    let name = [text(verbatim(question.source.name))];
+    let address = address(document);
+    let node = match &address {
+        Some(address) => el(
+            "a",
+            &[("href", address.as_str()), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")],
+            &name,
+        ),
+        None => el("span", &[("translate", "no")], &name),
+    };
+    el("span", &[("class", "wrap")], &[node.title(verbatim(document))])
+}
+
+/// Address of `owner/repository@commit:path`, or the document itself where it is one.
+fn address(document: &str) -> Option<String> {
+    let document = document.split_whitespace().next()?;
+    if document.starts_with("https://") {
+        return Some(document.trim_end_matches([',', ';']).to_owned());
+    }
+    let (place, path) = document.split_once(':')?;
+    let (repository, commit) = place.split_once('@').unwrap_or((place, "HEAD"));
+    let is_plain =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !text.is_empty();
+    let (owner, name) = repository.split_once('/')?;
+    let is_named = is_plain(owner) && is_plain(name) && is_plain(commit) && !path.is_empty();
+    is_named.then(|| format!("https://github.com/{repository}/blob/{commit}/{path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_repositories_and_addresses_are_links_and_names_are_not() {
+        assert_eq!(
+            address("NVIDIA/NeMo@9c5c5e9709:docs/performance_summary.md [NeMo 24.07]").as_deref(),
+            Some("https://github.com/NVIDIA/NeMo/blob/9c5c5e9709/docs/performance_summary.md")
+        );
+        assert_eq!(
+            address("https://arxiv.org/abs/2411.06465, table 3").as_deref(),
+            Some("https://arxiv.org/abs/2411.06465")
+        );
+        for name in ["Fujii 2024, table 3 (A100 40 GB)", "", "javascript:alert(1)", "a/b/c:d"] {
+            assert_eq!(address(name), None, "{name}");
+        }
+    }
+}

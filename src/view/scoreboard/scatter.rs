@@ -1,0 +1,81 @@
+//! Predicted over measured, by row and class.
+
+use super::board::{Board, Tool};
+use crate::core::message::{Message, verbatim};
+use crate::core::scoreboard::{Column, Miss};
+use crate::core::t;
+use crate::core::units::significant;
+use crate::view::charts::drawing::Form;
+use crate::view::charts::figure::save;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::view::look::{Look, Slice};
+use crate::view::node::action::BoardAction;
+use crate::view::node::markup::{Action, Node, caption, el, leaf, muted, text, title};
+
+/// The scatter of the chosen row and class, with the buttons that choose.
+#[must_use]
+pub fn scatter(board: &Board, look: &Look) -> Node {
+    let Some(tool) = board.tool(look) else {
+        return Node::none();
+    };
+    let pick = |label: Node, to: Look, is_on: bool| {
+        let attributes = [("class", "toggle-link"), ("aria-pressed", if is_on { "true" } else { "false" })];
+        el("button", &attributes, &[label]).on(Action::Board(BoardAction::Pick(to.tool, to.slice)))
+    };
+    let slices =
+        Slice::all().map(|slice| pick(text(slice.name()), Look { slice, tool: tool.id.clone() }, slice == look.slice));
+    let tools = board.tools.iter().map(|other| {
+        let name = leaf("span", "", verbatim(&other.about.name));
+        pick(name, Look { tool: other.id.clone(), slice: look.slice }, other.id == tool.id)
+    });
+    let group = |label: &'static str, buttons: Node| {
+        el("span", &[("class", "tools"), ("role", "group")], &[buttons]).label(label)
+    };
+    let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| look.slice.has(miss.column)).collect();
+    let parts = [
+        title("Predicted over measured"),
+        el(
+            "p",
+            &[("class", "board-filters")],
+            &[group("Class of runs", slices.collect()), group("Calculator", tools.collect())],
+        ),
+        picture(tool, look.slice, &misses),
+    ];
+    el("figure", &[("class", "chart")], &parts)
+}
+
+fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
+    if slice == Slice::Verdicts {
+        return muted("Verdicts are no figures: they stand beside this and in the list below.");
+    }
+    if misses.is_empty() {
+        return muted(t!("{name} predicts none of these runs.", name = verbatim(&tool.about.name)));
+    }
+    let is_peak = slice == Slice::Column(Column::Peaks);
+    let unit = if is_peak { "GiB" } else { "s" };
+    let across = Scale::log(misses.iter().map(|miss| miss.measured), 1.1);
+    let across = Axis::new(across, across.round(), |tick| verbatim(format!("{} {unit}", significant(tick, 1))));
+    let across = across.named(if is_peak { "measured peak" } else { "measured step time" });
+    let up = Scale::log([0.5, 2.0].into_iter(), 1.0);
+    let up = Axis::new(up, vec![0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
+    let dot = |miss: &&Miss| {
+        let (form, ink) = match miss.column {
+            Column::Experts => (Form::Square, Ink::Backward),
+            Column::Tuned => (Form::Hollow, Ink::Exposed),
+            _ => (Form::Faint, Ink::Forward),
+        };
+        Mark::Dot((miss.measured, miss.ratio()), form, ink, Message::default())
+    };
+    let agreement = Mark::Level(1.0, Message::default());
+    let marks = std::iter::once(agreement).chain(misses.iter().map(dot)).collect();
+    let within = |share: f64| misses.iter().filter(|miss| miss.error() <= share).count();
+    let words = t!(
+        "{count} runs: {near} within 10 %, {far} within 25 %. Over 1: predicted too slow or too large. Squares: experts; hollow: fine-tuning; beyond half and twice: on the edge.",
+        count = misses.len(),
+        near = within(0.1),
+        far = within(0.25)
+    );
+    let drawing = draw(&across, 260.0, &[Plot { up, marks }]).inline("Predicted over measured");
+    Node::from_iter([drawing, caption(words), save("scoreboard")])
+}

@@ -1,0 +1,184 @@
+//! A row for each calculator: error, share in its range and coverage by class, then verdicts.
+
+use super::board::{Board, DROPPED, Tool};
+use crate::core::message::{Message, verbatim};
+use crate::core::scoreboard::{Column, ColumnScore, Outcomes};
+use crate::core::t;
+use crate::view::look::{Look, Slice};
+use crate::view::node::action::BoardAction;
+use crate::view::node::markup::{Action, Node, bullet, el, fold, grid, leaf, scrolled, text};
+
+/// Errors up to this are good, those up to the next fair.
+const GOOD: (f64, f64) = (0.1, 0.2);
+
+/// The table; a press on a cell shows its runs.
+#[must_use]
+pub fn table(board: &Board, look: &Look) -> Node {
+    let questions = &board.questions;
+    let count = |column: Column| {
+        let is_asked = |column: Column| match column {
+            Column::Peaks => questions.iter().filter(|question| question.peak_gib.is_some()).count(),
+            step => questions.iter().filter(|question| question.step_s.is_some() && question.column == step).count(),
+        };
+        is_asked(column)
+    };
+    let ran_out = questions.iter().filter(|question| question.ran_out == Some(true)).count();
+    let head =
+        |name: &'static str, words: Message| el("th", &[("scope", "col")], &[text(name), leaf("small", "", words)]);
+    let mut heads = vec![leaf("th", "", "Calculator")];
+    heads.extend(Column::ALL.map(|(column, _)| {
+        let (runs, name) = (count(column), Slice::Column(column).name());
+        head(
+            name,
+            match column {
+                Column::Peaks => t!("mean error of the peak, {runs} runs", runs),
+                _ => t!("mean error of the step, {runs} runs", runs),
+            },
+        )
+    }));
+    heads.push(head("Verdicts", t!("called \"fits\" but ran out, {runs} runs", runs = ran_out)));
+    let chosen = board.tool(look).map(|tool| tool.id.as_str());
+    let rows = board.tools.iter().enumerate().map(|(at, tool)| {
+        let mut cells = vec![name(tool)];
+        let is_chosen = |slice: Slice| chosen == Some(tool.id.as_str()) && look.slice == slice;
+        cells.extend(tool.score.columns.iter().map(|score| {
+            let slice = Slice::Column(score.column);
+            cell(tool, slice, is_chosen(slice), error(score))
+        }));
+        cells.push(cell(tool, Slice::Verdicts, is_chosen(Slice::Verdicts), outcomes(&tool.score.outcomes)));
+        let class = if at == 0 || tool.id == DROPPED { "ours" } else { "" };
+        el("tr", &[("class", class)], &cells).keyed(&tool.id)
+    });
+    let rows: Node = rows.collect();
+    scrolled("Errors by calculator", grid("board-table", heads.into_iter().collect(), rows))
+}
+
+fn name(tool: &Tool) -> Node {
+    let about = &tool.about;
+    let short: String = about.version.chars().take(7).collect();
+    let title = [text(verbatim(&about.name))];
+    let named = if about.url.starts_with("https://") {
+        let link = [("href", about.url.as_str()), ("target", "_blank"), ("rel", "noopener")];
+        el("a", &link, &title)
+    } else {
+        el("span", &[], &title)
+    };
+    let beside = if about.url.is_empty() { verbatim("") } else { verbatim(format!(" · {short}")) };
+    let kind = el("small", &[], &[text(kind(&about.kind)), text(beside)]);
+    el("th", &[("scope", "row"), ("translate", "no")], &[named, kind])
+}
+
+/// Kinds of the listed rows.
+const KINDS: [&str; 7] = [
+    "this page",
+    "simulator",
+    "analytical model",
+    "its theoretical memory",
+    "its memory estimators",
+    "formulas",
+    "rule of thumb",
+];
+
+fn kind(words: &str) -> Message {
+    let listed = KINDS.iter().find(|kind| **kind == words);
+    listed.map_or_else(|| verbatim(words), |kind| Message::plain(kind))
+}
+
+/// A share to the nearest percent; a tenth where that would be none.
+fn whole_percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// Contents of a cell: the figure with its class, words beside it, and the share that is covered.
+struct Cell {
+    class: &'static str,
+    figure: Message,
+    beside: Message,
+    coverage: f64,
+}
+
+fn error(score: &ColumnScore) -> Option<Cell> {
+    let mean = score.mean?;
+    let class = match mean {
+        mean if mean <= GOOD.0 => "ok",
+        mean if mean <= GOOD.1 => "warn",
+        _ => "error",
+    };
+    let beside = match score.ranged {
+        0 => t!("no range"),
+        ranged => t!("{share} in range", share = whole_percent(score.inside as f64 / ranged as f64)),
+    };
+    Some(Cell { class, figure: verbatim(format!("{:.1} %", 100.0 * mean)), beside, coverage: score.coverage() })
+}
+
+fn outcomes(found: &Outcomes) -> Option<Cell> {
+    (found.ran_covered + found.ran_out_covered > 0).then(|| Cell {
+        class: if found.false_fits == 0 { "ok" } else { "error" },
+        figure: t!("{count} false fits", count = found.false_fits),
+        beside: t!(
+            "of {runs}; {wrong} false alarms of {ran}",
+            runs = found.ran_out_covered,
+            wrong = found.false_oom,
+            ran = found.ran_covered
+        ),
+        coverage: found.coverage(),
+    })
+}
+
+fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> Node {
+    let Some(Cell { class, figure, beside, coverage }) = content else {
+        return el("td", &[("class", "uncovered")], &[leaf("span", "muted", "does not cover")]);
+    };
+    let bar = el("i", &[("style", &format!("width:{:.1}%", 100.0 * coverage))], &[]);
+    let parts = [
+        el("span", &[("class", "figure")], &[leaf("b", class, figure), leaf("span", "muted", beside)]),
+        el("span", &[("class", "cover")], &[bar]),
+        leaf("span", "muted", t!("{share} covered", share = whole_percent(coverage))),
+    ];
+    let pressed = if is_chosen { "true" } else { "false" };
+    let pick = Action::Board(BoardAction::Pick(tool.id.clone(), slice));
+    el("td", &[], &[el("button", &[("class", "board-cell"), ("aria-pressed", pressed)], &parts).on(pick)])
+}
+
+/// Readings that adapters needed, and why a row is empty.
+#[must_use]
+pub fn readings(board: &Board) -> Node {
+    let note = |tool: &Tool| {
+        let about = &tool.about;
+        let words = t!(
+            "{name}, {version}: {note}",
+            name = verbatim(&about.name),
+            version = verbatim(&about.version),
+            note = verbatim(&about.note)
+        );
+        bullet(words)
+    };
+    let notes: Node = board.tools.iter().filter(|tool| !tool.about.note.is_empty()).map(note).collect();
+    let rule = bullet(
+        "Tables of throughput say nothing of memory, so no verdict is asked of them; memory between steps is no peak.",
+    );
+    fold("Versions and readings", el("ul", &[("class", "plain")], &[notes, rule]))
+}
+
+/// The table as CSV.
+pub(super) fn csv(board: &Board) -> String {
+    let head =
+        "calculator,version,column,asked,covered,mean_error,median_error,with_range,inside_range,false_fits,false_oom";
+    let lines = std::iter::once(head.to_owned()).chain(board.tools.iter().flat_map(lines));
+    lines.map(|line| line + "\n").collect()
+}
+
+fn lines(tool: &Tool) -> Vec<String> {
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.4}"));
+    let name = format!("\"{}\",{}", tool.about.name.replace('"', "'"), Look::row_named(&tool.about.version));
+    let column = |score: &ColumnScore| {
+        let ColumnScore { column, asked, covered, mean, median, ranged, inside, .. } = score;
+        let (mean, median) = (number(*mean), number(*median));
+        format!("{name},{},{asked},{covered},{mean},{median},{ranged},{inside},,", column.name())
+    };
+    let Outcomes { ran_out, ran_out_covered, false_fits, ran, ran_covered, false_oom, .. } = tool.score.outcomes;
+    let (asked, covered) = (ran + ran_out, ran_covered + ran_out_covered);
+    let verdicts = format!("{name},Verdicts,{asked},{covered},,,,,{false_fits},{false_oom}");
+    tool.score.columns.iter().map(column).chain([verdicts]).collect()
+}
