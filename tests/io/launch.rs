@@ -1,7 +1,6 @@
 //! Launch scripts and settings as their programs' own examples have them, read into the Run that they mean; and the names
 //! that the exports use, held to those that the programs know.
 
-use shardscope::core::message::verbatim;
 use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Based, OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
@@ -227,7 +226,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
             };
             let used = read.used.iter().any(|(used, _)| used == entry);
             assert!(
-                used || read.ignored.contains(&verbatim(entry)) || silent,
+                used || read.ignored.iter().any(|said| said.to_string().starts_with(&format!("{entry}: "))) || silent,
                 "{name}: {entry} = {value:?} is not in the book"
             );
         }

@@ -12,6 +12,7 @@ mod hostile;
 mod launch;
 mod links;
 mod logs;
+mod programs;
 mod refused;
 mod round_trip;
 mod slow;

@@ -56,6 +56,18 @@ const REPOSITORIES: &[(&str, &str)] = &[
 /// Other releases of the same shapes, and releases of others that begin alike: those have no preset.
 const OTHERS: &[(&str, Option<&str>)] = &[
     ("llama-3-8b", Some("llama-3.1-8b")),
+    ("llama3-8b", Some("llama-3.1-8b")),
+    ("llama3-70b", Some("llama-3.1-70b")),
+    ("llama3.1-8b", Some("llama-3.1-8b")),
+    ("llama3.1-70b", Some("llama-3.1-70b")),
+    ("llama3.1-405b", Some("llama-3.1-405b")),
+    ("llama31-8b", Some("llama-3.1-8b")),
+    ("llama31-70b", Some("llama-3.1-70b")),
+    ("llama31-405b", Some("llama-3.1-405b")),
+    ("llama3.3-70b", Some("llama-3.1-70b")),
+    ("llama2-7b", Some("llama-2-7b")),
+    ("llama2-13b", Some("llama-2-13b")),
+    ("llama2-70b", Some("llama-2-70b")),
     ("llama-3-70b", Some("llama-3.1-70b")),
     ("llama-3.3-70b", Some("llama-3.1-70b")),
     ("deepseek-r1-distill-llama-8b", Some("llama-3.1-8b")),
@@ -104,7 +116,7 @@ pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<Model
 #[must_use]
 pub(super) fn preset(name: &str) -> Option<&'static str> {
     let last = |name: &str| {
-        let last = name.trim_end_matches('/').rsplit('/').next();
+        let last = name.trim_end_matches('/').trim_end_matches(".yaml").rsplit('/').next();
         last.unwrap_or_default().to_ascii_lowercase().replace('_', "-")
     };
     let name = last(name);

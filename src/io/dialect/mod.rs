@@ -15,6 +15,7 @@ pub mod megatron;
 pub mod nanotron;
 pub(crate) mod peft;
 mod program;
+pub(crate) mod programs;
 pub(crate) mod python;
 pub mod settings_reader;
 mod settings_writer;

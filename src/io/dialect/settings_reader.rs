@@ -24,13 +24,13 @@ pub(crate) enum Origin {
 struct Entry {
     name: String,
     value: Value,
-    from: Origin,
+    origin: Origin,
     taken: bool,
 }
 
 impl Entry {
     fn text(&self) -> Option<&String> {
-        if let Origin::Text(name) = &self.from { Some(name) } else { None }
+        if let Origin::Text(name) = &self.origin { Some(name) } else { None }
     }
 }
 
@@ -60,7 +60,7 @@ impl SettingsReader {
     /// Nothing taken yet, of settings that stand elsewhere or under other names.
     pub(crate) fn translated(entries: impl Iterator<Item = (Origin, String, Value)>, run: Run) -> Self {
         Self {
-            entries: entries.map(|(from, name, value)| Entry { name, value, from, taken: false }).collect(),
+            entries: entries.map(|(origin, name, value)| Entry { name, value, origin, taken: false }).collect(),
             run,
             used: Vec::new(),
             assumed: Vec::new(),
@@ -86,7 +86,7 @@ impl SettingsReader {
 
     /// Puts defaults before everything that the text says.
     pub(crate) fn begin_with(&mut self, defaults: Entries, whose: &'static str) {
-        let default = |(name, value)| Entry { name, value, from: Origin::Default(whose), taken: false };
+        let default = |(name, value)| Entry { name, value, origin: Origin::Default(whose), taken: false };
         self.entries.splice(0..0, defaults.into_iter().map(default));
     }
 
@@ -114,13 +114,18 @@ impl SettingsReader {
     /// Notes what `name` was used for.
     pub fn note(&mut self, name: &str, message: impl Into<Message>) {
         let message = message.into();
-        match self.entries.iter().rev().find(|entry| entry.name == name).map(|entry| &entry.from) {
-            Some(Origin::Default(whose)) => {
-                self.assumed.push(t!("{message}: {whose} where the text is silent", message, whose = *whose));
-            }
-            Some(Origin::Text(name)) => self.used.push((name.clone(), message)),
-            None => self.used.push((name.to_owned(), message)),
+        let all = || self.entries.iter().filter(|entry| entry.name == name);
+        if let Some(Origin::Default(whose)) = all().next_back().map(|entry| &entry.origin) {
+            self.assumed.push(t!("{message}: {whose} where the text is silent", message, whose = *whose));
+            return;
         }
+        // Several settings of a text may say one of the program that reads it.
+        let mut places: Vec<String> = all().filter_map(Entry::text).cloned().collect();
+        places.dedup();
+        if places.is_empty() {
+            places.push(name.to_owned());
+        }
+        self.used.extend(places.into_iter().map(|place| (place, message.clone())));
     }
 
     /// Notes what is taken where the text is silent.

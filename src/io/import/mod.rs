@@ -5,6 +5,8 @@
 //! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
 //! comes back whole even from a program that cannot say everything.
 
+mod program;
+mod reasons;
 mod sniff;
 pub mod summary;
 
@@ -71,6 +73,12 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
         Kind::Run(object) => from_object(&object, t!("a run as JSON")),
         Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
         Kind::Model(object) => from_model(&object, present),
+        Kind::Program(program, settings) => {
+            let (reader, direct, stack) = program::begin(program, &settings, present);
+            let format = t!("settings of {dialect}", dialect = program.name);
+            let mut read = finish(program.base, reader, format, Some(stack))?;
+            direct.take(&mut read.run, &mut read.used, &mut read.assumed).map(|()| read)
+        }
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
     }?;
     let beyond = out_of_range(&read.run);
@@ -122,7 +130,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
         run: reader.run,
         used: read.used,
         assumed,
-        ignored: read.ignored.into_iter().map(verbatim).collect(),
+        ignored: read.ignored.iter().map(|name| reasons::ignored(name)).collect(),
     })
 }
 
@@ -221,7 +229,7 @@ fn finish(
         run: reader.run,
         used: reader.used,
         assumed: reader.assumed,
-        ignored: ignored.into_iter().map(verbatim).collect(),
+        ignored: ignored.iter().map(|name| reasons::ignored(name)).collect(),
     })
 }
 

@@ -5,6 +5,7 @@ use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::core::run::registry::FIELDS;
 use crate::core::t;
+use crate::io::dialect::programs::{Program, Settings, recognise};
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{
     Dialect, accelerate, axolotl, deepspeed, llama_factory, llm_foundry, megatron, nanotron, peft, toml, torchtitan,
@@ -23,12 +24,14 @@ pub enum Kind {
     Model(Value),
     /// A program's settings.
     Dialect(&'static Dialect),
+    /// Settings of a program that another one's reader takes.
+    Program(&'static Program, Settings),
 }
 
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!(
-        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, an adapter_config.json, YAML of axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron"
+        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, verl, ms-swift or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files"
     )
 }
 
@@ -43,6 +46,9 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     }
     if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
+    }
+    if let Some((program, settings)) = recognise(text) {
+        return Ok(Kind::Program(program, settings));
     }
     let script = Script::read(text);
     let arguments = script.arguments();

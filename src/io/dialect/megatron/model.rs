@@ -8,7 +8,7 @@ use super::{passed, pattern};
 use crate::core::model::{Architecture, Biases, Norm, QkNorm};
 use crate::core::run::presets;
 use crate::core::run::registry::FIELDS;
-use crate::core::run::{Based, ModelParts, Run, Scenario};
+use crate::core::run::{Based, ModelParts, Run, Scenario, Value};
 use crate::core::t;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
@@ -16,6 +16,9 @@ use crate::core::t;
 pub fn read(reader: &mut SettingsReader) {
     reader.word("--tokenizer-type", "tokenizer");
     let tokenizer = reader.word("--tokenizer-model", "tokenizer of");
+    if by_name(reader) {
+        return;
+    }
     let Some(parts) = shapes(reader) else { return };
     let named = tokenizer.and_then(|name| hub::preset(&name)).and_then(|id| Some((id, completed(&parts, id)?)));
     let Some((id, whole)) = named.filter(|(_, whole)| *whole != parts) else {
@@ -25,6 +28,47 @@ pub fn read(reader: &mut SettingsReader) {
     let label = presets::model(id).map_or(id, |preset| preset.choice.label);
     reader.assume(t!("what Megatron-LM has no argument for is as in {label}, whose tokenizer is named", label));
 }
+
+/// Sizes that settings may say beside the name of a model.
+const SIZES: [(&str, &str, &str); 10] = [
+    ("--num-layers", "layers", "model.layers"),
+    ("--hidden-size", "hidden size", "model.hidden"),
+    ("--ffn-hidden-size", "FFN size", "model.ffn"),
+    ("--num-attention-heads", "heads", "model.heads"),
+    ("--num-query-groups", "key-value heads", "model.kv_heads"),
+    ("--vocab-size", "vocabulary", "model.vocab"),
+    ("--num-experts", "experts", "model.moe.experts"),
+    ("--moe-router-topk", "experts per token", "model.moe.top_k"),
+    ("--moe-ffn-hidden-size", "expert FFN size", "model.moe.expert_ffn"),
+    ("--mtp-num-layers", "multi-token-prediction modules", "model.mtp_modules"),
+];
+
+/// Takes the model that other programs' settings name, with the sizes that they change; false where none is known by the
+/// name and the sizes say one.
+fn by_name(reader: &mut SettingsReader) -> bool {
+    if !reader.has(NAME) {
+        return false;
+    }
+    let known =
+        reader.said().iter().rev().find(|(name, _)| name == NAME).and_then(|(_, value)| hub::preset(value.text()?));
+    if known.is_none() && reader.has("--num-layers") {
+        return false;
+    }
+    hub::read(reader, NAME);
+    let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    for (name, what, key) in SIZES {
+        if known.is_none() || key.starts_with("model.moe.") && !experts {
+            continue;
+        }
+        if let Some(count) = reader.count(name, what) {
+            reader.set(key, &Value::from(count));
+        }
+    }
+    true
+}
+
+/// A model's name in the settings of programs that launch Megatron-LM.
+const NAME: &str = "model";
 
 /// `parts` with what no argument says of the preset `id`: settings that its arguments would say as these do.
 fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {

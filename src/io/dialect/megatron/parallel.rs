@@ -33,9 +33,14 @@ pub fn batch(reader: &mut SettingsReader) {
     if reader.has(global.name) || !reader.has("--micro-batch-size") {
         return reader.same(std::slice::from_ref(global), "Megatron-LM");
     }
+    // What LLaMA-Factory says in its place.
+    let each = reader.count("--gradient-accumulation-steps", "micro-batches a step and rank");
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
-    let all = run.micro_batch.saturating_mul(dp);
+    let all = run.micro_batch.saturating_mul(dp).saturating_mul(each.unwrap_or(1).max(1));
+    if each.is_some() {
+        return reader.set(global.field, &Value::from(all));
+    }
     reader.assume(t!("global batch {all}: one micro-batch per rank, Megatron-LM's default", all));
     reader.set(global.field, &Value::from(all));
 }

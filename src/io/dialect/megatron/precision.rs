@@ -23,7 +23,8 @@ pub fn read(reader: &mut SettingsReader) {
     let brain = reader.flag("--bf16", "bf16");
     let low = low_precision(reader);
     let accumulate = reader.flag("--accumulate-allreduce-grads-in-fp32", "fp32 gradients");
-    let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients");
+    // FSDP2 keeps gradients in the type of the weights that it shards.
+    let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients") || reader.has("--use-torch-fsdp2");
     let recipe = reader.run.software().grad_reduce_bytes;
     if accumulate && recipe.is_some_and(|bytes| bytes < 4.0) {
         reader.run.stack.parts.grad_reduce_bytes = Some(4.0);

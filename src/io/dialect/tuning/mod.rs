@@ -96,8 +96,11 @@ impl Mesh {
     }
 }
 
-/// Notes that the GPUs are those of the page.
+/// Takes the GPUs that a launcher says, or notes that they are those of the page.
 pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
+    if let Some(gpus) = reader.count("gpus", "GPUs") {
+        return reader.set("gpus", &Value::from(gpus));
+    }
     let gpus = reader.run.gpus;
     reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
 }

@@ -1,0 +1,47 @@
+//! Programs that say the settings of another one under names of their own: a table each, of what every setting is called by
+//! the program whose reader takes it. YAML, command lines with Hydra's overrides, variables of a shell and Python files are
+//! read alike.
+//!
+//! Names that begin with `@` are fields of the Run; `peft.` are adapters; every other is one of the base's.
+
+mod adapters;
+mod on_megatron;
+mod on_shards;
+mod source;
+mod table;
+mod values;
+
+pub(crate) use adapters::take as take_adapter;
+pub(crate) use source::Settings;
+pub(crate) use table::Program;
+pub(crate) use values::GPUS;
+
+use source::read_all;
+
+/// All of them; the first that knows its settings is it.
+pub(crate) static PROGRAMS: [&Program; 15] = [
+    &on_megatron::PRIMUS,
+    &on_shards::PRIMUS,
+    &on_megatron::NEMO_RL,
+    &on_shards::NEMO_RL,
+    &on_megatron::VERL,
+    &on_shards::VERL,
+    &on_megatron::SLIME,
+    &on_megatron::SWIFT,
+    &on_shards::SWIFT,
+    &on_megatron::LLAMA_FACTORY,
+    &on_shards::LLAMA_FACTORY,
+    &on_shards::AUTOMODEL,
+    &on_megatron::MLPERF,
+    &on_megatron::BRIDGE_RECIPE,
+    &on_megatron::BRIDGE,
+];
+
+/// The program whose settings a text has, and these.
+#[must_use]
+pub(crate) fn recognise(text: &str) -> Option<(&'static Program, Settings)> {
+    read_all(text).into_iter().find_map(|settings| {
+        let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
+        Some((*program, settings))
+    })
+}

@@ -1,0 +1,360 @@
+//! Programs that launch Megatron-LM's core: Megatron-Bridge, Primus, NeMo-RL, verl, slime, ms-swift, LLaMA-Factory and the
+//! environment files of MLPerf.
+//!
+//! Sources, each at a commit of August 2026 unless it is said: NVIDIA-NeMo/Megatron-Bridge 067f987 `training/config.py`,
+//! `training/mixed_precision.py`, `scripts/performance/argument_parser.py`; AMD-AGI/Primus fd1eeab `primus/configs`;
+//! NVIDIA-NeMo/RL 7ea279a `examples/configs`; verl-project/verl b178a3c (January 2026) `trainer/config`; THUDM/slime 624b824
+//! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
+//! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
+
+use super::table::{Program, Row, Together, by, not, row};
+use super::values::{entries, full, gpu, gpus, leaves, measured, modules, on, precision, rank, recipe, reference};
+use crate::core::run::Value;
+use crate::io::dialect::{Entries, megatron};
+
+const STAGES: &str = "--num-virtual-stages-per-pipeline-rank";
+
+/// The sections of a configuration of Megatron-Bridge.
+#[rustfmt::skip]
+static BRIDGE_ROWS: [Row; 42] = [
+    by("def", recipe),
+    by("begins with", recipe),
+    by("--recipe", recipe),
+    by("recipe", recipe),
+    row("model.0", "model"),
+    row("model.hf_path", "model"),
+    row("--hf-path", "model"),
+    row("--model-recipe-name", "model"),
+    by("mixed_precision", precision),
+    by("mixed_precision.0", measured),
+    by("--compute-dtype", measured),
+    by("--recompute-modules", modules),
+    by("--gpu", gpu),
+    by("--num-gpus", gpus),
+    row("--gpus-per-node", "@gpus_per_node"),
+    row("--max-steps", "--train-iters"),
+    row("--virtual-pipeline-model-parallel-size", STAGES),
+    row("--num-moe-experts", "--num-experts"),
+    row("--activation-offload-layers", "--cpu-offloading-num-layers"),
+    row("--moe-a2a-overlap", "--overlap-moe-expert-parallel-comm"),
+    row("--task", "peft.kind"),
+    row("--*", "--*"),
+    row("model.virtual_pipeline_model_parallel_size", STAGES),
+    row("model.num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"),
+    row("model.num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
+    row("model.account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
+    row("model.num_moe_experts", "--num-experts"),
+    row("model.num_query_groups", "--num-query-groups"),
+    by("model.recompute_modules", modules),
+    not("model.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+    not("model.bias_activation_fusion", "--no-bias-swiglu-fusion"),
+    row("model.*", "--*"),
+    row("dataset.seq_length", "--seq-length"),
+    row("dataset.sequence_length", "--seq-length"),
+    row("train.*", "--*"),
+    not("ddp.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
+    row("ddp.*", "--*"),
+    not("mixed_precision.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
+    row("optimizer.*", "--*"),
+    row("comm_overlap.*", "--*"),
+    row("peft.dim", "peft.rank"),
+    row("peft.target_modules", "peft.targets"),
+];
+
+const BRIDGE_SILENT: &str = "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather \
+    --cross-entropy-loss-fusion --cross-entropy-fusion-impl te --cuda-graph-impl none";
+
+/// A recipe of Megatron-Bridge as a file of Python.
+pub(super) static BRIDGE_RECIPE: Program = Program {
+    name: "Megatron-Bridge",
+    is: |s| s.begins(&["model.tensor_model_parallel_size", "model.pipeline_model_parallel_size"]) && s.begins(&["def"]),
+    base: &megatron::DIALECT,
+    rows: &BRIDGE_ROWS,
+    together: &[],
+    silent: BRIDGE_SILENT,
+    says: None,
+};
+
+/// A command line of Megatron-Bridge.
+pub(super) static BRIDGE: Program = Program {
+    name: "Megatron-Bridge",
+    is: |s| {
+        s.begins(&["--model-recipe-name"])
+            || s.begins(&["--recipe"]) && s.begins(&["model.", "train.", "--recipe"]) && s.text.contains("recipe")
+            || s.begins(&["model.tensor_model_parallel_size", "model.pipeline_model_parallel_size"])
+    },
+    base: &megatron::DIALECT,
+    rows: &BRIDGE_ROWS,
+    together: &[],
+    silent: BRIDGE_SILENT,
+    says: None,
+};
+
+pub(super) static PRIMUS: Program = Program {
+    name: "Primus",
+    is: |s| ["pre", "sft", "post"].iter().any(|kind| s.is(&format!("modules.{kind}_trainer.framework"), "megatron")),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("modules.*.model", "model"),
+        row("modules.*.overrides.virtual_pipeline_model_parallel_size", STAGES),
+        not("modules.*.overrides.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+        row("modules.*.overrides.fp8", "--fp8-format"),
+        row("modules.*.overrides.fp4", "--fp4-format"),
+        row("modules.*.overrides.*", "--*"),
+        row("platform.num_nodes", "--nnodes"),
+    ],
+    together: &[],
+    silent: "--bf16 --use-distributed-optimizer --nproc-per-node 8",
+    says: super::table::FILES_OF_PRIMUS,
+};
+
+pub(super) static NEMO_RL: Program = Program {
+    name: "NeMo-RL",
+    is: |s| {
+        s.begins(&["policy.megatron_cfg."])
+            && (s.number("policy.megatron_cfg.enabled") == Some(1.0)
+                || s.number("policy.megatron_cfg.enabled").is_none()
+                    && s.number("policy.dtensor_cfg.enabled") != Some(1.0))
+    },
+    base: &megatron::DIALECT,
+    rows: &[
+        row("policy.model_name", "model"),
+        row("policy.train_global_batch_size", "--global-batch-size"),
+        row("policy.train_micro_batch_size", "--micro-batch-size"),
+        row("policy.max_total_sequence_length", "--seq-length"),
+        by("policy.precision", precision),
+        by("policy.megatron_cfg.activation_checkpointing", full),
+        row("policy.megatron_cfg.num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"),
+        row("policy.megatron_cfg.num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
+        not("policy.megatron_cfg.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+        not("policy.megatron_cfg.bias_activation_fusion", "--no-bias-swiglu-fusion"),
+        // Which layers are computed again where that is switched on.
+        row("policy.megatron_cfg.recompute_granularity", "?"),
+        not("policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
+        row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),
+        row("policy.megatron_cfg.optimizer.*", "--*"),
+        row("policy.megatron_cfg.peft.dim", "peft.rank"),
+        by(
+            "policy.megatron_cfg.peft.enabled",
+            |value| {
+                if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
+            },
+        ),
+        row("policy.megatron_cfg.*", "--*"),
+        row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
+        row("policy.generation.vllm_cfg.gpu_memory_utilization", "@share"),
+        row("cluster.num_nodes", "--nnodes"),
+        row("cluster.gpus_per_node", "--nproc-per-node"),
+    ],
+    together: &[],
+    silent: "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --grad-reduce-in-bf16 \
+        --use-precision-aware-optimizer --no-gradient-accumulation-fusion --nnodes 1 --nproc-per-node 8 --@phases.framework nemo-rl",
+    says: super::table::FULL_LENGTH,
+};
+
+/// The sequence of reinforcement learning: the prompt and the answer.
+const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
+    [("data.max_prompt_length", Some(512.0)), ("data.max_response_length", Some(512.0))];
+
+/// What several settings of verl say together; the names of the base are those of Megatron-LM or of torchtitan.
+pub(super) const fn verl_together(length: &'static str, global: &'static str, micro: &'static str) -> [Together; 3] {
+    [
+        Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },
+        Together {
+            from: &[("actor_rollout_ref.actor.ppo_mini_batch_size", None), ("actor_rollout_ref.rollout.n", Some(1.0))],
+            to: global,
+            of: |n| Some(n.iter().product()),
+        },
+        // With batches of tokens a micro-batch is as many whole sequences as they hold.
+        Together {
+            from: &[
+                ("actor_rollout_ref.actor.use_dynamic_bsz", None),
+                ("actor_rollout_ref.actor.ppo_max_token_len_per_gpu", None),
+                VERL_SEQUENCE[0],
+                VERL_SEQUENCE[1],
+            ],
+            to: micro,
+            of: |n| (n[0] > 0.0).then(|| (n[1] / (n[2] + n[3]).max(1.0)).floor().max(1.0)),
+        },
+    ]
+}
+
+pub(super) static VERL: Program = Program {
+    name: "verl",
+    is: |s| s.begins(&["actor_rollout_ref.actor.megatron."]) || s.is("actor_rollout_ref.actor.strategy", "megatron"),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("actor_rollout_ref.model.path", "model"),
+        row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "--micro-batch-size"),
+        row("actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size", STAGES),
+        by("actor_rollout_ref.actor.megatron.param_offload", leaves),
+        by("actor_rollout_ref.actor.megatron.optimizer_offload", leaves),
+        by("actor_rollout_ref.actor.megatron.grad_offload", leaves),
+        row(
+            "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage",
+            "--decoder-first-pipeline-num-layers",
+        ),
+        row(
+            "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_last_pipeline_stage",
+            "--decoder-last-pipeline-num-layers",
+        ),
+        row("actor_rollout_ref.actor.megatron.override_transformer_config.*", "--*"),
+        row("actor_rollout_ref.actor.megatron.*", "--*"),
+        by("actor_rollout_ref.actor.use_kl_loss", reference),
+        by("actor_rollout_ref.model.lora_rank", rank),
+        by("actor_rollout_ref.model.lora.rank", rank),
+        row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
+        row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
+        row("trainer.nnodes", "--nnodes"),
+        row("trainer.n_gpus_per_node", "--nproc-per-node"),
+    ],
+    together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size"),
+    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node 8 --@phases.framework verl",
+    says: super::table::FULL_LENGTH,
+};
+
+pub(super) static SLIME: Program = Program {
+    name: "slime",
+    is: |s| s.begins(&["--actor-num-nodes", "--rollout-batch-size", "--num-rollout"]),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("--hf-checkpoint", "model"),
+        row("--actor-num-nodes", "--nnodes"),
+        row("--actor-num-gpus-per-node", "--nproc-per-node"),
+        row("--*", "--*"),
+    ],
+    together: &[
+        Together { from: &[("--rollout-max-response-len", None)], to: "--seq-length", of: |n| n.first().copied() },
+        Together {
+            from: &[
+                ("--use-dynamic-batch-size", None),
+                ("--max-tokens-per-gpu", None),
+                ("--rollout-max-response-len", None),
+            ],
+            to: "--micro-batch-size",
+            of: |n| Some((n[1] / n[2].max(1.0)).floor().max(1.0)),
+        },
+    ],
+    silent: "--bf16 --use-distributed-optimizer --nnodes 1 --nproc-per-node 8",
+    says: super::table::FULL_LENGTH,
+};
+
+pub(super) static SWIFT: Program = Program {
+    name: "ms-swift",
+    is: |s| s.entries.iter().any(|(name, value)| name == "program" && value.text() == Some("megatron")),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("--model", "model"),
+        row("--max-length", "--seq-length"),
+        row("--tuner-type", "peft.kind"),
+        row("--train-type", "peft.kind"),
+        row("--lora-rank", "peft.rank"),
+        row("--target-modules", "peft.targets"),
+        row("--virtual-pipeline-model-parallel-size", STAGES),
+        row("$NNODES", "--nnodes"),
+        row("$NPROC_PER_NODE", "--nproc-per-node"),
+        row("--*", "--*"),
+    ],
+    together: &[],
+    silent: "--bf16 --use-distributed-optimizer --recompute-granularity selective --attention-backend flash \
+        --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16",
+    says: None,
+};
+
+pub(super) static LLAMA_FACTORY: Program = Program {
+    name: "LLaMA-Factory",
+    is: |s| s.begins(&["finetuning_type"]) && s.begins(&["tensor_model_parallel_size", "pipeline_model_parallel_size"]),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("model_name_or_path", "model"),
+        row("cutoff_len", "--seq-length"),
+        row("per_device_train_batch_size", "--micro-batch-size"),
+        row("max_steps", "--train-iters"),
+        row("finetuning_type", "peft.kind"),
+        row("lora_rank", "peft.rank"),
+        row("lora_target", "peft.targets"),
+        row("virtual_pipeline_model_parallel_size", STAGES),
+        not("bias_activation_fusion", "--no-bias-swiglu-fusion"),
+        by("mixed_precision", precision),
+        row("*", "--*"),
+    ],
+    together: &[],
+    // `mcore_adapter` reduces gradients in bf16 unless `accumulate_allreduce_grads_in_fp32` is said.
+    silent: "--use-distributed-optimizer --overlap-grad-reduce --grad-reduce-in-bf16 --micro-batch-size 1",
+    says: None,
+};
+
+/// The model of a benchmark, by its size.
+fn of_size(value: &Value) -> Entries {
+    let size = value.text().unwrap_or_default().to_ascii_lowercase();
+    let name = match () {
+        () if size.contains("405b") => "Llama-3.1-405B",
+        () if size.contains("8b") => "Llama-3.1-8B",
+        () if size.contains("70b") => "Llama-2-70b-hf",
+        () => return Vec::new(),
+    };
+    vec![("model".to_owned(), Value::Text(name.to_owned()))]
+}
+
+/// The flag of the base, where a variable is on.
+fn fp8(value: &Value) -> Entries {
+    if on(value) { entries([("--fp8-format", "hybrid")]) } else { Vec::new() }
+}
+
+pub(super) static MLPERF: Program = Program {
+    name: "MLPerf's environment",
+    is: |s| s.begins(&["$MINIBS", "$DGXNNODES"]) && s.begins(&["$TENSOR_MODEL_PARALLEL", "$TP", "$CP", "$MINIBS"]),
+    base: &megatron::DIALECT,
+    rows: &[
+        by("source", of_size),
+        by("$MODEL_SIZE", of_size),
+        // Only the benchmark of adapters has it: Llama 2 70B with rank 16, sequences of 8192.
+        by("$LORA_A2A", |_| entries([("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")])),
+        row("$DGXNNODES", "--nnodes"),
+        row("$DGXNGPU", "--nproc-per-node"),
+        row("$TENSOR_MODEL_PARALLEL", "--tensor-model-parallel-size"),
+        row("$TP", "--tensor-model-parallel-size"),
+        row("$PIPELINE_MODEL_PARALLEL", "--pipeline-model-parallel-size"),
+        row("$PP", "--pipeline-model-parallel-size"),
+        row("$CONTEXT_PARALLEL", "--context-parallel-size"),
+        row("$CP", "--context-parallel-size"),
+        row("$EXPERT_PARALLEL", "--expert-model-parallel-size"),
+        row("$INTERLEAVED_PIPELINE", STAGES),
+        row("$SEQ_PARALLEL", "--sequence-parallel"),
+        row("$SP", "--sequence-parallel"),
+        row("$MICRO_BATCH_SIZE", "--micro-batch-size"),
+        row("$MBS", "--micro-batch-size"),
+        row("$MAX_STEPS", "--train-iters"),
+        row("$TP_COMM_OVERLAP", "--tp-comm-overlap"),
+        row("$OVERLAP_GRAD_REDUCE", "--overlap-grad-reduce"),
+        row("$OVERLAP_PARAM_GATHER", "--overlap-param-gather"),
+        row("$USE_DIST_OPTIMIZER", "--use-distributed-optimizer"),
+        row("$TP_PP_DP_MAPPING", "--use-tp-pp-dp-mapping"),
+        row("$ASYM_PP_EMBED", "--account-for-embedding-in-pipeline-split"),
+        row("$ASYM_PP_LOSS", "--account-for-loss-in-pipeline-split"),
+        row("$LAYER_CUDA_GRAPH", "--enable-cuda-graph"),
+        row("$FP8_DPA", "--fp8-dot-product-attention"),
+        row("$FP8_PARAM_GATHER", "--fp8-param-gather"),
+        row("$FP8_RECIPE", "--fp8-recipe"),
+        by("$FP8", fp8),
+        by("$FP4", |value| if on(value) { entries([("--fp4-format", "e2m1")]) } else { Vec::new() }),
+    ],
+    together: &[Together {
+        from: &[
+            ("$MINIBS", None),
+            ("$DGXNNODES", Some(1.0)),
+            ("$DGXNGPU", Some(8.0)),
+            ("$TENSOR_MODEL_PARALLEL", Some(1.0)),
+            ("$TP", Some(1.0)),
+            ("$PIPELINE_MODEL_PARALLEL", Some(1.0)),
+            ("$PP", Some(1.0)),
+            ("$CONTEXT_PARALLEL", Some(1.0)),
+            ("$CP", Some(1.0)),
+        ],
+        to: "--global-batch-size",
+        of: |n| Some((n[0] * n[1] * n[2] / n[3..].iter().product::<f64>().max(1.0)).floor().max(1.0)),
+    }],
+    silent: "--bf16 --seq-length 8192 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --micro-batch-size 1 \
+        --nproc-per-node 8 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te",
+    says: None,
+};

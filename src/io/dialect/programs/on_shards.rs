@@ -1,0 +1,282 @@
+//! Programs whose ranks share shards of PyTorch's FSDP or run Hugging Face's Trainer: NeMo Automodel, Primus with torchtitan,
+//! NeMo-RL's and verl's other backend, LLaMA-Factory's second edition, ms-swift. Their base is torchtitan, or LLaMA-Factory
+//! where Trainer runs them.
+//!
+//! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`, hiyouga/LLaMA-Factory
+//! ff6d4d1 `examples/v1`, and as in `on_megatron`.
+
+use super::on_megatron::verl_together;
+use super::table::{Program, Row, Together, by, row};
+use super::values::{entries, leaves, on, rank, reference};
+use crate::core::run::Value;
+use crate::io::dialect::{Entries, llama_factory, torchtitan};
+
+const MODEL: &str = "hf_assets_path";
+const LENGTH: &str = "training.seq_len";
+const GLOBAL: &str = "training.global_batch_size";
+const LOCAL: &str = "training.local_batch_size";
+const TP: &str = "parallelism.tensor_parallel_degree";
+const CP: &str = "parallelism.context_parallel_degree";
+const PP: &str = "parallelism.pipeline_parallel_degree";
+
+/// Every layer again, or nothing.
+fn checkpoint(value: &Value) -> Entries {
+    entries([("activation_checkpoint.mode", if on(value) { "full" } else { "none" })])
+}
+
+/// Weights on the host.
+fn offload(value: &Value) -> Entries {
+    if on(value) { entries([("training.enable_cpu_offload", "")]) } else { Vec::new() }
+}
+
+/// The type in which weights are kept.
+fn dtype(value: &Value) -> Entries {
+    match value.text().map(|name| name.trim_start_matches("torch.")) {
+        Some("bf16" | "bfloat16") => entries([("training.dtype", "bfloat16")]),
+        Some("fp32" | "float32" | "float") => entries([("training.dtype", "float32")]),
+        _ => Vec::new(),
+    }
+}
+
+/// A number, where it is more than 0.
+fn length(value: &Value) -> Entries {
+    match value {
+        Value::Number(tokens) if *tokens > 0.0 => vec![(LENGTH.to_owned(), value.clone())],
+        _ => Vec::new(),
+    }
+}
+
+/// The name of an optimizer's class.
+fn optimizer(value: &Value) -> Entries {
+    let class = value.text().and_then(|path| path.rsplit('.').next()).unwrap_or_default();
+    let name = if class.contains("Adam") { "AdamW" } else { class };
+    vec![("optimizer.name".to_owned(), Value::Text(name.to_owned()))]
+}
+
+/// A schedule without regard to its capitals.
+fn schedule(value: &Value) -> Entries {
+    let name = match value.text().map(str::to_ascii_lowercase).as_deref() {
+        Some("interleaved1f1b") => "Interleaved1F1B",
+        Some("gpipe") => "GPipe",
+        Some("1f1b") => "1F1B",
+        _ => return Vec::new(),
+    };
+    entries([("parallelism.pipeline_parallel_schedule", name)])
+}
+
+fn reshard(value: &Value) -> Entries {
+    entries([("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
+}
+
+/// How tokens go to experts.
+fn dispatcher(value: &Value) -> Entries {
+    match value.text() {
+        Some("deepep") => entries([("@moe_dispatch", "per-node")]),
+        Some("hybridep") => entries([("@moe_dispatch", "hybridep")]),
+        Some("torch") => entries([("@moe_dispatch", "all-to-all")]),
+        _ => Vec::new(),
+    }
+}
+
+fn fp8(value: &Value) -> Entries {
+    if on(value) { entries([("model.converters", "float8")]) } else { Vec::new() }
+}
+
+pub(super) static AUTOMODEL: Program = Program {
+    name: "NeMo Automodel",
+    is: |s| s.begins(&["step_scheduler."]) && s.begins(&["distributed.", "model._target_"]),
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("model.pretrained_model_name_or_path", MODEL),
+        row("model.config.pretrained_model_name_or_path", MODEL),
+        by("model.torch_dtype", dtype),
+        row("step_scheduler.global_batch_size", GLOBAL),
+        row("step_scheduler.local_batch_size", LOCAL),
+        row("step_scheduler.max_steps", "training.steps"),
+        row("distributed.tp_size", TP),
+        row("distributed.cp_size", CP),
+        row("distributed.pp_size", PP),
+        row("distributed.ep_size", "parallelism.expert_parallel_degree"),
+        row("distributed.dp_replicate_size", "parallelism.data_parallel_replicate_degree"),
+        row("distributed.sequence_parallel", "parallelism.enable_sequence_parallel"),
+        by("distributed.activation_checkpointing", checkpoint),
+        by("distributed.pipeline.pp_schedule", schedule),
+        row("distributed.pipeline.pp_microbatch_size", "parallelism.pipeline_parallel_microbatch_size"),
+        row("distributed.pipeline.layers_per_stage", "parallelism.pipeline_parallel_layers_per_stage"),
+        row("distributed.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"),
+        row("distributed.enable_compile", "compile.enable"),
+        row("compile.enabled", "compile.enable"),
+        by("distributed.reshard_after_forward", reshard),
+        by("distributed.moe.reshard_after_forward", reshard),
+        row("dataset.seq_len", LENGTH),
+        row("dataset.seq_length", LENGTH),
+        by("packed_sequence.packed_sequence_size", length),
+        by("optimizer._target_", optimizer),
+        by("model.backend.dispatcher", dispatcher),
+        row("model.backend.fake_balanced_gate", "debug.moe_force_load_balance"),
+        by("fp8.enabled", fp8),
+        by("peft._target_", |_| entries([("peft.kind", "lora")])),
+        row("peft.dim", "peft.rank"),
+        row("peft.target_modules", "peft.targets"),
+        by("quantization.load_in_4bit", |value| if on(value) { entries([("peft.bits", "4")]) } else { Vec::new() }),
+        row("benchmark.num_nodes", "nnodes"),
+        row("ci.nodes", "nnodes"),
+    ],
+    together: &[Together {
+        from: &[
+            ("distributed.dp_size", None),
+            ("distributed.tp_size", Some(1.0)),
+            ("distributed.cp_size", Some(1.0)),
+            ("distributed.pp_size", Some(1.0)),
+        ],
+        to: "nproc_per_node",
+        of: |n| Some(n.iter().product()),
+    }],
+    silent: "--nproc_per_node 8 --training.dtype bfloat16 --activation_checkpoint.mode none --parallelism.enable_sequence_parallel=false",
+    says: None,
+};
+
+pub(super) static PRIMUS: Program = Program {
+    name: "Primus",
+    is: |s| ["pre", "sft", "post"].iter().any(|kind| s.is(&format!("modules.{kind}_trainer.framework"), "torchtitan")),
+    base: &torchtitan::DIALECT,
+    rows: &[row("modules.*.model", MODEL), row("modules.*.overrides.*.*", "*.*"), row("platform.num_nodes", "nnodes")],
+    together: &[],
+    silent: "--nproc_per_node 8",
+    says: super::table::FILES_OF_PRIMUS,
+};
+
+pub(super) static NEMO_RL: Program = Program {
+    name: "NeMo-RL",
+    is: |s| s.begins(&["policy.dtensor_cfg.", "policy.train_global_batch_size", "policy.model_name"]),
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("policy.model_name", MODEL),
+        row("policy.train_global_batch_size", GLOBAL),
+        row("policy.train_micro_batch_size", LOCAL),
+        row("policy.max_total_sequence_length", LENGTH),
+        by("policy.precision", |value| {
+            entries([(
+                "training.mixed_precision_param",
+                if value.text() == Some("float32") { "float32" } else { "bfloat16" },
+            )])
+        }),
+        row("policy.dtensor_cfg.tensor_parallel_size", TP),
+        row("policy.dtensor_cfg.context_parallel_size", CP),
+        row("policy.dtensor_cfg.expert_parallel_size", "parallelism.expert_parallel_degree"),
+        row("policy.dtensor_cfg.sequence_parallel", "parallelism.enable_sequence_parallel"),
+        by("policy.dtensor_cfg.activation_checkpointing", checkpoint),
+        by("policy.dtensor_cfg.cpu_offload", offload),
+        by("policy.dtensor_cfg.lora_cfg.enabled", |value| {
+            if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
+        }),
+        row("policy.dtensor_cfg.lora_cfg.dim", "peft.rank"),
+        by("policy.optimizer.name", optimizer),
+        row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
+        row("policy.generation.vllm_cfg.gpu_memory_utilization", "@share"),
+        row("cluster.num_nodes", "nnodes"),
+        row("cluster.gpus_per_node", "nproc_per_node"),
+    ],
+    together: &[],
+    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none --parallelism.enable_sequence_parallel=false --@phases.framework nemo-rl",
+    says: super::table::FULL_LENGTH,
+};
+
+pub(super) static VERL: Program = Program {
+    name: "verl",
+    is: |s| s.begins(&["actor_rollout_ref."]),
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("actor_rollout_ref.model.path", MODEL),
+        row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", LOCAL),
+        row("actor_rollout_ref.actor.ulysses_sequence_parallel_size", CP),
+        by("actor_rollout_ref.model.enable_gradient_checkpointing", checkpoint),
+        by("actor_rollout_ref.actor.fsdp_config.param_offload", leaves),
+        by("actor_rollout_ref.actor.fsdp_config.optimizer_offload", leaves),
+        by("actor_rollout_ref.actor.fsdp_config.model_dtype", dtype),
+        by("actor_rollout_ref.actor.use_kl_loss", reference),
+        by("actor_rollout_ref.model.lora_rank", rank),
+        row("actor_rollout_ref.model.target_modules", "peft.targets"),
+        by("actor_rollout_ref.model.use_fused_kernels", |value| {
+            if on(value) { entries([("@cross_entropy", "fused-linear")]) } else { Vec::new() }
+        }),
+        row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
+        row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
+        row("trainer.nnodes", "nnodes"),
+        row("trainer.n_gpus_per_node", "nproc_per_node"),
+    ],
+    together: &verl_together(LENGTH, GLOBAL, LOCAL),
+    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm ulysses --@phases.framework verl",
+    says: super::table::FULL_LENGTH,
+};
+
+/// The kernels' names, whatever they are.
+fn attention(value: &Value) -> Entries {
+    vec![("flash_attn".to_owned(), value.clone())]
+}
+
+/// The settings of LLaMA-Factory's second edition.
+static V1: [Row; 13] = [
+    row("model", MODEL),
+    row("micro_batch_size", LOCAL),
+    row("global_batch_size", GLOBAL),
+    row("cutoff_len", LENGTH),
+    row("max_steps", "training.steps"),
+    row("cp_size", CP),
+    row("dist_config.ep_size", "parallelism.expert_parallel_degree"),
+    by("dist_config.offload_params", offload),
+    row("peft_config.name", "peft.kind"),
+    row("peft_config.r", "peft.rank"),
+    row("peft_config.target_modules", "peft.targets"),
+    by("quant_config.quantization_bit", |value| vec![("peft.bits".to_owned(), value.clone())]),
+    by("enable_activation_checkpointing", checkpoint),
+];
+
+pub(super) static LLAMA_FACTORY: Program = Program {
+    name: "LLaMA-Factory",
+    is: |s| s.begins(&["dist_config.name"]) && s.begins(&["model", "micro_batch_size", "cutoff_len"]),
+    base: &torchtitan::DIALECT,
+    rows: &V1,
+    together: &[],
+    silent: "--activation_checkpoint.mode full --training.local_batch_size 1 --training.seq_len 2048 --@cp_comm ulysses",
+    says: None,
+};
+
+pub(super) static SWIFT: Program = Program {
+    name: "ms-swift",
+    is: |s| s.entries.iter().any(|(name, value)| name == "program" && value.text() == Some("swift")),
+    base: &llama_factory::DIALECT,
+    rows: &[
+        row("--model", "model_name_or_path"),
+        row("--tuner-type", "finetuning_type"),
+        row("--train-type", "finetuning_type"),
+        row("--lora-rank", "lora_rank"),
+        row("--target-modules", "lora_target"),
+        row("--quant-bits", "quantization_bit"),
+        row("--max-length", "cutoff_len"),
+        row("--attn-impl", "flash_attn"),
+        by("--attention-implementation", attention),
+        row("--use-liger-kernel", "enable_liger_kernel"),
+        by("--torch-dtype", |value| match value.text() {
+            Some("bfloat16") => entries([("bf16", "")]),
+            Some("float16") => entries([("fp16", "")]),
+            _ => Vec::new(),
+        }),
+        by("--gradient-checkpointing", |value| {
+            if on(value) { Vec::new() } else { entries([("disable_gradient_checkpointing", "")]) }
+        }),
+        row("--per-device-train-batch-size", "per_device_train_batch_size"),
+        row("--gradient-accumulation-steps", "gradient_accumulation_steps"),
+        row("--deepspeed", "deepspeed"),
+        row("--optim", "optim"),
+        row("--max-steps", "max_steps"),
+        row("--packing", "packing"),
+    ],
+    together: &[Together {
+        from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
+        to: "gpus",
+        of: |n| Some(n.iter().product()),
+    }],
+    silent: "--bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
+    says: None,
+};

@@ -1,0 +1,143 @@
+//! A program as a table: the settings of its own by those of its base.
+
+use super::source::Settings;
+use crate::core::run::Value;
+use crate::io::dialect::settings_reader::Origin;
+use crate::io::dialect::words::Script;
+use crate::io::dialect::{Dialect, Entries};
+
+/// A program.
+pub(crate) struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// True for its settings.
+    pub is: fn(&Settings) -> bool,
+    /// The program whose settings its own become.
+    pub base: &'static Dialect,
+    pub rows: &'static [Row],
+    /// What several settings say together.
+    pub together: &'static [Together],
+    /// What it does where it is told nothing, as arguments of the base.
+    pub silent: &'static str,
+    /// What is assumed of all of its runs.
+    pub says: Option<&'static str>,
+}
+
+/// What reinforcement learning has in its batches.
+pub(super) const FULL_LENGTH: Option<&'static str> =
+    Some("every sequence is counted at its full length: shorter prompts and answers need less memory");
+
+/// A setting by the program's name and by the base's. A star in the first stands for a word between dots; stars in the
+/// second are its last ones.
+pub(crate) struct Row(&'static str, &'static str, As);
+
+/// What a setting becomes.
+pub(super) enum As {
+    /// The same.
+    Same,
+    /// The opposite switch.
+    Not,
+    /// Settings of the base, by name.
+    By(fn(&Value) -> Entries),
+}
+
+/// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say it.
+pub(crate) struct Together {
+    pub from: &'static [(&'static str, Option<f64>)],
+    pub to: &'static str,
+    pub of: fn(&[f64]) -> Option<f64>,
+}
+
+pub(super) const fn row(from: &'static str, to: &'static str) -> Row {
+    Row(from, to, As::Same)
+}
+pub(super) const fn not(from: &'static str, to: &'static str) -> Row {
+    Row(from, to, As::Not)
+}
+pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
+    Row(from, "", As::By(make))
+}
+
+/// What a file of Primus is not alone in saying.
+pub(super) const FILES_OF_PRIMUS: Option<&'static str> = Some(
+    "what Primus's own files of the model and the trainer say is not here, and kernels of Primus-Turbo, which may need less memory, are not modelled",
+);
+
+impl Program {
+    /// Its settings as those of the base, with where each stands. What has no name there keeps its own.
+    pub fn translate(&self, settings: &Settings) -> Vec<(Origin, String, Value)> {
+        let silent = Script::read(self.silent).arguments().into_iter();
+        let mut out: Vec<(Origin, String, Value)> = silent
+            .map(|(name, value)| {
+                let bare = name.trim_start_matches("--").to_owned();
+                let field = ["@", "peft."].iter().any(|start| bare.starts_with(start));
+                let plain = field || self.base.id != "megatron";
+                (Origin::Default(self.name), if plain { bare } else { name }, value)
+            })
+            .collect();
+        for (name, value) in &settings.entries {
+            let origin = Origin::Text(name.clone());
+            match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
+                None => out.push((origin, format!("?{name}"), value.clone())),
+                Some((Row(_, _, As::By(make)), _)) => {
+                    let made = make(value);
+                    if made.is_empty() {
+                        out.push((origin, format!("?{name}"), value.clone()));
+                    } else {
+                        out.extend(made.into_iter().map(|(name, value)| (origin.clone(), name, value)));
+                    }
+                }
+                Some((Row(_, _, As::Not), to)) => {
+                    let opposite = match value {
+                        Value::Bool(yes) => Value::Bool(!yes),
+                        other => other.clone(),
+                    };
+                    out.push((origin, to, opposite));
+                }
+                Some((_, to)) => out.push((origin, to, value.clone())),
+            }
+        }
+        for together in self.together {
+            let number = |name: &str| settings.number(name);
+            let numbers: Option<Vec<f64>> =
+                together.from.iter().map(|(name, default)| number(name).or(*default)).collect();
+            let Some(result) = numbers.and_then(|numbers| (together.of)(&numbers)).filter(|it| it.is_finite()) else {
+                continue;
+            };
+            for (name, _) in together.from.iter().filter(|(name, _)| settings.get(name).is_some()) {
+                out.push((Origin::Text((*name).to_owned()), together.to.to_owned(), Value::Number(result)));
+            }
+        }
+        out
+    }
+}
+
+impl Row {
+    /// The base's name of the setting `name`, if this is its row.
+    fn target(&self, name: &str) -> Option<String> {
+        let Row(from, to, _) = self;
+        let (mut found, mut words) = (Vec::new(), name.split('.'));
+        for part in from.split('.') {
+            let word = words.next()?;
+            match part.split_once('*') {
+                None if part == word => {}
+                None => return None,
+                // "--*" and "$*" keep what is before the star.
+                Some((start, _)) => found.push(word.strip_prefix(start)?),
+            }
+        }
+        if words.next().is_some() {
+            return None;
+        }
+        let stars = to.matches('*').count();
+        let mut last = found.iter().skip(found.len().saturating_sub(stars));
+        let mut target = String::new();
+        for (at, piece) in to.split('*').enumerate() {
+            if at > 0 {
+                target.push_str(last.next().copied().unwrap_or_default());
+            }
+            target.push_str(piece);
+        }
+        Some(if target.starts_with("--") { target.replace('_', "-") } else { target })
+    }
+}

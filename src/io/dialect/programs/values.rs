@@ -1,0 +1,148 @@
+//! Values that programs write otherwise than their base does.
+
+use crate::core::run::Value;
+use crate::io::dialect::Entries;
+
+/// Settings by name.
+pub(super) fn entries<const N: usize>(pairs: [(&str, &str); N]) -> Entries {
+    let value = |text: &str| match text {
+        "" => Value::Bool(true),
+        text => crate::io::dialect::words::scalar(text),
+    };
+    pairs.map(|(name, text)| (name.to_owned(), value(text))).to_vec()
+}
+
+/// True where a switch is on.
+pub(super) fn on(value: &Value) -> bool {
+    match value {
+        Value::Bool(yes) => *yes,
+        Value::Number(number) => *number != 0.0,
+        _ => false,
+    }
+}
+
+/// Arguments of Megatron-LM for a precision by its name: `bf16_with_fp8_current_scaling_mixed`, `fp8_cs`, `nvfp4`.
+pub(super) fn precision(value: &Value) -> Entries {
+    let Some(name) = value.text().map(|name| name.to_ascii_lowercase().replace('-', "_")) else { return Vec::new() };
+    // The name of a function that makes one, whose argument says which.
+    if name.contains("precision") {
+        return Vec::new();
+    }
+    let has = |part: &str| name.contains(part);
+    let mut out = if has("fp16_") || name == "fp16" { entries([("--fp16", "")]) } else { entries([("--bf16", "")]) };
+    let fp8 =
+        |format, recipe| entries([("--fp8-format", format), ("--fp8-recipe", recipe), ("--fp8-param-gather", "")]);
+    out.extend(match () {
+        () if has("nvfp4") || has("fp4") => entries([("--fp4-format", "e2m1"), ("--fp4-recipe", "nvfp4")]),
+        () if has("mxfp8") || has("fp8_mx") || has("fp8mx") => fp8("e4m3", "mxfp8"),
+        () if has("subchannel") || has("fp8_sc") || has("fp8sc") || has("blockwise") => fp8("e4m3", "blockwise"),
+        () if has("delayed") || has("fp8_ds") || has("fp8ds") => fp8("hybrid", "delayed"),
+        () if has("fp8") => fp8("hybrid", "tensorwise"),
+        () => Vec::new(),
+    });
+    out
+}
+
+/// As [`precision`], of recipes for measurements: gradients are reduced in bf16.
+pub(super) fn measured(value: &Value) -> Entries {
+    let mut out = precision(value);
+    if !out.is_empty() {
+        out.extend(entries([("--grad-reduce-in-bf16", "")]));
+    }
+    out
+}
+
+/// The preset of a GPU by the word that a program has for it.
+pub(crate) const GPUS: [(&str, &str); 12] = [
+    ("gb300", "gb300"),
+    ("gb200", "gb200"),
+    ("b300", "b300-sxm"),
+    ("b200", "b200-sxm"),
+    ("h200", "h200-sxm-141gb"),
+    ("h100", "h100-sxm-80gb"),
+    ("h800", "h800-sxm-80gb"),
+    ("a100", "a100-sxm-80gb"),
+    ("mi300x", "mi300x"),
+    ("mi325x", "mi325x"),
+    ("mi355x", "mi355x"),
+    ("h20", "h20-sxm-96gb"),
+];
+
+pub(super) fn gpu(value: &Value) -> Entries {
+    let name = value.text().unwrap_or_default().to_ascii_lowercase();
+    let known = GPUS.iter().find(|(word, _)| *word == name);
+    known.map(|(_, id)| vec![("@gpu".to_owned(), Value::Text((*id).to_owned()))]).unwrap_or_default()
+}
+
+/// What the name of a recipe of Megatron-Bridge says: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
+pub(super) fn recipe(value: &Value) -> Entries {
+    let Some(name) = value.text().and_then(|name| name.rsplit('.').next()) else { return Vec::new() };
+    if !["pretrain", "sft", "peft"].iter().any(|task| name.contains(task)) {
+        return Vec::new();
+    }
+    let text = |key: &str, value: &str| (key.to_owned(), Value::Text(value.to_owned()));
+    let mut out = vec![text("model", name)];
+    for word in name.split('_') {
+        if let Some(gpus) = word.strip_suffix("gpu").and_then(|count| count.parse::<u64>().ok()) {
+            out.push(("--nnodes".to_owned(), Value::from(1)));
+            out.push(("--nproc-per-node".to_owned(), Value::from(gpus)));
+        } else if let Some(thousands) = word.strip_suffix('k').and_then(|count| count.parse::<u64>().ok()) {
+            out.push(("--seq-length".to_owned(), Value::from(thousands.saturating_mul(1024))));
+        } else if word.starts_with("fp8") || word == "bf16" || word == "nvfp4" {
+            out.extend(precision(&Value::Text(word.to_owned())));
+        } else if word == "peft" {
+            out.push(text("peft.kind", "lora"));
+        } else {
+            out.extend(gpu(&Value::Text(word.to_owned())));
+        }
+    }
+    out
+}
+
+/// Modules that are computed again, where there are any.
+pub(super) fn modules(value: &Value) -> Entries {
+    match value {
+        Value::List(items) if items.is_empty() => Vec::new(),
+        Value::List(_) | Value::Text(_) => {
+            vec![
+                ("--recompute-granularity".to_owned(), Value::Text("selective".to_owned())),
+                ("--recompute-modules".to_owned(), value.clone()),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// All GPUs of one job.
+pub(super) fn gpus(value: &Value) -> Entries {
+    vec![("--nnodes".to_owned(), Value::from(1)), ("--nproc-per-node".to_owned(), value.clone())]
+}
+
+/// Every layer again, where a switch is on.
+pub(super) fn full(value: &Value) -> Entries {
+    if on(value) {
+        entries([("--recompute-granularity", "full")])
+    } else {
+        entries([("--recompute-granularity", "none")])
+    }
+}
+
+/// Where models wait while others work: on the host if a switch is on.
+pub(super) fn leaves(value: &Value) -> Entries {
+    vec![("@phases.offload".to_owned(), Value::Bool(on(value)))]
+}
+
+/// A reference beside the policy.
+pub(super) fn reference(value: &Value) -> Entries {
+    vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
+}
+
+/// A rank of adapters, where it is more than 0.
+pub(super) fn rank(value: &Value) -> Entries {
+    match value {
+        Value::Number(rank) if *rank > 0.0 => {
+            vec![("peft.kind".to_owned(), Value::Text("lora".to_owned())), ("peft.rank".to_owned(), value.clone())]
+        }
+        _ => Vec::new(),
+    }
+}
