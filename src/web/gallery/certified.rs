@@ -37,14 +37,21 @@ pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal
             let variants: Vec<_> = which.iter().map(|at| rows[*at].variant).collect();
             (which, variants)
         });
-        let mut variants = variants.into_iter();
+        let (mut variants, mut proven) = (variants.into_iter(), 0);
         let job = Job::Certificates { run, limit, which };
         let request = request(job, move |progress| {
-            if let Progress::Reply(Reply::Certificate(found, _)) = progress
-                && let Some(variant) = variants.next()
-            {
-                let _ = certificates.try_update(|list| list.push((variant, found.map(|found| *found))));
-            }
+            let Progress::Reply(Reply::Certificate(found, done)) = progress else {
+                return;
+            };
+            let found = found.map(|found| *found);
+            let _ = certificates.try_update(|list| {
+                if !done {
+                    list.extend(variants.next().map(|variant| (variant, found)));
+                } else if let Some(bound) = list.get_mut(proven) {
+                    bound.1 = found;
+                    proven += 1;
+                }
+            });
         });
         requested.set_value(Some(request));
     });

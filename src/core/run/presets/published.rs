@@ -179,7 +179,7 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
         "the run at 8192 tokens throughout, vetted nodes (the class holds this row), automatic restarts; 30.84 M GPU-hours on 16 384 GPUs are 78 days, the 89 of the table hold more than this job"),
     row("whole-bloom", "BLOOM 176B, 366 B tokens", (&BIGSCIENCE, "chronicles, launch script; days: Epoch AI"),
         concat!("model.layers=70&model.hidden=14336&model.heads=112&model.kv_heads=112&model.ffn=57344&model.vocab=250880&model.gated_ffn=false&model.biases=all&model.norm=layernorm&model.tied_embeddings=true",
-            "&gpu=a100-sxm-80gb&gpus=384&tp=4&pp=12&zero=1&sequence_parallel=false&seq_len=2048&micro_batch=2&global_batch=2048&recompute=full&stage_layers=6,6,6,6,6,6,6,6,6,6,5,5&stack=megatron-2021",
+            "&gpu=a100-sxm-80gb&gpus=384&tp=4&pp=12&zero=1&sequence_parallel=false&seq_len=2048&micro_batch=2&global_batch=2048&recompute=full&stage_layers=5,6,6,6,6,6,6,6,6,6,6,5&stack=megatron-2021",
             "&tokens_total=366e9&operation=manual&storage_gb_per_s=60&checkpoint_async=false&checkpoint_every_s=10550&batch_ramp=192,16,9765625"),
         &[Measured::Step(105.5), Measured::Days(2808.0 / 24.0), Measured::Productive(0.93)],
         "nodes of an unknown class, a person is called; 93 % are those of 12 April to 4 July 2022, after the ramp; rotary positions in place of ALiBi"),

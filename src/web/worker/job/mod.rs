@@ -14,6 +14,7 @@ use crate::view::gallery::sketch::{Axis, Sketch};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
 /// Work that takes longer than a frame of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +62,8 @@ pub enum Job {
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
-    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: what is proven in the end of each.
+    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: the bound of each, then what
+    /// a search proves of each.
     Certificates {
         /// The Run.
         run: Run,
@@ -234,14 +236,7 @@ impl Job {
             Self::Layout(run) => Box::new(layout(&run, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
             Self::Certify(run) => Box::new(certify(Some(run), pace)),
-            Self::Certificates { run, limit, which } => {
-                let all = Variant::all(&run);
-                let proofs = which.into_iter().flat_map(move |at| {
-                    certify(all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok()), pace)
-                });
-                let is_final = |reply: &Reply| matches!(reply, Reply::Certificate(_, true));
-                Box::new(proofs.map(move |reply| reply.filter(is_final)))
-            }
+            Self::Certificates { run, limit, which } => Box::new(certificates(run, limit, which, pace)),
             Self::Split(run) => Box::new(streamed(
                 pace,
                 move || evaluate(&run).ok().and_then(|evaluation| SplitSearch::new(&evaluation)),
@@ -259,6 +254,29 @@ fn certify(run: Option<Run>, pace: Pace) -> impl Iterator<Item = Option<Reply>> 
         Proof::step,
         |proof, done| Reply::Certificate(proof.map(|proof| Box::new(proof.certificate())), done),
     )
+}
+
+/// The bound of each schedule first, then the search for a better one, in the same order.
+fn certificates(run: Run, limit: u64, which: Vec<usize>, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
+    let all = Variant::all(&run);
+    let (mut waiting, mut begun) = (which.into_iter(), VecDeque::new());
+    let reply = |proof: &Option<Proof>, done| {
+        Reply::Certificate(proof.as_ref().map(|proof| Box::new(proof.certificate())), done)
+    };
+    std::iter::from_fn(move || {
+        if let Some(at) = waiting.next() {
+            let other = all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
+            let found = other.and_then(|other| evaluate(&other).ok()).and_then(|evaluation| proof(&evaluation).ok());
+            let first = reply(&found, false);
+            begun.push_back(found);
+            return Some(Some(first));
+        }
+        let found = begun.front_mut()?;
+        if !found.as_mut().is_none_or(|found| pace.slice(|| found.step())) {
+            return Some(None);
+        }
+        Some(Some(reply(&begun.pop_front()?, true)))
+    })
 }
 
 fn plan(query: PlanQuery, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
