@@ -3,6 +3,7 @@
 //! `cfg.model.seq_length = 2 * 4096` is `model.seq_length` 8192, `return Config(training=Training(steps=10))` is
 //! `training.steps` 10 beside `training` "Training"; an item of a list or an argument without a name is numbered. A name is
 //! the value that was assigned to it before, or what it was imported as. What is written otherwise is a text as it stands.
+//! Reader, writer and their tests stand in one file, because they share the one table of what a line can be.
 
 use super::Entries;
 use super::words::scalar;

@@ -158,7 +158,7 @@ fn overlap(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula("exposed = W − min(W, φ C) + what slows compute", show_seconds(Seconds(exposed)))
+        .formula("E = W − min(W, φ C) + S", show_seconds(Seconds(exposed)))
         .below("the exposed time, over the time on the wire", exposed / wire.max(1e-9), 0.4, show_percent)
         .bars(&HIDDEN, &bars, None)
 }
