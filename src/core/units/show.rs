@@ -134,10 +134,10 @@ pub fn number(value: f64, digits: usize) -> String {
     significant(value, digits)
 }
 
-/// A number without a prefix that could be a symbol: whole below a million, then `2.10e6`.
+/// A number without a prefix that could be a symbol: plain from 0.0001 to a million, else `2.10e6`.
 #[must_use]
 pub fn scientific(value: f64) -> String {
-    if value.abs() < 1e6 {
+    if value == 0.0 || (1e-4..1e6).contains(&value.abs()) {
         return number(value, 4);
     }
     let power = first_digit(value.abs() * 1.0005);

@@ -116,7 +116,7 @@ fn bits(dials: &Dials) -> Live {
             apart = show_percent(one.resolution())
         ),
         t!(
-            "Half the bits halve memory and messages, and double the speed of matrix products. The cost: what is too small becomes zero, and updates below the resolution vanish."
+            "Half the bits halve memory and messages, and double the speed of matrix products. The cost: what is too small is lost, and updates below the resolution vanish."
         ),
     ];
     Live::of(text)
@@ -157,7 +157,7 @@ fn scaling(dials: &Dials) -> Live {
     };
     let text = vec![
         t!(
-            "Gradients are small. In {format} a number below {least} becomes zero: this gradient, {value}, is wrong by {error}.",
+            "Gradients are small. In {format} a number below {least} is lost: this gradient, {value}, is wrong by {error}.",
             format = "fp16",
             least = scientific(FORMATS[FP16].least()),
             value = scientific(gradient(g)),

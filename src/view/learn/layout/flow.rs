@@ -42,10 +42,11 @@ pub(super) fn flow(dials: &Dials) -> Live {
         drawing.frame(place, if changed { Ink::Forward } else { Ink::Muted });
         let middle = x + (width - 0.05) / 2.0;
         let title = t!("{number} {kernel}", number = at + 1, kernel = step.title);
-        let full = if step.run.recompute == Recompute::Full { t!("full recomputation") } else { Message::default() };
+        let full = (step.run.recompute == Recompute::Full).then(|| t!("full recomputation"));
+        let time = verbatim(show_seconds(Seconds(step.time_s)));
         drawing.words((middle, y + 13.0), Anchor::Middle, Ink::Text, title);
         drawing.words((middle, y + 29.0), Anchor::Middle, Ink::Text, verbatim(sizes(&step.run)));
-        let time = Message::joined(" · ", [verbatim(show_seconds(Seconds(step.time_s))), full]);
+        let time = Message::joined(" · ", std::iter::once(time).chain(full));
         drawing.words((middle, y + 45.0), Anchor::Middle, Ink::Muted, time);
         if at + 1 < walked.steps.len() {
             let way = if at % ACROSS + 1 == ACROSS {
@@ -82,7 +83,7 @@ pub(super) fn flow(dials: &Dials) -> Live {
         picture: drawing.inline("The recipe as a flow chart"),
         table: Node::from_iter([bullets, table]),
         ..Live::of(text).formula("share = T(recipe) / T(your run)", number(ratio, 3)).below(
-            "the step time, over that of your run",
+            "the ratio of the step time to that of your run",
             ratio,
             0.45,
             show_percent,
