@@ -2,7 +2,7 @@
 
 use super::prediction::{Asked, Predicted};
 use super::question::{Column, Question};
-use crate::accuracy::{BandCount, verdict_bands};
+use crate::accuracy::{BandCount, Fact, verdict_bands};
 use crate::memory::Verdict;
 use crate::sort::sort_by;
 use serde::Serialize;
@@ -11,29 +11,12 @@ use std::collections::BTreeMap;
 /// A measured figure and its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Miss {
-    /// Index of the question.
-    pub question: usize,
+    /// The figures; its row is the index of the question.
+    pub fact: Fact,
     /// The column that it counts in.
     pub column: Column,
-    /// Seconds or GiB.
-    pub measured: f64,
-    /// The same predicted.
-    pub predicted: f64,
     /// Inside the range; none without one.
     pub inside: Option<bool>,
-}
-
-impl Miss {
-    /// Predicted over measured.
-    #[must_use]
-    pub fn ratio(self) -> f64 {
-        self.predicted / self.measured
-    }
-    /// Distance of the ratio from 1.
-    #[must_use]
-    pub fn error(self) -> f64 {
-        (self.ratio() - 1.0).abs()
-    }
 }
 
 /// A verdict, and what became of the run.
@@ -81,15 +64,15 @@ impl ColumnScore {
 pub struct Outcomes {
     /// Runs that ran out of memory.
     pub ran_out: usize,
-    /// Those with a verdict.
+    /// Runs among them with a verdict.
     pub ran_out_covered: usize,
-    /// Those called "fits".
+    /// Runs among them called "fits".
     pub false_fits: usize,
     /// Runs that ran.
     pub ran: usize,
-    /// Those with a verdict.
+    /// Runs among them with a verdict.
     pub ran_covered: usize,
-    /// Those called "out of memory".
+    /// Runs among them called "out of memory".
     pub false_oom: usize,
     /// Runs left out, because the tool was fitted to them.
     pub fitted: usize,
@@ -156,7 +139,7 @@ impl Score {
                 score.covered += 1;
                 score.ranged += usize::from(inside.is_some());
                 score.inside += usize::from(inside == Some(true));
-                misses.push(Miss { question: at, column, measured, predicted: figure, inside });
+                misses.push(Miss { fact: Fact { row: at, measured, predicted: figure }, column, inside });
             }
             let Some(ran_out) = question.ran_out else { continue };
             if predicted.is_fitted(Asked::Verdict) {
@@ -178,7 +161,7 @@ impl Score {
         }
         for score in &mut columns {
             let mut errors: Vec<f64> =
-                misses.iter().filter(|miss| miss.column == score.column).map(|miss: &Miss| miss.error()).collect();
+                misses.iter().filter(|miss| miss.column == score.column).map(|miss: &Miss| miss.fact.error()).collect();
             sort_by(&mut errors, f64::total_cmp);
             score.mean = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
             score.median = median(&errors);

@@ -59,7 +59,7 @@ enum Line<'a> {
 impl Line<'_> {
     fn question(&self) -> usize {
         match self {
-            Self::Figure(miss) => miss.question,
+            Self::Figure(miss) => miss.fact.row,
             Self::Verdict(judged) => judged.question,
         }
     }
@@ -67,7 +67,7 @@ impl Line<'_> {
     /// Larger is worse.
     fn wrong(&self) -> f64 {
         match self {
-            Self::Figure(miss) => miss.ratio().ln().abs(),
+            Self::Figure(miss) => miss.fact.ratio().ln().abs(),
             Self::Verdict(Judged { verdict: Verdict::Fits, ran_out: true, .. }) => 3.0,
             Self::Verdict(Judged { verdict: Verdict::Oom, ran_out: false, .. }) => 2.0,
             Self::Verdict(judged) => f64::from(judged.verdict == Verdict::Tight),
@@ -83,16 +83,16 @@ impl Line<'_> {
                     Column::Peaks => verbatim(format!("{} GiB", significant(value, 3))),
                     _ => verbatim(show_seconds(Seconds(value))),
                 };
-                let class = match miss.error() {
+                let class = match miss.fact.error() {
                     error if error <= 0.1 => "ok",
                     error if error <= 0.25 => "warn",
                     _ => "error",
                 };
                 cells.extend([
                     text(Slice::Column(miss.column).name()),
-                    text(show(miss.measured)),
-                    text(show(miss.predicted)),
-                    leaf("b", class, verbatim(show_off(miss.ratio() - 1.0, 1))),
+                    text(show(miss.fact.measured)),
+                    text(show(miss.fact.predicted)),
+                    leaf("b", class, verbatim(show_off(miss.fact.ratio() - 1.0, 1))),
                 ]);
             }
             Self::Verdict(judged) => {

@@ -54,7 +54,7 @@ fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
     }
     let is_peak = slice == Slice::Column(Column::Peaks);
     let unit = if is_peak { "GiB" } else { "s" };
-    let across = Scale::log(misses.iter().map(|miss| miss.measured), 1.1);
+    let across = Scale::log(misses.iter().map(|miss| miss.fact.measured), 1.1);
     let across = Axis::new(across, across.round(), |tick| verbatim(format!("{} {unit}", significant(tick, 1))));
     let across = across.named(if is_peak { "measured peak" } else { "measured step time" });
     let up = Scale::log([0.5, 2.0].into_iter(), 1.0);
@@ -65,11 +65,11 @@ fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
             Column::Tuned => (Form::Hollow, Ink::Exposed),
             _ => (Form::Faint, Ink::Forward),
         };
-        Mark::Dot((miss.measured, miss.ratio()), form, ink, Message::default())
+        Mark::Dot((miss.fact.measured, miss.fact.ratio()), form, ink, Message::default())
     };
     let agreement = Mark::Level(1.0, Message::default());
     let marks = std::iter::once(agreement).chain(misses.iter().map(dot)).collect();
-    let within = |share: f64| misses.iter().filter(|miss| miss.error() <= share).count();
+    let within = |share: f64| misses.iter().filter(|miss| miss.fact.error() <= share).count();
     let words = t!(
         "{count} runs: {near} within 10 %, {far} within 25 %. Over 1: predicted too slow or too large. Squares: experts; hollow: fine-tuning; beyond half and twice: on the edge.",
         count = misses.len(),
