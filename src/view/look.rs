@@ -1,4 +1,4 @@
-//! What is shown of the scoreboard: a row and a class of runs.
+//! Choices in the scoreboard: a row and a class of runs.
 
 use crate::core::scoreboard::Column;
 

@@ -17,7 +17,7 @@ pub enum View {
     Cluster,
     /// A step of a lesson.
     Learn(StepId),
-    /// How wrong each calculator is.
+    /// Errors of each calculator on published runs.
     Scoreboard,
 }
 

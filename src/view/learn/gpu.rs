@@ -1,4 +1,4 @@
-//! How a GPU is fed: the kernels of the Run's layer against memory and arithmetic, and FlashAttention's tiles.
+//! Lesson on feeding a GPU: the kernels of the Run's layer against memory and arithmetic, and FlashAttention's tiles.
 
 use super::bars::{Bar, Scale, run};
 use super::dials::{Dials, SEQUENCE, Slider, slider};

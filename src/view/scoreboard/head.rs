@@ -1,4 +1,4 @@
-//! What stands around the table: title, files to take, verdicts of the chosen row, how a row is added.
+//! Surroundings of the table: title, files to take, verdicts of the chosen row, how a row is added.
 
 use super::board::{Board, Tool, sign};
 use super::table;
@@ -54,7 +54,7 @@ pub fn verdicts(tool: &Tool) -> Node {
     Node::from_iter([title("Verdicts"), rows])
 }
 
-/// How a row is added; the file itself is taken by the page, below.
+/// Steps to add a row; the page itself takes the file, below.
 #[must_use]
 pub fn submit() -> Node {
     let step = |head: &'static str, words: &'static str, parts: &[Node]| {

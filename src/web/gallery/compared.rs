@@ -109,7 +109,7 @@ pub fn compared(state: State) -> AnyView {
     .into_any()
 }
 
-/// What is ticked, at the bottom of the window, with the way to the timelines while they are out of sight.
+/// Ticked schedules, at the bottom of the window, with the way to the timelines while they are out of sight.
 fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView {
     let list = move || {
         let chosen = state.view.gallery.with(|look| look.ticked.is_some());

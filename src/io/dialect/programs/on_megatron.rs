@@ -156,7 +156,7 @@ pub(super) static NEMO_RL: Program = Program {
 const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
     [("data.max_prompt_length", Some(512.0)), ("data.max_response_length", Some(512.0))];
 
-/// What several settings of verl say together; the names of the base are those of Megatron-LM or of torchtitan.
+/// Settings that follow from several of verl together; the names of the base are those of Megatron-LM or of torchtitan.
 pub(super) const fn verl_together(length: &'static str, global: &'static str, micro: &'static str) -> [Together; 3] {
     [
         Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },

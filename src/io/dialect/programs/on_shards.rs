@@ -68,7 +68,7 @@ fn reshard(value: &Value) -> Entries {
     entries([("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
 }
 
-/// How tokens go to experts.
+/// Ways of tokens to experts.
 fn dispatcher(value: &Value) -> Entries {
     match value.text() {
         Some("deepep") => entries([("@moe_dispatch", "per-node")]),

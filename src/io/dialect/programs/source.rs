@@ -112,7 +112,7 @@ fn is_override(value: &Value) -> bool {
     value.text().is_some_and(|text| text.split_once('=').is_some_and(|(name, _)| name.contains('.')))
 }
 
-/// What a shell's word means to a program of Python.
+/// Value that a program of Python reads from a word of a shell.
 fn plain(value: Value) -> Value {
     match value.text() {
         Some("true" | "True") => Value::Bool(true),

@@ -15,15 +15,15 @@ pub(crate) struct Program {
     /// The program whose settings its own become.
     pub base: &'static Dialect,
     pub rows: &'static [Row],
-    /// What several settings say together.
+    /// Settings that follow from several together.
     pub together: &'static [Together],
-    /// What it does where it is told nothing, as arguments of the base.
+    /// Its defaults, as arguments of the base.
     pub silent: &'static str,
-    /// What is assumed of all of its runs.
+    /// Assumptions about all of its runs.
     pub says: Option<&'static str>,
 }
 
-/// What reinforcement learning has in its batches.
+/// Note beside the batch of reinforcement learning.
 pub(super) const FULL_LENGTH: Option<&'static str> =
     Some("every sequence is counted at its full length: shorter prompts and answers need less memory");
 
@@ -31,7 +31,7 @@ pub(super) const FULL_LENGTH: Option<&'static str> =
 /// second are its last ones.
 pub(crate) struct Row(&'static str, &'static str, As);
 
-/// What a setting becomes.
+/// Result of reading a setting.
 pub(super) enum As {
     /// The same.
     Same,
@@ -58,9 +58,9 @@ pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
     Row(from, "", As::By(make))
 }
 
-/// What a file of Primus is not alone in saying.
+/// Note beside a file of Primus, which names further files.
 pub(super) const FILES_OF_PRIMUS: Option<&'static str> = Some(
-    "what Primus's own files of the model and the trainer say is not here, and kernels of Primus-Turbo, which may need less memory, are not modelled",
+    "settings in Primus's own model and trainer files are missing here; kernels of Primus-Turbo, which may need less memory, are not modelled",
 );
 
 impl Program {

@@ -74,7 +74,7 @@ pub(super) fn gpu(value: &Value) -> Entries {
     known.map(|(_, id)| vec![("@gpu".to_owned(), Value::Text((*id).to_owned()))]).unwrap_or_default()
 }
 
-/// What the name of a recipe of Megatron-Bridge says: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
+/// Settings in the name of a recipe of Megatron-Bridge: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
 pub(super) fn recipe(value: &Value) -> Entries {
     let Some(name) = value.text().and_then(|name| name.rsplit('.').next()) else { return Vec::new() };
     if !["pretrain", "sft", "peft"].iter().any(|task| name.contains(task)) {
