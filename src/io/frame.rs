@@ -13,7 +13,7 @@ use crate::core::issue::Issue;
 use crate::core::report::evaluate;
 use crate::core::run::{Run, Value};
 use crate::core::t;
-use crate::view::charts::palette::Theme;
+use crate::view::palette::Theme;
 use crate::view::steps::StepId;
 use crate::view::views::Embed;
 use serde::Serialize;

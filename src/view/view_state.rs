@@ -1,8 +1,8 @@
 //! The part of a link besides the Run: what is shown of it, as one struct with one table of keys.
 
-use super::charts::palette::Theme;
 use super::gallery::{Look, variants};
 use super::look::{Look as Board, Slice};
+use super::palette::Theme;
 use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};

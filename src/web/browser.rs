@@ -1,6 +1,6 @@
 //! Services of the browser, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
-use crate::view::charts::palette::Theme;
+use crate::view::palette::Theme;
 use leptos::prelude::window;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;

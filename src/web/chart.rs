@@ -1,12 +1,12 @@
 //! The timeline's canvas: a surface in device pixels, painted at most once a frame.
 
 use crate::io::export::Picture;
-use crate::view::charts::palette::Theme;
 use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
 use crate::view::paint::timeline::TimelinePicture;
+use crate::view::palette::Theme;
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::JsCast;

@@ -1,9 +1,9 @@
 //! The header: views, what a run is kept, compared and shared with, and what is rarely used.
 
 use crate::core::units::MemoryUnit;
-use crate::view::charts::palette::Theme;
 use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
+use crate::view::palette::Theme;
 use crate::view::views::View;
 use crate::web::html::{text, view_of};
 use crate::web::i18n::{self, say};

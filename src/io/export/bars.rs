@@ -7,7 +7,7 @@ use crate::core::time::PartKind;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
-use crate::view::charts::palette::Theme;
+use crate::view::palette::Theme;
 use crate::view::panels::memory::bars;
 use crate::view::panels::waterfall::parts;
 

@@ -5,7 +5,6 @@ use crate::core::report::{Evaluation, Variant};
 use crate::core::run::OneOf;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
-use crate::view::charts::palette::{Rgb, Theme};
 use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::ticks::{tick_label, ticks};
@@ -14,6 +13,7 @@ use crate::view::charts::viewport::Viewport;
 use crate::view::gallery::letter;
 use crate::view::node::markup::{Node, el, text};
 use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
+use crate::view::palette::{Rgb, Theme};
 use crate::view::panels::words;
 use plotters::prelude::{DrawingBackend, SVGBackend};
 

@@ -5,12 +5,12 @@
 
 use super::ink::Ink;
 use super::lod::Sums;
-use super::palette::Theme;
 use super::timeline::cells;
 use super::viewport::Viewport;
 use crate::core::message::Message;
 use crate::core::pipeline::{TimedOp, Timeline};
 use crate::view::node::markup::{Node, el, text};
+use crate::view::palette::Theme;
 
 /// Where words stand to their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

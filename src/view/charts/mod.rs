@@ -4,7 +4,6 @@ pub(crate) mod drawing;
 pub mod figure;
 pub(crate) mod ink;
 pub(crate) mod lod;
-pub(crate) mod palette;
 pub(crate) mod plot;
 pub mod prepared;
 pub mod shape;

@@ -13,8 +13,8 @@ use crate::core::pipeline::Kind;
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::view::charts::ink::Ink;
-use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use crate::view::node::markup::{Node, el, text};
+use crate::view::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use std::fmt::Write;
 
 /// Selection and colours of the picture.

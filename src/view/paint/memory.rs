@@ -5,8 +5,8 @@
 use super::{Painted, px, time_label};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
-use crate::view::charts::palette::{Palette, Rgb};
 use crate::view::charts::ticks::ticks;
+use crate::view::palette::{Palette, Rgb};
 use crate::view::panels::over_time::Areas;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::core::report::{evaluate, over_time::over_time};
     use crate::core::run::Run;
-    use crate::view::charts::palette::Theme;
+    use crate::view::palette::Theme;
     use crate::view::panels::over_time::areas;
 
     #[test]

@@ -7,12 +7,12 @@
 
 use super::{Painted, px, time_label};
 use crate::core::pipeline::Kind;
-use crate::view::charts::palette::{Palette, Rgb, blend, ink_on};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::strokes::steps;
 use crate::view::charts::ticks::ticks;
 use crate::view::charts::timeline::Cell;
 use crate::view::charts::viewport::Viewport;
+use crate::view::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
@@ -309,8 +309,8 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::run::Run;
     use crate::view::charts::lod::Sums;
-    use crate::view::charts::palette::Theme;
     use crate::view::charts::timeline::cells;
+    use crate::view::palette::Theme;
 
     /// The picture of `cells` without names, curve and versions.
     fn plain(cells: &[Cell], shape: Shape, view: Viewport, width: f64, scale: f64) -> TimelinePicture<'_> {
