@@ -219,7 +219,8 @@ fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
         Reason::Share(part) => (part_words(part), Box::new(show_percent)),
         Reason::Memory(component) => (component.name(), Box::new(move |value| unit.show(Bytes(value)))),
     };
-    let (before, after) = (show(before), show(after));
+    // No line ends between a number and its unit.
+    let [before, after] = [before, after].map(|value| show(value).replace(' ', "\u{a0}"));
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
     if bubble && m != other_m && own.pp > 1 && other.pp > 1 {
         let counted = if m == 1 { t!("1 micro-batch") } else { t!("{m} micro-batches", m) };
