@@ -1,7 +1,7 @@
 //! Services of the browser, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
 use crate::view::palette::Theme;
-use leptos::prelude::window;
+use leptos::prelude::{request_animation_frame, set_timeout, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 
@@ -168,6 +168,11 @@ pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 's
 pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
     let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
     input.files()?.get(0)
+}
+
+/// Calls `then` once what is on the page now has been painted.
+pub(crate) fn after_paint(then: impl FnOnce() + 'static) {
+    request_animation_frame(move || set_timeout(then, std::time::Duration::ZERO));
 }
 
 /// Selects all text of the input that `event` is about.

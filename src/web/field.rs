@@ -17,6 +17,31 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
+/// The text of an input that the Run has not taken yet: keys are painted before figures are computed.
+#[derive(Clone, Copy)]
+struct Untaken(StoredValue<Option<String>>);
+
+impl Untaken {
+    fn new() -> Self {
+        Self(StoredValue::new(None))
+    }
+
+    /// Gives `text` to `take` after the next painting; of several texts before it the last one.
+    fn put(self, text: String, take: impl Fn(String) + Copy + 'static) {
+        let before = self.0.try_update_value(|waiting| waiting.replace(text)).flatten();
+        if before.is_none() {
+            browser::after_paint(move || self.flush(take));
+        }
+    }
+
+    /// Gives what waits to `take` now.
+    fn flush(self, take: impl Fn(String)) {
+        if let Some(text) = self.0.try_update_value(Option::take).flatten() {
+            take(text);
+        }
+    }
+}
+
 /// Text that is being typed into a field.
 #[derive(Clone, PartialEq)]
 struct Draft {
@@ -228,12 +253,24 @@ pub(crate) fn worded_input(
     let invalid = move || draft.with(|draft| draft.as_ref().is_some_and(|draft| draft.error.is_some()));
     let value = move || draft.get().map_or_else(|| written.get(), |draft| draft.text);
     let wide = move || value().chars().count().clamp(1, 12).to_string();
+    let untaken = Untaken::new();
+    let take = move |text: String| {
+        let error = commit(state, field, &read(state, &text)).err();
+        draft.update(|draft| {
+            if let Some(draft) = draft {
+                draft.error = error;
+            }
+        });
+    };
     let typed = move |event| {
         let text = event_target_value(&event);
-        let error = commit(state, field, &read(state, &text)).err();
-        draft.set(Some(Draft { text, after: String::new(), error }));
+        draft.set(Some(Draft { text: text.clone(), after: String::new(), error: None }));
+        untaken.put(text, take);
     };
-    let left = move |_| draft.set(None);
+    let left = move |_| {
+        untaken.flush(take);
+        draft.set(None);
+    };
     view! {
         <input
             type="text"
@@ -298,18 +335,28 @@ fn text_input(
             _ => now.text.clone(),
         })
     };
-    let typed = move |event| {
-        let text = event_target_value(&event);
+    let untaken = Untaken::new();
+    let text_now = move || now.with_untracked(|now| now.text.clone());
+    let take = move |text: String| {
         let error = commit(state, field, &text).err();
-        let after = now.with_untracked(|now| now.text.clone());
         let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
         state.unread.set(unread);
         state.panels.edited.set(field.key);
-        draft.set(Some(Draft { text, after, error }));
+        draft.set(Some(Draft { text, after: text_now(), error }));
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        let error = draft.with_untracked(|draft| draft.as_ref().and_then(|draft| draft.error.clone()));
+        draft.set(Some(Draft { text: text.clone(), after: text_now(), error }));
+        untaken.put(text, take);
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
-    let left = move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    let left = move |_| {
+        untaken.flush(take);
+        draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    };
     let keys = move |event: web_sys::KeyboardEvent| {
+        untaken.flush(take);
         let up = match event.key().as_str() {
             "ArrowUp" => true,
             "ArrowDown" => false,
