@@ -3,7 +3,7 @@
 use crate::io::export::Picture;
 use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
-use crate::view::charts::timeline::cells;
+use crate::view::charts::timeline::{Cell, cells, moved};
 use crate::view::charts::viewport::Viewport;
 use crate::view::paint::timeline::TimelinePicture;
 use crate::view::palette::Theme;
@@ -25,8 +25,9 @@ pub struct Frame<'a> {
     pub theme: Theme,
 }
 
-/// Paints one frame.
-pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
+/// Paints one frame; its cells are `share` of the way from those of another frame, where that is given. Returns the cells that
+/// it painted.
+pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame, from: Option<(&[Cell], f64)>) -> Vec<Cell> {
     let shape = frame.shape;
     let scale = window().device_pixel_ratio().max(1.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
@@ -41,12 +42,16 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
     }
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
-        return;
+        return Vec::new();
     };
     let evaluation = &frame.prepared.evaluation;
     let rows = frame.prepared.sums.rows(evaluation.timeline(), shape.stride);
+    let mut cells = cells(&rows, frame.view, frame.width);
+    if let Some((from, share)) = from {
+        cells = moved(from, &cells, share);
+    }
     let picture = TimelinePicture {
-        cells: &cells(&rows, frame.view, frame.width),
+        cells: &cells,
         shape,
         frame: None,
         view: frame.view,
@@ -61,6 +66,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
     };
     // A canvas that cannot be drawn on stays empty; the table beside it has the same figures.
     let _ = picture.paint(&mut backend);
+    cells
 }
 
 /// The address of a PNG of `picture`; none where the browser has no canvas for it.

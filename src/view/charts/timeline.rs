@@ -7,6 +7,7 @@
 use super::lod::Row;
 use super::viewport::Viewport;
 use crate::core::pipeline::{Half, Kind, TimedOp};
+use std::collections::{HashMap, VecDeque};
 
 /// Most cells in one picture.
 pub(crate) const MAX_CELLS: usize = 4000;
@@ -146,6 +147,34 @@ fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut
     }
 }
 
+/// What makes two ops of two timelines the same block: row, direction of the pass, micro-batch.
+fn block(cell: &Cell) -> Option<(usize, Kind, u32)> {
+    let op = cell.op?.op;
+    let kind = if op.kind == Kind::BW { Kind::B } else { op.kind };
+    Some((cell.row, kind, op.microbatch))
+}
+
+/// The cells `to`, `share` of the way (0 to 1) from their places among the cells `from`: a block that was not there opens from
+/// its middle, columns of many ops stand where they will.
+#[must_use]
+pub fn moved(from: &[Cell], to: &[Cell], share: f64) -> Vec<Cell> {
+    let mut places: HashMap<_, VecDeque<(f64, f64)>> = HashMap::new();
+    for cell in from {
+        if let Some(block) = block(cell) {
+            places.entry(block).or_default().push_back((cell.x, cell.width));
+        }
+    }
+    let between = |from: f64, to: f64| from + (to - from) * share;
+    let mut cells = to.to_vec();
+    for cell in &mut cells {
+        let Some(block) = block(cell) else { continue };
+        let before = places.get_mut(&block).and_then(VecDeque::pop_front);
+        let (x, width) = before.unwrap_or((cell.x + cell.width / 2.0, 0.0));
+        (cell.x, cell.width) = (between(x, cell.x), between(width, cell.width));
+    }
+    cells
+}
+
 /// The op of a row at `time`; of a pair the upper half where `upper`.
 #[must_use]
 pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
@@ -219,6 +248,29 @@ mod tests {
             let busy: f64 = whole.map(|op| op.end - op.start).sum();
             let (inked, busy) = (inked / (700.0 * 8.0), busy / (full * 8.0));
             assert!((inked - busy).abs() < 0.02, "{id} m={m}: {inked} drawn of {busy}");
+        }
+    }
+
+    /// A move begins at the old places and ends at the new ones; every block of both timelines is on its way between them.
+    #[test]
+    fn blocks_move_from_where_they_were_to_where_they_will_be() {
+        for (before, after) in [(("1f1b", 4, 8), ("gpipe", 4, 8)), (("1f1b", 4, 8), ("zb-h1", 8, 16))] {
+            let of = |(id, pp, m)| {
+                let timeline = timeline(id, pp, m);
+                drawn(&timeline, Viewport::all(timeline.makespan()), 800.0)
+            };
+            let (from, to) = (of(before), of(after));
+            let start = moved(&from, &to, 0.0);
+            let place = |cell: &Cell| (block(cell), cell.x, cell.width);
+            let there: Vec<_> = start.iter().filter(|cell| cell.width > 0.0).map(place).collect();
+            assert!(there.iter().all(|cell| from.iter().any(|old| place(old) == *cell)));
+            // Forward and backward passes of micro-batches and ranks that both timelines have.
+            assert_eq!(there.len(), 4 * 8 * 2);
+            let end = moved(&from, &to, 1.0);
+            assert!(end.iter().zip(&to).all(|(end, to)| (end.x - to.x).abs() + (end.width - to.width).abs() < 1e-9));
+            for (half, (start, end)) in moved(&from, &to, 0.5).iter().zip(start.iter().zip(&to)) {
+                assert!((half.x - f64::midpoint(start.x, end.x)).abs() < 1e-9);
+            }
         }
     }
 

@@ -105,7 +105,7 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
             return;
         };
         let (shape, theme) = (lane.shape().doubled(), state.view.theme.get());
-        paint(&canvas, &Frame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme });
+        paint(&canvas, &Frame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme }, None);
     });
     let is_off = flag(move || lane.pointer.get().is_none());
     let frame = move || {

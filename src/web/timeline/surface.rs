@@ -5,7 +5,8 @@ use super::look::{Lane, Look, Size};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::Place;
 use crate::core::report::Figure;
-use crate::view::charts::timeline::hit;
+use crate::view::charts::prepared::Prepared;
+use crate::view::charts::timeline::{Cell, hit};
 use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
@@ -35,7 +36,8 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
             });
         }
     });
-    repaint(state, look, lane, canvas);
+    let still = browser::matches_media("(prefers-reduced-motion: reduce)");
+    repaint(state, look, lane, canvas, still);
     let under = move |event: &web_sys::PointerEvent| {
         let prepared = lane.prepared.get_untracked()?;
         let shape = untrack(move || lane.shape());
@@ -45,7 +47,6 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
         let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(Place { rank, at })
     };
-    let still = browser::matches_media("(prefers-reduced-motion: reduce)");
     let moved = move |event: web_sys::PointerEvent| {
         // A tap opens the sheet and nothing else.
         if event.pointer_type() == "touch" {
@@ -158,9 +159,22 @@ fn hatched(look: Look, lane: Lane) -> String {
     format!("{end:.3}%")
 }
 
-/// One painting a frame, however many signals changed.
-fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
+/// Milliseconds in which blocks move to their places in another timeline.
+const MOVE: f64 = 150.0;
+
+/// The last painting: its timeline and cells, and the cells that are being left since a time.
+#[derive(Clone, Default)]
+struct Painted {
+    prepared: Option<Arc<Prepared>>,
+    cells: Vec<Cell>,
+    left: Option<(Vec<Cell>, f64)>,
+}
+
+/// One painting a frame, however many signals changed; blocks move to their places in another timeline.
+fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>, still: bool) {
     let waiting = StoredValue::new(false);
+    let painted = StoredValue::new(Painted::default());
+    let moves = RwSignal::new(());
     effect(move || {
         state.view.theme.track();
         look.width.track();
@@ -169,12 +183,16 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
         look.most.track();
         lane.curve.track();
         lane.prepared.track();
+        moves.track();
         if canvas.get().is_none() || waiting.get_value() {
             return;
         }
         waiting.set_value(true);
         request_animation_frame(move || {
-            waiting.set_value(false);
+            // The picture may be gone by now.
+            if waiting.try_set_value(false).is_some() {
+                return;
+            }
             let width = look.width.get_untracked();
             if let (Some(canvas), Some(prepared)) = (canvas.get_untracked(), lane.prepared.get_untracked())
                 && width >= 1.0
@@ -188,7 +206,26 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
                     width,
                     theme: state.view.theme.get_untracked(),
                 };
-                paint(&canvas, &frame);
+                painted.update_value(|painted| {
+                    let now = js_sys::Date::now();
+                    let is_another = painted.prepared.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &prepared));
+                    if is_another && !still {
+                        painted.left = Some((std::mem::take(&mut painted.cells), now));
+                    }
+                    let passed = painted.left.as_ref().map_or(MOVE, |(_, since)| now - since);
+                    let share = passed / MOVE;
+                    // Ease-out.
+                    let share = 1.0 - (1.0 - share.clamp(0.0, 1.0)).powi(3);
+                    let left = painted.left.as_ref().map(|(cells, _)| (cells.as_slice(), share));
+                    painted.cells = paint(&canvas, &frame, left);
+                    painted.prepared = Some(Arc::clone(&prepared));
+                    if passed >= MOVE {
+                        painted.left = None;
+                    }
+                });
+                if painted.with_value(|painted| painted.left.is_some()) {
+                    moves.set(());
+                }
             }
         });
     });
