@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_style_sheet_has_the_same_colours() {
-        let css = include_str!("../../../style/main.css").to_ascii_lowercase();
+        let css = include_str!("../../style/main.css").to_ascii_lowercase();
         let (light, dark) = css.split_once("[data-theme=dark]").unwrap();
         for (sheet, palette) in [(light, LIGHT), (dark, DARK)] {
             for (token, (r, g, b)) in [

@@ -109,10 +109,10 @@ fn keep(state: State, save: Save, button: Element) {
             button.set_text_content(Some(&untrack(|| translated(word))));
         }),
         Save::Text { name, text } => browser::download(&name, "text/plain", &text),
-        Save::Picture { name, drawn, unit, png, run } => {
+        Save::Picture { name, drawn, unit, png, run, theme } => {
             let around = button.closest("section, dialog").ok().flatten();
             let width = around.map_or(1200, |around| around.client_width()) - 96;
-            let theme = state.view.theme.get_untracked();
+            let theme = theme.unwrap_or_else(|| state.view.theme.get_untracked());
             let evaluation = run.and_then(|run| evaluate(&run).ok());
             let svg =
                 evaluation.and_then(|evaluation| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));

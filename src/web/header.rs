@@ -41,7 +41,7 @@ fn files(state: State) -> Node {
     let run = Arc::new(shown.unwrap_or_else(|| state.run.get()));
     let unit = state.view.unit.get();
     let picture = |name: &'static str, label: &'static str| {
-        let save = |png| Save::Picture { name, drawn: name, unit, png, run: Some(Arc::clone(&run)) };
+        let save = |png| Save::Picture { name, drawn: name, unit, png, run: Some(Arc::clone(&run)), theme: None };
         pair(label, [false, true].map(|png| Action::Save(save(png)).into()))
     };
     let timeline = |action| PanelAction::Timeline(action).into();

@@ -2,11 +2,10 @@
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
-use crate::io::export::{Picture, svg};
+use crate::io::export::picture as drawing;
 use crate::io::link::{encode, encode_with};
-use crate::view::charts::lod::Sums;
-use crate::view::charts::viewport::Viewport;
-use crate::view::node::markup::{Node, el, leaf, raw};
+use crate::view::node::action::Save;
+use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
 use crate::view::panel::Panel;
 use crate::view::panels::strip::{budget, budget_name, strip};
@@ -19,6 +18,7 @@ use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// Panels to choose from, with their names.
@@ -50,8 +50,9 @@ const fn of_view(view: View) -> Embed {
 const THEMES: [(Option<Theme>, &str); 3] =
     [(None, "as the reader"), (Some(Theme::Light), "light"), (Some(Theme::Dark), "dark")];
 
-/// Width of the picture of the timeline, pixels.
+/// Width of the picture of the timeline, and of the card, pixels.
 const WIDE: f64 = 640.0;
+const CARD: f64 = 1200.0;
 
 /// The picture of `panel`; words where it is seen in its frame only.
 fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme) -> Node {
@@ -59,10 +60,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme
     let name = |name: &'static str| leaf("p", "", name);
     match panel {
         Embed::Timeline if evaluation.has_timeline() => {
-            let sums = Sums::of(evaluation.timeline());
-            let view = Viewport::all(evaluation.spans.makespan());
-            let rank = report.memory.peak_stage;
-            raw(&svg(&Picture { evaluation, sums: &sums, view, width: WIDE, rank, theme }))
+            raw(&drawing("timeline", evaluation, theme, WIDE, unit).unwrap_or_default())
         }
         Embed::Strip => {
             let cost = [leaf("span", "name", budget_name(run)), budget(run, &report.step)];
@@ -81,20 +79,93 @@ fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme
     }
 }
 
-const FORMS: [(&str, &str); 3] = [
-    ("frame", "frame"),
-    ("element", "element, as high as its content"),
-    ("markdown", "Markdown link to the whole page"),
+/// Forms in which a run is shared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Link,
+    Picture,
+    Frame,
+    Element,
+    Markdown,
+    Card,
+}
+
+/// The tabs, with what each gives.
+const FORMS: [(Form, &str, &str); 6] = [
+    (Form::Link, "Link", "The link holds the whole configuration. Nothing is stored anywhere else."),
+    (Form::Picture, "Picture", "The picture above as a file, in the colours that are chosen."),
+    (Form::Frame, "Embed", "A frame of 600 × 400 that shows the panel above, live."),
+    (
+        Form::Element,
+        "Embed, as high as its content",
+        "An element for pages that allow scripts; it needs embed.js of this page.",
+    ),
+    (Form::Markdown, "Markdown", "A link to the whole page, named after the run."),
+    (Form::Card, "Social preview", "1200 × 630, for posts and slides: a link alone cannot show this run in a preview."),
 ];
 
-fn choice(
-    label: &'static str,
-    options: impl Iterator<Item = (&'static str, &'static str)>,
-    to: RwSignal<String>,
-) -> AnyView {
-    let option = |(id, label)| view! { <option value=id>{say(label)}</option> };
-    let choose = move |event| to.set(event_target_value(&event));
-    view! { <select aria-label=say(label) on:change=choose>{options.map(option).collect_view()}</select> }.into_any()
+/// The picture of a panel as [`crate::io::export::picture`] names it.
+const fn drawn(panel: Embed) -> Option<&'static str> {
+    match panel {
+        Embed::Timeline => Some("timeline"),
+        Embed::Strip => Some("card"),
+        Embed::Waterfall => Some("step"),
+        Embed::Memory => Some("memory"),
+        Embed::Overlap => Some("overlap"),
+        _ => None,
+    }
+}
+
+/// What is copied: the link, or the code for a wiki.
+fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> String {
+    let address = move |view: ViewState| {
+        let fragment = state.run.with(|run| encode_with(run, &view));
+        format!("{}#{fragment}", browser::address())
+    };
+    let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
+    let whole = move |lang| address(ViewState { lang, made: made(), theme: None, page: None, ..state.view.get() });
+    let link = move || whole(state.view.lang.get());
+    // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
+    let language = move || {
+        let lang = state.view.lang.get().or_else(|| state.view.language.get());
+        lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
+    };
+    let now = state.view.get();
+    // Of an open lesson it is the step that is shared.
+    let step = now.step();
+    let home = browser::address();
+    let home = home.rsplit_once('/').map_or("", |(home, _)| home);
+    match form {
+        Form::Link => link(),
+        Form::Element => {
+            let run = state.run.with(encode).replace('&', "&amp;");
+            let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+            let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
+            let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
+            let step = step.concat();
+            let panel = panel.id();
+            format!(
+                "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
+            )
+        }
+        Form::Markdown => format!("[{}]({})", document().title(), whole(language())),
+        Form::Frame | Form::Picture | Form::Card => {
+            let view = ViewState {
+                embed: Some(panel),
+                open: step.map_or(View::Run, View::Learn),
+                lang: language(),
+                made: made(),
+                theme,
+                page: None,
+                second: None,
+                ..now
+            };
+            let source = address(view).replace('&', "&amp;");
+            format!(
+                "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
+            )
+        }
+    }
 }
 
 /// Opens the dialog.
@@ -119,64 +190,32 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         (Embed::Lesson, _) => Embed::Lesson,
         (own, chosen) => chosen.unwrap_or(own),
     };
-    let form = RwSignal::new(String::new());
-    let address = move |view: ViewState| {
-        let fragment = state.run.with(|run| encode_with(run, &view));
-        format!("{}#{fragment}", browser::address())
-    };
-    let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let whole = move |lang| address(ViewState { lang, made: made(), theme: None, page: None, ..state.view.get() });
-    let link = move || whole(state.view.lang.get());
-    // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
-    let language = move || {
-        let lang = state.view.lang.get().or_else(|| state.view.language.get());
-        lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
-    };
-    let code = move || {
-        let now = state.view.get();
-        // Of an open lesson it is the step that is shared.
-        let step = now.step();
-        let panel = panel();
-        let home = browser::address();
-        let home = home.rsplit_once('/').map_or("", |(home, _)| home);
-        match form.get().as_str() {
-            "element" => {
-                let run = state.run.with(encode).replace('&', "&amp;");
-                let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
-                let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
-                let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
-                let step = step.concat();
-                let panel = panel.id();
-                format!(
-                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
-                )
-            }
-            "markdown" => format!("[{}]({})", document().title(), whole(language())),
-            _ => {
-                let view = ViewState {
-                    embed: Some(panel),
-                    open: step.map_or(View::Run, View::Learn),
-                    lang: language(),
-                    made: made(),
-                    theme: theme.get(),
-                    page: None,
-                    second: None,
-                    ..now
-                };
-                let source = address(view).replace('&', "&amp;");
-                format!(
-                    "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
-                )
-            }
-        }
-    };
-    let long = move || link().len() > 1000;
+    let form = RwSignal::new(Form::Link);
+    let code = move || written(state, form.get(), panel(), theme.get());
+    let long = move || form.get() == Form::Link && code().len() > 1000;
     // Computed while the dialog is open.
     let shown = move || {
         let evaluation = state.panels.shares.get().then(|| state.drawn.get()).flatten();
-        evaluation.map_or_else(Node::none, |evaluation| {
-            picture(&evaluation, panel(), state.view.unit.get(), theme.get().unwrap_or_else(|| state.view.theme.get()))
+        let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
+        let unit = state.view.unit.get();
+        evaluation.map_or_else(Node::none, |evaluation| match form.get() {
+            Form::Card => raw(&drawing("card", &evaluation, theme, CARD, unit).unwrap_or_default()),
+            _ => picture(&evaluation, panel(), unit, theme),
         })
+    };
+    // Buttons that save the picture; a sentence where it is saved beside itself.
+    let files = move || {
+        let name = if form.get() == Form::Card { Some("card") } else { drawn(panel()) };
+        let run = state.drawn.get().map(|evaluation| Arc::new(evaluation.scenario.run.clone()));
+        let (unit, colours) = (state.view.unit.get(), theme.get());
+        let Some(name) = name else {
+            return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
+        };
+        let button = |(png, label): (bool, &'static str)| {
+            let save = Save::Picture { name, drawn: name, unit, png, run: run.clone(), theme: colours };
+            leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
+        };
+        [(true, "Save as PNG"), (false, "Save as SVG")].into_iter().map(button).collect()
     };
     let option = move |(one, name): (Embed, &'static str)| {
         let pressed = text(move || (panel() == one).to_string());
@@ -186,30 +225,34 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         let pressed = text(move || (theme.get() == one).to_string());
         view! { <button aria-pressed=pressed on:click=move |_| theme.set(one)>{say(name)}</button> }
     };
-    let is_lesson = flag(move || panel() == Embed::Lesson);
+    let tab = move |(one, name, _): (Form, &'static str, &'static str)| {
+        let selected = text(move || (form.get() == one).to_string());
+        view! { <button role="tab" aria-selected=selected on:click=move |_| form.set(one)>{say(name)}</button> }
+    };
+    let what = move || {
+        let chosen = form.get();
+        FORMS.iter().find(|(one, ..)| *one == chosen).map_or("", |(.., what)| *what)
+    };
+    let is_file = flag(move || matches!(form.get(), Form::Picture | Form::Card));
+    let is_text = flag(move || !matches!(form.get(), Form::Picture | Form::Card));
+    let is_fixed = flag(move || panel() == Embed::Lesson || matches!(form.get(), Form::Markdown | Form::Card));
+    let label = move || translated(if form.get() == Form::Link { "Link" } else { "Code" });
     view! {
         <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(false)>
             <h2 id="share-title">{say("Share this run")}</h2>
             <div inert>{nodes("share-picture", shown)}</div>
             <div class="share-choice">
-                <span class="seg" role="group" aria-label=say("Panel") hidden=is_lesson>{PANELS.map(option).collect_view()}</span>
+                <span class="seg" role="group" aria-label=say("Panel") hidden=is_fixed>{PANELS.map(option).collect_view()}</span>
                 <span class="seg" role="group" aria-label=say("Colours")>{THEMES.map(tint).collect_view()}</span>
             </div>
-            <p class="muted">{say("The link holds the whole configuration. Nothing is stored anywhere else.")}</p>
-            <div class="row">
-                <textarea id="share-link" readonly rows="2" aria-label=say("Link") prop:value=text(link)></textarea>
-                <CopyButton what=text(link)/>
-            </div>
-            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut it.")}</p>
-            <p>
-                {say("For a wiki:")}
-                " "
-                {choice("Form", FORMS.into_iter(), form)}
-            </p>
-            <div class="row">
-                <textarea readonly rows="3" aria-label=say("Code") prop:value=text(code)></textarea>
+            <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
+            <p class="muted">{text(move || translated(what()))}</p>
+            <div class="row" hidden=is_file>
+                <textarea id="share-link" readonly rows="3" aria-label=text(label) prop:value=text(code)></textarea>
                 <CopyButton what=text(code)/>
             </div>
+            <div hidden=is_text>{nodes("row", files)}</div>
+            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut it.")}</p>
             <div class="end">
                 <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
             </div>

@@ -154,6 +154,7 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   await page.getByRole('button', { name: 'Share' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Answer' }).click();
+  await dialog.getByRole('tab', { name: 'Embed', exact: true }).click();
   const code = await eventually(
     () => dialog.getByLabel('Code').inputValue(),
     (text) => text.includes('view.embed=strip'),
@@ -173,15 +174,15 @@ test('what the share dialog writes for a wiki speaks the language that was chose
     if (button) await page.locator('header.bar button[translate=no]').evaluate((button) => button.click());
     await page.locator('header.bar button.main').click();
     const dialog = page.locator('#share');
-    const [link, code] = [dialog.locator('textarea').first(), dialog.locator('textarea').last()];
+    const code = async (form, has) => {
+      await dialog.getByRole('tab').nth(form).click();
+      return eventually(() => dialog.locator('textarea').inputValue(), (text) => text.includes(has));
+    };
     const inLink = (text) => /view\.lang=(\w+)/.exec(text)?.[1];
-    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => inLink(text) === wiki)), wiki);
-    assert.equal(inLink(await link.inputValue()), plain);
-    await dialog.locator('select').last().selectOption('element');
-    const element = await eventually(() => code.inputValue(), (text) => text.includes('<shardscope-embed'));
-    assert.equal(/ lang="(\w+)"/.exec(element)?.[1], wiki);
-    await dialog.locator('select').last().selectOption('markdown');
-    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => text.startsWith('['))), wiki);
+    assert.equal(inLink(await code(0, '#v=1')), plain);
+    assert.equal(inLink(await code(2, '<iframe')), wiki);
+    assert.equal(/ lang="(\w+)"/.exec(await code(3, '<shardscope-embed'))?.[1], wiki);
+    assert.equal(inLink(await code(4, '](')), wiki);
   }
 });
 
@@ -191,15 +192,33 @@ test('the share dialog\'s element and Markdown name the run and the panel', asyn
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Overlap' }).click();
   const code = async (form, has) => {
-    await dialog.getByLabel('Form').selectOption(form);
+    await dialog.getByRole('tab', { name: form }).click();
     return eventually(() => dialog.getByLabel('Code').inputValue(), (text) => text.includes(has));
   };
-  const element = await code('element', 'shardscope-embed');
+  const element = await code('Embed, as high as its content', 'shardscope-embed');
   assert.ok(element.includes(`<script type="module" src="${site.url}embed.js">`), element);
   assert.match(element, /<shardscope-embed run="v=1&amp;gpus=128&amp;tp=4" panel="overlap">/);
-  const markdown = await code('markdown', '](');
+  const markdown = await code('Markdown', '](');
   const [, name, link] = /^\[([^[\]]+)\]\(([^()\s]+)\)$/.exec(markdown);
   assert.match(name, /Llama 3.1 8B/);
   const { page: other } = await site.open(link);
   assert.equal(await input(other, 'gpus').inputValue(), '128');
+});
+
+test('the share dialog saves the picture it shows, and the run as a card for posts', async () => {
+  const { page } = await site.open('#v=1&tp=4&gpus=128');
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  const dialog = page.getByRole('dialog');
+  for (const [tab, choose, file, holds] of [
+    ['Picture', 'Memory', 'shardscope-memory.svg', /memory per GPU/],
+    ['Social preview', undefined, 'shardscope-card.svg', /width="1200" height="630"[^]*Llama 3.1 8B/],
+  ]) {
+    await dialog.getByRole('tab', { name: tab }).click();
+    if (choose) await dialog.getByRole('button', { name: choose }).click();
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save as SVG' }).click();
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), file);
+    assert.match(readFileSync(await saved.path(), 'utf8'), holds);
+  }
 });

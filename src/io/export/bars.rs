@@ -1,5 +1,7 @@
 //! The page's bars of HTML as pictures of their own: memory by stage, the overlap rows, the step.
 
+use super::card::card;
+use super::picture::{Picture, svg};
 use crate::core::memory::Component;
 use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
@@ -7,6 +9,8 @@ use crate::core::time::PartKind;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
+use crate::view::charts::lod::Sums;
+use crate::view::charts::viewport::Viewport;
 use crate::view::palette::Theme;
 use crate::view::panels::memory::bars;
 use crate::view::panels::waterfall::parts;
@@ -24,6 +28,13 @@ const APART: f64 = 0.0012;
 pub fn picture(name: &str, evaluation: &Evaluation, theme: Theme, width: f64, unit: MemoryUnit) -> Option<String> {
     let run = &evaluation.scenario.run;
     let (drawing, what) = match name {
+        "card" => return Some(card(evaluation, theme, unit)),
+        "timeline" => {
+            let (sums, view) = (Sums::of(evaluation.timeline()), Viewport::all(evaluation.spans.makespan()));
+            let rank = evaluation.report.memory.peak_stage;
+            let whole = Picture { evaluation, sums: &sums, view, width, rank, theme };
+            return Some(svg(&whole));
+        }
         "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
         "overlap" => (overlap(evaluation), "communication against the compute beside it"),
         "step" => (step(evaluation), "where a step's time goes"),

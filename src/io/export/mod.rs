@@ -2,6 +2,7 @@
 //! timeline as a table of ops, a picture, a trace for Perfetto.
 
 mod bars;
+mod card;
 mod csv;
 mod formats;
 mod markdown;

@@ -3,7 +3,7 @@
 use crate::core::message::verbatim;
 use crate::core::report::{Evaluation, Variant};
 use crate::core::run::OneOf;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
@@ -14,7 +14,6 @@ use crate::view::gallery::letter;
 use crate::view::node::markup::{Node, el, text};
 use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
 use crate::view::palette::{Rgb, Theme};
-use crate::view::panels::words;
 use plotters::prelude::{DrawingBackend, SVGBackend};
 
 /// Room behind the axis for half of its last number.
@@ -62,10 +61,13 @@ impl Picture<'_> {
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let report = &self.evaluation.report;
         let title = format!(
-            "{}, {}: {}",
+            "{}, {}: {} ranks run {} micro-batches in {}, bubble {}",
             whose(self.evaluation),
             self.schedule(),
-            words::pipeline(&report.pipeline, report.layout.microbatches)
+            self.ranks(),
+            report.layout.microbatches,
+            show_seconds(Seconds(self.evaluation.spans.makespan())),
+            show_percent(report.pipeline.bubble_fraction)
         );
         let curve = memory_curve(self.evaluation, self.rank);
         self.draw(backend, scale, &title, Shape::of(self.ranks()), &curve, 0)

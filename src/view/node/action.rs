@@ -10,6 +10,7 @@ use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
 use crate::view::look::Slice;
+use crate::view::palette::Theme;
 use crate::view::steps::StepId;
 use crate::view::views::View;
 use std::sync::Arc;
@@ -243,6 +244,8 @@ pub enum Save {
         png: bool,
         /// The Run of a drawn picture.
         run: Option<Arc<Run>>,
+        /// Its colours; none: those of the page.
+        theme: Option<Theme>,
     },
 }
 

@@ -1,0 +1,99 @@
+//! The card of a Run, for posts and slides: its name, its answer and one step of its pipeline, 1200 x 630 pixels.
+
+use super::picture::{Picture, svg};
+use crate::core::message::verbatim;
+use crate::core::report::Evaluation;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::view::charts::lod::Sums;
+use crate::view::charts::viewport::Viewport;
+use crate::view::node::markup::{el, text};
+use crate::view::paint::timeline::NAMES;
+use crate::view::palette::{Rgb, Theme};
+use crate::view::panels::strip::{PRICE, TOKENS, money, show_tokens, sign};
+use crate::view::panels::words;
+
+const WIDTH: f64 = 1200.0;
+const HEIGHT: f64 = 630.0;
+const MARGIN: f64 = 52.0;
+/// Where the timeline begins, and the most pixels of the card for one of the timeline.
+const TIMELINE: (f64, f64) = (256.0, 1.4);
+/// Widest letters of the bold face, of its size: what a title is made to fit by.
+const LETTER: f64 = 0.62;
+
+/// The card as an SVG file.
+pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit) -> String {
+    let (run, report) = (&evaluation.scenario.run, &evaluation.report);
+    let palette = theme.palette();
+    let rgb = |(r, g, b): Rgb| format!("rgb({r},{g},{b})");
+    let (ink, muted) = (rgb(palette.text), rgb(palette.muted));
+    let line = |x: f64, y: f64, size: f64, look: [(&'static str, &str); 2], words: String| {
+        let [x, y, size] = [x, y, size].map(|value| format!("{value:.1}"));
+        let place = [("x", &*x), ("y", &y), ("font-size", &size)];
+        el("text", &[place.as_slice(), &look].concat(), &[text(verbatim(words))]).to_html()
+    };
+    let bold = |x, y, size, words| line(x, y, size, [("font-weight", "600"), ("fill", &ink)], words);
+    let plain = |x, y, size, words| line(x, y, size, [("font-weight", "400"), ("fill", &muted)], words);
+    let inner = WIDTH - 2.0 * MARGIN;
+
+    let title = words::line(run).to_string();
+    let size = (inner / (LETTER * title.chars().count() as f64)).min(40.0);
+    let memory = &report.memory;
+    let (_, mark) = words::sign(memory.verdict);
+    let tokens = run.tokens_total.unwrap_or(TOKENS);
+    let hours = tokens / report.step.tokens_per_s / 3600.0 * run.gpus as f64;
+    let cost = money(&sign(run), hours * run.price_per_gpu_hour.unwrap_or(PRICE));
+    let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
+    let figures = [
+        (format!("{mark}{}", words::verdict(memory.verdict)), format!("{peak} of {capacity}")),
+        (show_seconds(report.step.time_s), "a step".to_owned()),
+        (show_percent(report.step.mfu), "MFU".to_owned()),
+        (cost, format!("for {} tokens", show_tokens(tokens))),
+    ];
+    let columns = figures.iter().enumerate().map(|(at, (figure, what))| {
+        let x = MARGIN + inner * [0.0, 0.34, 0.56, 0.76][at];
+        bold(x, 186.0, 34.0, figure.clone()) + &plain(x, 216.0, 20.0, what.clone())
+    });
+    let head = [bold(MARGIN + 52.0, 66.0, 26.0, "Shardscope".to_owned()), bold(MARGIN, 126.0, size, title)];
+    let (forward, backward) = (rgb(palette.forward), rgb(palette.backward));
+    let logo = format!(
+        "<g transform=\"translate({MARGIN},40) scale(2.4)\"><path fill=\"{forward}\" d=\"M0 1h6v3H0zM3 5h6v3H3zM6 9h4v3H6z\"/><path fill=\"{backward}\" d=\"M10 9h6v3H10zM9 5h7v3H9z\"/></g>"
+    );
+    let sums = Sums::of(evaluation.timeline());
+    let view = Viewport::all(evaluation.spans.makespan());
+    let picture = Picture { evaluation, sums: &sums, view, width: inner, rank: memory.peak_stage, theme };
+    // As high as there is room, and as wide as the card.
+    let (top, most) = TIMELINE;
+    let scale = ((HEIGHT - top - 12.0) / f64::from(picture.size(1.0).1)).min(most);
+    let pipeline = svg(&Picture { width: inner / scale - NAMES, ..picture });
+    let paper = rgb(palette.paper);
+    let (head, columns) = (head.concat(), columns.collect::<String>());
+    format!(
+        "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{paper}\"/>{logo}{head}{columns}<g transform=\"translate({MARGIN},{top}) scale({scale:.4})\">{pipeline}</g></svg>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    /// The answer of the card is the report's, and nothing of its timeline lies below its edge.
+    #[test]
+    fn the_card_has_the_answer_and_the_pipeline() {
+        for (pp, gpus) in [(1, 8), (4, 64), (32, 512)] {
+            let run = Run { pp, gpus, global_batch: gpus * 4, ..Run::default() };
+            let evaluation = evaluate(&run).unwrap();
+            let card = card(&evaluation, Theme::Light, MemoryUnit::Gib);
+            let report = &evaluation.report;
+            for figure in [show_seconds(report.step.time_s), show_percent(report.step.mfu), format!("PP{pp}")] {
+                assert!(card.contains(&figure) || figure == "PP1", "{figure}");
+            }
+            let inner = card.split("scale(").nth(2).unwrap();
+            let number = |text: &str, end: &str| -> f64 { text.split(end).next().unwrap().parse().unwrap() };
+            let height = number(inner.split(" height=\"").nth(1).unwrap(), "\"");
+            assert!(TIMELINE.0 + number(inner, ")") * height <= HEIGHT);
+            assert!(card.matches("rank ").count() >= usize::try_from(pp.min(8)).unwrap());
+        }
+    }
+}
