@@ -16,7 +16,7 @@ SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/b
 .DEFAULT_GOAL := help
 # cargo and trunk wait for each other anyway, and the lines read in order.
 .NOTPARALLEL:
-.PHONY: help serve build single test check browser shots bench fuzz soak deny release clean
+.PHONY: help serve build single wheel test check python browser shots bench fuzz soak deny release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -38,7 +38,10 @@ single: build ## the whole calculator as one HTML file, dist/single/shardscope.h
 	@tools/setup node
 	@node tools/single.mjs
 
-test: check build browser ## everything: style, lints, native tests, docs, page, size, browser
+wheel: ## the Python package, target/wheel/shardscope-VERSION-py3-none-any.whl
+	@python3 tools/python/backend.py target/wheel
+
+test: check python build browser ## everything: style, lints, native tests, docs, page, size, browser
 
 check: # what needs no browser and no page
 	@tools/setup trunk
@@ -50,6 +53,9 @@ check: # what needs no browser and no page
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"
 	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
+
+python: # the Python package in an environment of its own, where there is Python
+	@tools/python/test
 
 browser: build # sizes and the browser tests, on what `make build` made
 	@tools/setup node chromium

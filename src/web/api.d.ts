@@ -6,7 +6,8 @@ export interface Run { [field: string]: unknown }
 export interface StageMemory {
   stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
   activations_bytes: number; buffers_bytes: number; overhead_bytes: number; total_bytes: number;
-  in_flight: number; items: { name: string; bytes: number }[];
+  in_flight: number;
+  items: { component: "weights" | "gradients" | "optimizer" | "activations" | "buffers" | "overhead"; name: string; bytes: number }[];
 }
 export interface OverlapRow {
   name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
@@ -21,7 +22,7 @@ export interface OverlapRow {
 export interface Report {
   errors: Issue[]; warnings: Issue[];
   layout: { dp: number; microbatches: number; tokens_per_step: number };
-  parameters: { total: number; active: number; per_stage: number[] };
+  parameters: { total: number; active: number; without_mtp: number; per_stage: number[] };
   /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000 ops */
   uneven?: {
     splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number; against_even: number;
@@ -51,6 +52,8 @@ export interface Report {
     not_hidden_s: number; slows_compute_s: number; optimizer_s: number;
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
+    /** the measured runs that low_s and high_s come from */
+    range: { runs: number; of: string; of_its_class: boolean };
     /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */
     peak: { precision: string; tflops: number };
     /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
@@ -129,8 +132,9 @@ export interface Plan {
 }
 export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
+export interface Certified { errors: Issue[]; makespan_s: number; certificate: Certificate }
 /** The certificate of a Run's pipeline. */
-export function certify(run: Run): { errors: Issue[]; makespan_s: number; certificate: Certificate } | Refusal;
+export function certify(run: Run): Certified | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export interface Observation {
   name?: string; run?: Run;
@@ -206,7 +210,8 @@ export interface Imported {
   ignored: string[];
 }
 export type ExportFormat = "markdown" | "json" | "csv" | "order" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
-  | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft";
+  | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
+  | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
 /** A link, JSON, a config.json, or the settings of one of the programs above; what the text does not say is as in `run`. */
 export function importText(text: string, run?: Run): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
@@ -214,7 +219,7 @@ export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: strin
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
 export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run", line: string):
-  Report | ScheduleReply | Plan | { errors: Issue[]; makespan_s: number; certificate: Certificate } | Imported | Calibration | Measured | WholeRunReply | { errors: Issue[]; text: string } | Refusal | undefined;
+  Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

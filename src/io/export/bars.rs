@@ -1,4 +1,4 @@
-//! The page's bars of HTML as pictures of their own: memory by stage, the overlap rows, the step.
+//! Pictures of a Run by name: the page's bars of HTML (memory by stage, the overlap rows, the step), its timeline, its card.
 
 use super::card::card;
 use super::picture::{Picture, svg};

@@ -1,5 +1,6 @@
 //! The formats that a Run can be exported in, each naming version, date and link.
 
+use super::bars::picture;
 use super::stamp::Stamp;
 use super::{csv, markdown};
 use crate::core::issue::Issue;
@@ -8,6 +9,7 @@ use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Run, Value};
+use crate::core::units::MemoryUnit;
 use crate::core::whole_run::{WholeRun, whole_run};
 use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
@@ -15,6 +17,7 @@ use crate::io::dialect::{
     not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
+use crate::view::palette::Theme;
 use serde::Serialize;
 
 /// A form.
@@ -63,6 +66,12 @@ pub static FORMATS: &[Format] = &[
     settings(&peft::DIALECT, "its JSON"),
 ];
 
+/// The page's pictures as SVG files, `svg-` before the names of [`picture`].
+pub const PICTURES: [&str; 4] = ["svg-memory", "svg-step", "svg-overlap", "svg-timeline"];
+
+/// Width of a picture, pixels.
+const WIDTH: f64 = 900.0;
+
 /// The Run and its report, for another program.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -80,12 +89,15 @@ struct Document<'a> {
 /// # Errors
 /// An unknown form, or why the Run makes no sense.
 pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> {
-    if !FORMATS.iter().any(|format| format.id == id) {
-        let known: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+    let known: Vec<_> = FORMATS.iter().map(|format| format.id).chain(PICTURES).collect();
+    if !known.contains(&id) {
         let message = format!("no such form of export; one of: {}", known.join(", "));
         return Err(vec![Issue::error("format", verbatim(message))]);
     }
     let evaluation = evaluate(run)?;
+    if let Some(name) = id.strip_prefix("svg-") {
+        return Ok(picture(name, &evaluation, Theme::Light, WIDTH, MemoryUnit::Gib).unwrap_or_default());
+    }
     Ok(match (id, dialect(id)) {
         (_, Some(dialect)) => launch(dialect, &evaluation, stamp, None),
         ("json", _) => pretty(&Document {
@@ -220,6 +232,14 @@ mod tests {
         }
         for dialect in DIALECTS {
             assert!(FORMATS.iter().any(|format| format.id == dialect.id));
+        }
+    }
+
+    #[test]
+    fn every_picture_is_an_svg_that_names_its_run() {
+        for id in PICTURES {
+            let svg = export(&Run { gpus: 128, ..Run::default() }, id, &STAMP).unwrap();
+            assert!(svg.starts_with("<svg ") && svg.contains("Llama 3.1 8B on 128 GPUs"), "{id}: {svg}");
         }
     }
 

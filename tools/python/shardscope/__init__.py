@@ -1,0 +1,114 @@
+"""Memory, pipeline, communication and step time of large-model training layouts, computed on this machine.
+
+    >>> from shardscope import report
+    >>> run = report(model="llama-3.1-70b", gpus=256, tp=8, pp=4)
+    >>> run.memory.verdict, run.step.time_s
+
+A Run is a dict of the fields of the page's links, or such a link. Quantities are bytes and seconds, by the names of their
+fields. Notebooks show a report as the page's pictures. What cannot work raises `Refused`.
+"""
+import json
+from typing import Any, Dict, List, Optional, Union
+
+from . import types
+from ._answer import read
+from ._program import answers, written
+from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, ScheduleReply, WholeRunReply
+
+__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "schedule", "types", "whole_run"]
+
+Run = Union[Dict[str, Any], str]
+
+
+class Refused(ValueError):
+    """A request that cannot work: `errors` has every fault with its field."""
+
+    def __init__(self, errors: List[Issue]):
+        super().__init__("; ".join(f"{error.field}: {error.message}" if error.field else error.message for error in errors))
+        self.errors = errors
+
+
+def _ask(verb, request, kind=None):
+    (line,) = answers(verb, ["".join(request.split()) or "{}" if isinstance(request, str) else written(request)])
+    answer = json.loads(line)
+    if answer["errors"]:
+        raise Refused([read(Issue, error) for error in answer["errors"]])
+    return read(kind, answer) if kind else answer
+
+
+def _merged(request, fields):
+    if not isinstance(request, str):
+        return {**(request or {}), **fields}
+    if fields:
+        raise TypeError("a link takes no fields beside it")
+    return request
+
+
+def report(run: Optional[Run] = None, **fields) -> Report:
+    """Memory by pipeline rank with its verdict, pipeline, communication and step time of a Run."""
+    run = _merged(run, fields)
+    answer = _ask("report", run, Report)
+    answer.run = run
+    return answer
+
+
+def plan(request=None, **fields) -> Plan:
+    """The best layouts of `run` by step time: at most `top`, with the fields in `pin` kept, the values in `space` tried."""
+    answer = _ask("plan", _merged(request, fields), Plan)
+    for row in answer.best:
+        row.report.run = row.run
+    return answer
+
+
+def schedule(request=None, **fields) -> ScheduleReply:
+    """Order and times of one pipeline schedule under given durations, without a model."""
+    return _ask("schedule", _merged(request, fields), ScheduleReply)
+
+
+def certify(run=None, **fields) -> Certified:
+    """How far the order of a Run's pipeline is from the best one of the same stages and memory."""
+    return _ask("certify", _merged(run, fields), Certified)
+
+
+def import_text(text: str, run: Optional[Run] = None) -> Imported:
+    """The Run that settings of another program mean, over `run`, with every entry accounted for."""
+    return _ask("import", {"text": text, "run": run or {}}, Imported)
+
+
+def export(run: Run, format: str) -> str:
+    """A Run as settings of another program, a report for people, or a picture (`svg-memory`, ...)."""
+    return _ask("export", {"run": run, "format": format})["text"]
+
+
+def read_log(text: str, run: Optional[Run] = None) -> Measured:
+    """What a log, a trace or a memory snapshot measured; its `observation` is what `calibrate` takes."""
+    return _ask("log", {"text": text, "run": run or {}}, Measured)
+
+
+def calibrate(request=None, **fields) -> Calibration:
+    """What measured `runs` teach, as a `profile` that Runs take, and the run to measure next."""
+    return _ask("calibrate", _merged(request, fields), Calibration)
+
+
+def whole_run(request=None, **fields) -> WholeRunReply:
+    """From the first step to the last token of a Run with `tokens_total`: days, losses, energy, cost."""
+    return _ask("whole-run", _merged(request, fields), WholeRunReply)
+
+
+PICTURES = ("svg-memory", "svg-step", "svg-timeline")
+
+
+def _pictures(report):
+    """The page's pictures of a report, one below the other."""
+    run = import_text(report.run).run if isinstance(report.run, str) else report.run
+    lines = answers("export", [written({"run": run, "format": picture}) for picture in PICTURES])
+    return "".join(f"<div>{json.loads(line)['text']}</div>" for line in lines)
+
+
+def _recommended(plan):
+    """The pictures of the recommended layout of a plan; none where nothing fits."""
+    return plan.best[plan.recommended].report._repr_html_() if plan.recommended is not None else None
+
+
+Report._repr_html_ = _pictures
+Plan._repr_html_ = _recommended
