@@ -131,8 +131,11 @@ fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
         let place = format!("{};{}", percent("left", start), percent("width", share));
         el("i", &[("class", class), ("style", &place)], &[])
     });
-    let (side, place) =
-        if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
+    let (side, place) = if start > 1.0 - end {
+        ("before", format!("left:0;{}", percent("right", 1.0 - start)))
+    } else {
+        ("after", format!("right:0;{}", percent("left", end)))
+    };
     let note = note(evaluation, row.3[0], share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
     let inside: Vec<Node> = bar.into_iter().chain([words]).collect();

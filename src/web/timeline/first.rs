@@ -55,10 +55,12 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 {nodes("muted caption", move || drawn(|one| leaf("small", "", played_line(one))))}
                 <span class="spring"></span>
                 {nodes("legend", move || drawn(kinds))}
+                <span class="pipe-parts">
                 <span class="seg" role="group" aria-label=say("Part of the step")>{Part::ALL.map(part).collect_view()}</span>
                 <button class="quiet play-button" aria-label=label title=label on:click=move |_| look.plays.update(|plays| *plays = !*plays)>
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
+                </span>
             </div>
             <div class="pipe-grid">
                 {surface(state, look, lane, over(state, look, lane))}
