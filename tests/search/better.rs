@@ -135,6 +135,7 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     assert!(can_run(&run("megatron-2025", Schedule::Interleaved)));
     assert!(!can_run(&run("megatron-2025", Schedule::ZbV)) && !can_run(&run("megatron-2024", Schedule::ZbH1)));
     assert!(can_run(&run("torchtitan", Schedule::ZbV)));
+    assert!(can_run(&run("maxtext", Schedule::Gpipe)) && !can_run(&run("maxtext", Schedule::OneFOneB)));
     for stack in ["hf-trainer", "deepspeed", "composer-2023", "torchtune"] {
         let piped = run(stack, Schedule::OneFOneB);
         assert!(!can_run(&piped), "{stack}");
@@ -142,7 +143,7 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     }
     let trained = Run { gpus: 16, global_batch: 64, seq_len: 2048, ..run("hf-trainer", Schedule::OneFOneB) };
     for better in betters(&trained).list {
-        assert_eq!((better.run.pp, better.run.tp), (1, 1));
+        assert_eq!(better.run.pp, 1);
     }
 }
 

@@ -61,7 +61,12 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Idle (p − 1)/m of the work; every micro-batch's activations are held at once.",
         needs: "Memory for m micro-batches, or full recomputation.",
         source: &source::GPIPE,
-        software: &[(Trainer::Torchtitan, "GPipe"), (Trainer::PyTorch, "GPipe"), (Trainer::Nanotron, "afab")],
+        software: &[
+            (Trainer::Torchtitan, "GPipe"),
+            (Trainer::PyTorch, "GPipe"),
+            (Trainer::Nanotron, "afab"),
+            (Trainer::MaxText, ""),
+        ],
         make: Make::Always(flush::gpipe),
         ..ROW
     },
@@ -115,7 +120,11 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Interleaving's bubble with GPipe's memory; weights are gathered once a chunk.",
         needs: "m ≥ p, else extra stalls; suits fully sharded weights.",
         source: &source::BREADTH_FIRST,
-        software: &[(Trainer::Torchtitan, "LoopedBFS"), (Trainer::PyTorch, "LoopedBFS")],
+        software: &[
+            (Trainer::Torchtitan, "LoopedBFS"),
+            (Trainer::PyTorch, "LoopedBFS"),
+            (Trainer::MaxText, "num_pipeline_repeats"),
+        ],
         virtual_stages: None,
         stages: Stages::Chunks,
         make: Make::Always(interleaved::looped_bfs),

@@ -24,7 +24,7 @@ const EVERY: Abilities = Abilities { tensor: true, pipeline: true, context: true
 const SHARDS: Abilities = Abilities { tensor: false, pipeline: false, context: false, experts: false, zero: 3 };
 
 impl Trainer {
-    /// Ways to cut a model that its main branch offers for language models, read in August 2026:
+    /// Ways to cut a model that its main branch offers for language models, read in August and November 2026:
     ///
     /// - Megatron-LM d98e8a6: `megatron/training/arguments.py`; ZeRO-2 and 3 are Megatron-FSDP's
     ///   `data_parallel_sharding_strategy` (`distributed_data_parallel_config.py`). `NeMo` and Megatron-Bridge train with it.
@@ -36,17 +36,21 @@ impl Trainer {
     ///   (`deepspeed/runtime/pipe/engine.py`).
     /// - `NeMo` Automodel 36044ad: `docs/guides/distributed-setup.mdx` and `docs/guides/pipelining.mdx`; the schedules are those of
     ///   `torch.distributed.pipelining`, which a training loop of one's own has too.
-    ///
-    /// Not looked up again: accelerate's `FullyShardedDataParallelPlugin`, `MaxText`'s `base.yml`, llm-foundry's FSDP configuration.
+    /// - accelerate: its guide "ND-Parallel" (August 2025) has FSDP2 with tensor and context parallelism (`ParallelismConfig`),
+    ///   which the Trainer and axolotl take.
+    /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as a whole: all
+    ///   forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
+    /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
     #[must_use]
     pub const fn abilities(self) -> Abilities {
         match self {
-            Self::Megatron | Self::Torchtitan | Self::PyTorch => EVERY,
+            Self::Megatron | Self::Torchtitan | Self::PyTorch | Self::MaxText => EVERY,
             Self::DeepSeek => Abilities { context: false, zero: 1, ..EVERY },
             Self::Nanotron => Abilities { zero: 1, ..EVERY },
-            Self::DeepSpeed | Self::MaxText => Abilities { pipeline: false, ..EVERY },
+            Self::DeepSpeed => Abilities { pipeline: false, ..EVERY },
             Self::PaxMl => Abilities { tensor: true, ..SHARDS },
-            Self::Composer | Self::HuggingFace | Self::Torchtune => SHARDS,
+            Self::HuggingFace => Abilities { tensor: true, context: true, ..SHARDS },
+            Self::Composer | Self::Torchtune => SHARDS,
         }
     }
 }
