@@ -1,9 +1,13 @@
 //! The Share dialog: the picture of the view, the link, and what to copy into a wiki.
 
-use crate::core::report::Evaluation;
+use crate::core::report::{Evaluation, Variant, evaluate, needs_worker};
+use crate::core::run::Run;
 use crate::core::units::MemoryUnit;
-use crate::io::export::picture as drawing;
+use crate::io::export::{Picture, picture as drawing, stacked};
 use crate::io::link::{encode, encode_with};
+use crate::view::charts::lod::Sums;
+use crate::view::charts::viewport::Viewport;
+use crate::view::gallery::Look;
 use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
@@ -51,11 +55,11 @@ const THEMES: [(Option<Theme>, &str); 3] =
     [(None, "as the reader"), (Some(Theme::Light), "light"), (Some(Theme::Dark), "dark")];
 
 /// Width of the picture of the timeline, and of the card, pixels.
-const WIDE: f64 = 640.0;
+const WIDE: f64 = 960.0;
 const CARD: f64 = 1200.0;
 
 /// The picture of `panel`; words where it is seen in its frame only.
-fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme) -> Node {
+fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit, theme: Theme) -> Node {
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let name = |name: &'static str| leaf("p", "", name);
     match panel {
@@ -71,12 +75,28 @@ fn picture(evaluation: &Evaluation, panel: Embed, unit: MemoryUnit, theme: Theme
             let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap };
             el("div", &[], &[panel.view(evaluation, unit)])
         }
+        Embed::Schedules if look.ticked.is_some() && !needs_worker(run) => raw(&stack(run, look, unit, theme)),
         Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
         Embed::Whole => name("The whole run: days, losses and cost."),
         Embed::Cluster => name("The map of the cluster."),
         Embed::Scoreboard => name("The scoreboard: every calculator, and the scatter of the chosen one."),
         _ => name("The open step of the lesson with its sliders."),
     }
+}
+
+/// The schedules that are ticked, on one axis.
+fn stack(run: &Run, look: &Look, unit: MemoryUnit, theme: Theme) -> String {
+    let limit = look.limit(run);
+    let set = |variant: Variant| run.with_texts(&variant.set(run, limit));
+    let evaluations = look.ticked(run).into_iter().filter_map(|variant| evaluate(&set(variant)?).ok());
+    let lanes: Vec<_> = evaluations.map(|one| (Sums::of(one.timeline()), one)).collect();
+    let end = lanes.iter().map(|(_, one)| one.spans.makespan()).fold(0.0, f64::max);
+    let view = Viewport::all(end);
+    let pictures = lanes.iter().map(|(sums, evaluation)| {
+        let rank = evaluation.report.memory.peak_stage;
+        Picture { evaluation, sums, view, width: WIDE, rank, theme }
+    });
+    stacked(&pictures.collect::<Vec<_>>(), unit)
 }
 
 /// Forms in which a run is shared.
@@ -112,6 +132,8 @@ const fn drawn(panel: Embed) -> Option<&'static str> {
         Embed::Waterfall => Some("step"),
         Embed::Memory => Some("memory"),
         Embed::Overlap => Some("overlap"),
+        // What is shown, as it stands.
+        Embed::Schedules => Some(""),
         _ => None,
     }
 }
@@ -200,19 +222,24 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         let unit = state.view.unit.get();
         evaluation.map_or_else(Node::none, |evaluation| match form.get() {
             Form::Card => raw(&drawing("card", &evaluation, theme, CARD, unit).unwrap_or_default()),
-            _ => picture(&evaluation, panel(), unit, theme),
+            _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
         })
     };
     // Buttons that save the picture; a sentence where it is saved beside itself.
     let files = move || {
-        let name = if form.get() == Form::Card { Some("card") } else { drawn(panel()) };
+        let name = match (form.get(), panel()) {
+            (Form::Card, _) => Some("card"),
+            (_, Embed::Schedules) if state.view.gallery.with(|look| look.ticked.is_none()) => None,
+            (_, panel) => drawn(panel),
+        };
         let run = state.drawn.get().map(|evaluation| Arc::new(evaluation.scenario.run.clone()));
         let (unit, colours) = (state.view.unit.get(), theme.get());
         let Some(name) = name else {
             return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
         };
         let button = |(png, label): (bool, &'static str)| {
-            let save = Save::Picture { name, drawn: name, unit, png, run: run.clone(), theme: colours };
+            let (file, run) = if name.is_empty() { ("schedules", None) } else { (name, run.clone()) };
+            let save = Save::Picture { name: file, drawn: name, unit, png, run, theme: colours };
             leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
         };
         [(true, "Save as PNG"), (false, "Save as SVG")].into_iter().map(button).collect()

@@ -29,6 +29,8 @@ test('four schedules are compared in four clicks from the run, and the link hold
   // What is shared is what is compared.
   await page.locator('header').getByRole('button', { name: 'Share', exact: true }).click();
   assert.match(await page.locator('#share-link').inputValue(), /view\.ticked=1f1b,interleaved-1f1b\.4,zb-v,dualpipe/);
+  const picture = await eventually(() => page.locator('#share .share-picture').textContent(), (text) => text.includes('D  '));
+  assert.match(picture, /A  1F1B: step[^]*B  Interleaved 1F1B[^]*C  ZB-V[^]*D  DualPipe/);
   await page.locator('#share').getByRole('button', { name: 'Close' }).click();
   // A fifth has no place; the way back is the browser's.
   await page.locator('.card .tick:disabled').first().waitFor();

@@ -166,10 +166,9 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
     }
     let axis = Node::from_iter(axis).to_html();
+    let (width, height) = ((across + RIGHT).ceil(), top + TITLE);
     format!(
-        "<svg width=\"{}\" height=\"{}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{}\"/>{inside}{axis}</svg>",
-        (across + RIGHT).ceil(),
-        top + TITLE,
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{}\"/>{inside}{axis}</svg>",
         rgb(palette.paper)
     )
 }
