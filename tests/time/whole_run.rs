@@ -267,34 +267,157 @@ fn rollbacks_take_their_steps_and_a_phase_that_cannot_run_is_refused() {
     assert_eq!(setting(&evaluate(&run).unwrap()).unwrap_err()[0].field, "context_phases");
 }
 
+/// Figures that lie outside the printed range, and why. One that comes to lie in it has to go; the list must not grow.
+const MISSES: &[(&str, &str)] = &[(
+    "whole-llama-3-405b: Days(89.25)",
+    "30.84 M GPU-hours on 16,384 GPUs are 78 days, which lie in it: the 89 of Epoch's table hold more than this job",
+)];
+
+/// Rows of `whole_run.csv`: every figure that a source states lies in the range that is printed for it.
 #[test]
-fn published_whole_runs_are_predicted_from_their_settings_alone() {
-    // Rows of `whole_run.csv`; misses are shown on the page. Interruptions rest on the class of nodes alone: with its own row left out of
-    // the class, Llama 3's 54 days have 387 by the reference.
-    let mut errors = Vec::new();
+fn published_whole_runs_lie_in_the_printed_range_but_for_the_misses_that_are_named() {
+    let mut missed = Vec::new();
     for known in WHOLE_RUNS {
         let evaluation = evaluate(&known.run()).unwrap();
         let (whole, _) = whole_run(&evaluation).unwrap();
-        let range = whole.range.unwrap();
-        println!(
-            "{}: step {:.2} s, {:.1} days ({:.1} to {:.1})",
-            known.id, evaluation.report.step.time_s.0, whole.days, range.low_days, range.high_days
-        );
+        let (range, step) = (whole.range.unwrap(), &evaluation.report.step);
+        let slow = step.high_s / step.time_s;
+        let fast = step.low_s / step.time_s;
+        let productive = |days: f64| whole.training_s.0 / 86_400.0 / days;
+        let hours = 24.0 * evaluation.scenario.run.gpus as f64;
+        // Four of five, of the rate's class: the mean time between interruptions has its range.
+        let often = (1.281_55 * setting(&evaluation).unwrap().doubt.rate).exp();
         for measured in known.measured {
-            let (ours, theirs) = match *measured {
-                Measured::Days(theirs) => (whole.days, theirs),
-                Measured::JobHours(theirs) => (whole.days * 24.0 * evaluation.scenario.run.gpus as f64, theirs),
-                Measured::Interruptions(theirs, days) => (whole.interruptions * days / whole.days, theirs),
-                Measured::HoursToInterrupt(theirs) => (whole.mtti_s.unwrap().0 / 3600.0, theirs),
-                Measured::Productive(theirs) => (whole.productive, theirs),
-                Measured::Step(theirs) => (evaluation.report.step.time_s.0, theirs),
-                _ => continue,
+            let (theirs, low, high) = match *measured {
+                Measured::Days(theirs) => (theirs, range.low_days, range.high_days),
+                Measured::JobHours(theirs) => (theirs, range.low_days * hours, range.high_days * hours),
+                Measured::Interruptions(theirs, days) => {
+                    let mean = whole.interruptions * days / whole.days;
+                    (theirs, mean / often, mean * often)
+                }
+                Measured::HoursToInterrupt(theirs) => {
+                    let mean = whole.mtti_s.unwrap().0 / 3600.0;
+                    (theirs, mean / often, mean * often)
+                }
+                Measured::Productive(theirs) => (theirs, productive(range.high_days), productive(range.low_days)),
+                Measured::Step(theirs) => (theirs, step.low_s.0, step.high_s.0),
+                Measured::HardwareTflops(theirs) => {
+                    let rate = step.tflops_per_gpu * step.hfu / step.mfu;
+                    (theirs, rate / slow, rate / fast)
+                }
+                Measured::Tokens(theirs) => {
+                    (theirs, step.tokens_per_s_per_gpu / slow, step.tokens_per_s_per_gpu / fast)
+                }
+                other => unreachable!("{other:?}"),
             };
-            println!("  {measured:?}: {ours:.3}, {:+.1} %", (ours / theirs - 1.0) * 100.0);
-            if matches!(measured, Measured::Interruptions(..)) {
-                errors.push((ours / theirs - 1.0).abs());
+            println!("{}: {measured:?}: {low:.3} to {high:.3}", known.id);
+            if !(low..=high).contains(&theirs) {
+                missed.push(format!("{}: {measured:?}", known.id));
             }
         }
     }
-    assert!(errors.iter().all(|error| *error < 0.15), "{errors:?}");
+    assert_eq!(missed, MISSES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+}
+
+/// Table 5 of Llama 3: 419 unexpected interruptions in 54 days on 2,048 nodes. The rate of the other three fleets of vetted nodes says 387
+/// (whole-run.md 2.1), over the calendar, as rates are counted.
+#[test]
+fn the_other_fleets_predict_the_interruptions_of_llama_3_over_the_calendar() {
+    let others = [2.34, 24.0 / (0.23 * 16_384.0) * 1000.0, 10.0 / (63.0 * 55.0) * 1000.0_f64];
+    let rate = others.iter().map(|rate| rate.ln()).sum::<f64>() / 3.0;
+    let known = WHOLE_RUNS.iter().find(|known| known.id == "whole-llama-3-405b").unwrap().run();
+    let at = |length: RunLength| {
+        let whole = whole(&Run { length, ..known.clone() });
+        whole.interruptions * 54.0 / (whole.days - whole.losses[0].seconds.0 / 86_400.0)
+    };
+    let pool = RunLength { failures: Some(Failures::Rate(rate.exp())), ..known.length.clone() };
+    for operation in [Operation::Warm, Operation::Automatic, Operation::Manual] {
+        let count = at(RunLength { operation: Some(operation), ..pool.clone() });
+        assert!((count - 387.0).abs() < 2.0 && (count / 419.0 - 1.0).abs() < 0.08, "{operation:?}: {count}");
+    }
+}
+
+/// Where the mean time to interrupt is known, four of five outcomes lie within 15 points of the productive share (18 where a person is
+/// called every few hours: how long that takes is the least known, and the page names it); where the class alone decides, it says so.
+#[test]
+fn a_known_time_to_interrupt_leaves_a_range_of_at_most_15_points() {
+    for (nodes, mtti, operation) in [
+        (48, 160.0, Operation::Manual),
+        (128, 24.0, Operation::Manual),
+        (128, 7.5, Operation::Manual),
+        (128, 7.5, Operation::Automatic),
+        (2048, 2.78, Operation::Automatic),
+        (2048, 2.78, Operation::Warm),
+        (16_384, 0.5, Operation::Warm),
+    ] {
+        let length = RunLength { mtti_h: Some(mtti), operation: Some(operation), ..RunLength::default() };
+        // A month: the range is that of one run, and a shorter one has fewer interruptions to average over.
+        let one =
+            Run { gpus: nodes * 8, tp: 2, pp: 4, global_batch: nodes * 8, measured_step_s: Some(10.0), ..run(length) };
+        let tokens = 30.0 * 8640.0 * (one.global_batch * one.seq_len) as f64;
+        let one = Run { tokens_total: Some(tokens), ..one };
+        let (whole, notes) = whole_run(&evaluate(&one).unwrap()).unwrap();
+        let range = whole.range.unwrap();
+        let [low, high] = [range.high_days, range.low_days].map(|days| whole.training_s.0 / 86_400.0 / days);
+        let most = if mtti < 10.0 && operation == Operation::Manual { 0.18 } else { 0.15 };
+        assert!(high - low <= most && low < high, "{nodes} {mtti} {operation:?}: {low} to {high}");
+        assert!(notes.iter().all(|note| note.field != "failures"));
+        let class = Run { length: RunLength { mtti_h: None, ..one.length.clone() }, ..one };
+        let Ok((_, notes)) = whole_run(&evaluate(&class).unwrap()) else { continue };
+        assert!(notes.iter().any(|note| note.field == "failures" && note.message.to_string().contains("class")));
+    }
+}
+
+/// What cannot be is refused at its field, by one message, and nothing of the answer is NaN.
+#[test]
+fn bad_input_has_its_message_at_its_field() {
+    let answer = |settings: &str| {
+        let value: Value = serde_json::from_str(&format!("{{\"gpus\":64{settings}}}")).unwrap();
+        match shardscope::core::whole_run::answer(&value) {
+            Ok(reply) => Ok(serde_json::to_string(&reply).unwrap()),
+            Err(issues) => Err((issues[0].field.clone(), issues[0].message.to_string())),
+        }
+    };
+    let tokens = ",\"tokens_total\":1e12";
+    for (settings, field, says) in [
+        (String::new(), "tokens_total", "needs a number of tokens"),
+        (",\"tokens_total\":0".to_owned(), "tokens_total", "1"),
+        (format!("{tokens},\"price_per_gpu_hour\":-1"), "price_per_gpu_hour", "0"),
+        (format!("{tokens},\"storage_gb_per_s\":0"), "storage_gb_per_s", "0.001"),
+        (format!("{tokens},\"failures\":\"-1\""), "failures", ""),
+        (
+            format!("{tokens},\"failures\":\"1e5\",\"operation\":\"manual\""),
+            "failures",
+            "does not finish: a restart takes",
+        ),
+        (
+            format!("{tokens},\"failures\":\"1e5\",\"restart_s\":0,\"checkpoint_every_s\":864000"),
+            "failures",
+            "does not finish",
+        ),
+        (format!("{tokens},\"mtti_h\":0.001,\"checkpoint_every_s\":3600"), "mtti_h", "does not finish"),
+        (format!("{tokens},\"pue\":0.9"), "pue", "1"),
+        (format!("{tokens},\"grid_kg_per_kwh\":-0.1"), "grid_kg_per_kwh", "0"),
+        (format!("{tokens},\"restart_s\":-1"), "restart_s", "0"),
+        (format!("{tokens},\"mtti_h\":0"), "mtti_h", "0.001"),
+        (format!("{tokens},\"eval_every\":0"), "eval_every", "1"),
+        (format!("{tokens},\"batch_ramp\":[512,16,1000]"), "batch_ramp", "increment"),
+        (format!("{tokens},\"batch_ramp\":[16,7,1000]"), "batch_ramp", "increment"),
+        (
+            format!("{tokens},\"checkpoint_async\":false,\"storage_gb_per_s\":0.01,\"checkpoint_every_s\":60"),
+            "checkpoint_every_s",
+            "longer than",
+        ),
+    ] {
+        let (at, message) = answer(&settings).expect_err(&settings);
+        assert_eq!(at, field, "{settings}: {message}");
+        assert!(message.contains(says), "{settings}: {message}");
+    }
+    for settings in
+        ["\"mtti_h\":0.05", "\"pue\":4", "\"grid_kg_per_kwh\":300", "\"failures\":\"0\"", "\"tokens_total\":1"]
+    {
+        let given = if settings.contains("tokens") { "" } else { tokens };
+        let reply = answer(&format!("{given},{settings}")).unwrap();
+        assert!(!reply.contains("NaN") && !reply.contains("\"days\":null"), "{settings}: {reply}");
+    }
 }

@@ -23,7 +23,9 @@ pub struct Calendar {
     pub lost: Seconds,
     /// Downtime of interruptions.
     pub downtime: Seconds,
-    /// Interruptions.
+    /// Interruptions of the running job.
+    pub broken: f64,
+    /// Interruptions; where they go by the calendar, those of restarts too.
     pub interruptions: f64,
 }
 
@@ -66,8 +68,8 @@ impl Calendar {
         let saving = rhythm.saving(work);
         let segment = rhythm.every + rhythm.save;
         let fails = rhythm.mtti.0.is_finite() && segment.0.is_finite();
-        let interruptions = if fails { work / rhythm.every * (segment / rhythm.mtti).exp_m1() } else { 0.0 };
-        let downtime = rhythm.restart * interruptions;
+        let broken = if fails { work / rhythm.every * (segment / rhythm.mtti).exp_m1() } else { 0.0 };
+        let downtime = rhythm.downtime() * broken;
         let total = rhythm.calendar(work);
         Self {
             training: setting.steps.time,
@@ -79,7 +81,8 @@ impl Calendar {
             // Rounding may leave a little less than nothing.
             lost: (total - work - saving - downtime).max(Seconds::ZERO),
             downtime,
-            interruptions,
+            broken,
+            interruptions: if rhythm.by_calendar && fails { total / rhythm.mtti } else { broken },
         }
     }
 

@@ -85,7 +85,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
         .from(&KOKOLIS_2025, "effective training time ratio");
     let mut figures = vec![(Figure::Days, total.clone()), (Figure::Productive, share)];
     figures.extend(losses);
-    figures.push((Figure::Interruptions, interruptions(&calendar, &book)));
+    figures.push((Figure::Interruptions, interruptions(setting, &calendar, &book)));
     if whole.checkpoint_s.is_some() {
         figures.push((Figure::Checkpoint, interval(setting)));
     }
@@ -123,7 +123,8 @@ fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
         Term::given("e", t!("base of the exponential"), std::f64::consts::E, Unit::Ratio),
         seconds("E", t!("one evaluation"), setting.evaluation),
         Term::given("N", t!("evaluations"), setting.evaluations, Unit::Count),
-        Term::given("k", t!("interruptions"), calendar.interruptions, Unit::Ratio),
+        Term::given("j", t!("interruptions of the running job"), calendar.broken, Unit::Ratio),
+        seconds("C", t!("calendar from the first step"), calendar.total() - calendar.startup),
         seconds("t", t!("a step"), setting.step),
         Term::given("b", t!("rollbacks"), setting.rollbacks, Unit::Count),
         Term::given("a", t!("steps of a rollback"), setting.rollback_steps, Unit::Count),
@@ -131,20 +132,21 @@ fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
 }
 
 fn time_to_interrupt(setting: &Setting) -> Term {
-    let mtti = Term::given("M", t!("running time between interruptions"), setting.rhythm.mtti.0, Unit::Seconds);
+    let mtti = |name| Term::given("M", name, setting.rhythm.mtti.0, Unit::Seconds);
     let Some(rate) = setting.rate else {
-        return mtti;
+        return mtti(t!("running time between interruptions"));
     };
     let rate =
         Term::given("r", t!("interruptions per 1,000 node-days"), rate.value, Unit::Ratio).from(&LLAMA_3, "table 5");
     let nodes = Term::given("n", t!("nodes of eight GPUs"), setting.nodes, Unit::Count);
-    mtti.by("86400000/(n r)", vec![nodes, rate])
+    mtti(t!("time between interruptions")).by("86400000/(n r)", vec![nodes, rate])
 }
 
 fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure, Term)> {
     let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
     let saves = setting.rhythm.every.0.is_finite();
     let fails = setting.rhythm.mtti.0.is_finite() && saves;
+    let restarts = if setting.rhythm.by_calendar { "M (e^(R/M) - 1) j" } else { "R j" };
     let formula =
         |term: Term, is_there: bool, formula: &'static str| if is_there { term.over(formula, book) } else { term };
     let startup = seconds("A", t!("start-up"), calendar.startup);
@@ -163,12 +165,12 @@ fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure,
         (Figure::Loss(LossKind::Checkpoints), formula(seconds("D", t!("saves"), calendar.saving), saves, "δ W/τ")),
         (
             Figure::Loss(LossKind::RepeatedWork),
-            formula(seconds("Y", t!("repeated work"), calendar.lost), fails, "(M + L) k - W (τ + δ)/τ")
+            formula(seconds("Y", t!("repeated work"), calendar.lost), fails, "(M + L) j - W (τ + δ)/τ")
                 .from(&KOKOLIS_2025, "renewal argument, exact for exponential gaps"),
         ),
         (
             Figure::Loss(LossKind::Restarts),
-            formula(seconds("Z", t!("restarts"), calendar.downtime), fails, "R k").from(&MEGASCALE, "section 6.3"),
+            formula(seconds("Z", t!("restarts"), calendar.downtime), fails, restarts).from(&MEGASCALE, "section 6.3"),
         ),
         (
             Figure::Loss(LossKind::Stragglers),
@@ -177,9 +179,15 @@ fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure,
     ]
 }
 
-fn interruptions(calendar: &Calendar, book: &[Term]) -> Term {
+fn interruptions(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Term {
     let term = Term::given("k", t!("interruptions"), calendar.interruptions, Unit::Ratio);
-    if calendar.interruptions > 0.0 { term.over("W (e^((τ + δ)/M) - 1)/τ", book) } else { term }
+    if calendar.interruptions == 0.0 {
+        term
+    } else if setting.rhythm.by_calendar {
+        term.over("C/M", book).note(t!("rates are counted by the calendar: interruptions strike restarts too"))
+    } else {
+        term.over("W (e^((τ + δ)/M) - 1)/τ", book)
+    }
 }
 
 fn interval(setting: &Setting) -> Term {

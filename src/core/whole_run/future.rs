@@ -33,7 +33,7 @@ pub fn seed(run: &Run) -> u64 {
 /// The interruptions of a future, and the calendar at the last token.
 #[must_use]
 pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
-    let Rhythm { mtti, restart, save, lag, every } = setting.rhythm;
+    let Rhythm { mtti, by_calendar, restart, save, lag, every } = setting.rhythm;
     let work = setting.work().0;
     let mut random = Random::new(seed);
     let (mut clock, mut done) = (setting.startup.0, 0.0);
@@ -51,10 +51,20 @@ pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
         clock += gap;
         // A save counts once it is durable.
         let kept = ((gap - lag.0).max(0.0) / segment).floor() * every.0;
-        let down = restart.0 * (BETWEEN_EVENTS * random.normals()[0] - BETWEEN_EVENTS.powi(2) / 2.0).exp();
-        events.push(Event { at: Seconds(clock), lost: Seconds(gap - kept / every.0 * segment), down: Seconds(down) });
         done += kept;
-        clock += down;
+        let mut lost = gap - kept / every.0 * segment;
+        loop {
+            let down = restart.0 * (BETWEEN_EVENTS * random.normals()[0] - BETWEEN_EVENTS.powi(2) / 2.0).exp();
+            // Another interruption begins the restart anew.
+            let next = if by_calendar { random.exponential(mtti.0) } else { f64::INFINITY };
+            let at = Seconds(clock);
+            clock += down.min(next);
+            events.push(Event { at, lost: Seconds(lost), down: Seconds(down.min(next)) });
+            lost = 0.0;
+            if down <= next || events.len() >= MOST {
+                break;
+            }
+        }
     }
     let rest = setting.rhythm.calendar(Seconds(work - done));
     (events, Seconds(clock) + rest)

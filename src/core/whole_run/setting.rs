@@ -92,6 +92,7 @@ impl Setting {
         let restart = failures::downtime(length.operation.unwrap_or(Operation::Automatic));
         let mut rhythm = Rhythm {
             mtti,
+            by_calendar: rate.is_some(),
             restart: Seconds(length.restart_s.unwrap_or(restart.value)),
             save: save(length.checkpoint_async.unwrap_or(true), checkpoint, storage, gpus),
             lag: Seconds::ZERO,

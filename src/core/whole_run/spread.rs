@@ -95,6 +95,7 @@ mod tests {
             let hours = |hours: f64| Seconds(hours * 3600.0);
             let rhythm = Rhythm {
                 mtti: hours(mtti),
+                by_calendar: false,
                 restart: hours(restart),
                 save: hours(save),
                 lag: Seconds::ZERO,
@@ -113,6 +114,7 @@ mod tests {
     fn nothing_unknown_and_nothing_failing_has_no_range() {
         let calm = Rhythm {
             mtti: Seconds(f64::INFINITY),
+            by_calendar: true,
             restart: Seconds(900.0),
             save: Seconds(1.0),
             lag: Seconds::ZERO,

@@ -66,7 +66,7 @@ pub struct WholeRun {
     pub power_w: f64,
     /// Interruptions.
     pub interruptions: f64,
-    /// Mean running time between two, where something fails.
+    /// Mean time between two, where something fails: of running time as the user gives it, of the calendar by a rate.
     pub mtti_s: Option<Seconds>,
     /// Share of the calendar that trains.
     pub productive: f64,
@@ -212,6 +212,14 @@ pub(super) fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue>
         let message =
             t!("a save blocks for {save}, longer than the {every} of training between two saves", save, every);
         issues.push(Issue::error("checkpoint_every_s", message));
+    } else if rhythm.never_restarts() {
+        let (restart, mtti) = (show_seconds(rhythm.restart), show_seconds(rhythm.mtti));
+        let message = t!(
+            "this run does not finish: a restart takes {restart}, longer than the {mtti} to the next failure",
+            restart,
+            mtti
+        );
+        issues.push(Issue::error(failure_field(evaluation), message));
     } else if rhythm.never_finishes() {
         issues.push(Issue::error(failure_field(evaluation), unfinished(rhythm)));
     }

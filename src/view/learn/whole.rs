@@ -85,7 +85,14 @@ fn failures(dials: &Dials) -> Live {
 
 fn saves(dials: &Dials) -> Live {
     let (mtti, save) = (Seconds(3600.0 * dials.get("M") as f64), Seconds(dials.get("δ") as f64));
-    let rhythm = |every: f64| Rhythm { mtti, restart: Seconds(900.0), save, lag: Seconds::ZERO, every: Seconds(every) };
+    let rhythm = |every: f64| Rhythm {
+        mtti,
+        by_calendar: false,
+        restart: Seconds(900.0),
+        save,
+        lag: Seconds::ZERO,
+        every: Seconds(every),
+    };
     let best = best_interval(mtti, save);
     let lost = 1.0 - rhythm(best.0).share();
     let minutes: Vec<f64> = (0..=20_i32).map(|at| (best.0 / 60.0) * 2f64.powf(f64::from(at - 10) / 3.0)).collect();

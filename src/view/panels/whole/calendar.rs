@@ -170,12 +170,14 @@ fn note(answer: &Answer, kind: LossKind) -> Message {
             None => t!("none in this run"),
         },
         LossKind::RepeatedWork | LossKind::Restarts if figures.interruptions == 0.0 => t!("none in this run"),
-        LossKind::RepeatedWork => {
+        LossKind::RepeatedWork | LossKind::Restarts => {
             let lost = figures.losses.iter().find(|loss| loss.kind == kind).map_or(Seconds::ZERO, |loss| loss.seconds);
-            t!("{count} × {time} since the last save", count = count(), time = duration(lost / figures.interruptions))
-        }
-        LossKind::Restarts => {
-            t!("{count} × {time} to detect, replace and load", count = count(), time = duration(setting.rhythm.restart))
+            let (count, time) = (count(), duration(lost / figures.interruptions));
+            if kind == LossKind::Restarts {
+                t!("{count} × {time} to detect, replace and load", count, time)
+            } else {
+                t!("{count} × {time} since the last save", count, time)
+            }
         }
         LossKind::Stragglers if setting.straggler <= 1.0 => t!("in the step, or none"),
         LossKind::Stragglers => t!("steps take {factor} times as long", factor = significant(setting.straggler, 4)),
