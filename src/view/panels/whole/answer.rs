@@ -34,9 +34,9 @@ impl Scale {
 
 /// Days, of short runs hours or minutes.
 const DAYS: &[(f64, &str)] = &[(2.0, "days"), (2.0 / 24.0, "hours"), (0.0, "minutes")];
-const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e4, "k"), (1.0, "")];
+const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
-const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e4, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
+const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e3, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
 
 /// The unit of a calendar: names of units hold at least two of them.
 fn calendar(days: f64) -> Scale {

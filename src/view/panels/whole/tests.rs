@@ -78,6 +78,21 @@ fn units_are_small_and_numbers_have_four_digits_at_most() {
     }
 }
 
+/// Number times unit is the figure: k is a thousand, M a million.
+#[test]
+fn gpu_hours_are_the_number_times_its_unit() {
+    for tokens in [1e9, 3e10, 1e12, 15e12] {
+        let run = Run { tokens_total: Some(tokens), ..priced() };
+        let found = Answer::new(&evaluate(&run).unwrap()).unwrap();
+        let html = answer(&run, &found, None).to_html();
+        let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b>").nth(1).unwrap();
+        let (number, rest) = value.split_once("</b> <small>").unwrap();
+        let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| rest.starts_with(name));
+        let shown = number.parse::<f64>().unwrap() * unit.map_or(1.0, |(_, size)| size);
+        assert!((shown / found.figures.gpu_hours - 1.0).abs() < 0.01, "{shown} of {}", found.figures.gpu_hours);
+    }
+}
+
 #[test]
 fn a_run_without_a_budget_or_an_end_says_so_and_offers_a_budget() {
     let evaluation = evaluate(&Run::default()).unwrap();
