@@ -67,18 +67,20 @@ pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
         _ => t!("Out of memory: {missing} are missing, even with full recomputation.", missing),
     };
     let buttons = buttons(failure);
-    let none = if buttons.is_empty() { inline(t!("Nothing that was tried fits.")) } else { Node::none() };
-    let buttons: Node = buttons.into_iter().flat_map(|button| [text(" "), button]).collect();
-    el("p", &[("class", "issue error unfit")], &[inline(words), buttons, none])
+    let none = buttons.is_empty().then(|| inline(t!("Nothing that was tried fits.")));
+    let after: Node = buttons.into_iter().chain(none).flat_map(|one| [text(" "), one]).collect();
+    el("p", &[("class", "issue error unfit")], &[inline(words), after])
 }
 
 /// The buttons: more GPUs, adapters, a shorter sequence.
 fn buttons(failure: &Failure) -> Vec<Node> {
-    let button = |choice: &Choice, key: &'static str, value: String, words: Message| {
+    let several = |choice: &Choice, set: Vec<(&'static str, String)>, words: Message| {
         let title =
             t!("{layout}: {peak}", layout = sizes(&choice.run), peak = MemoryUnit::Gib.show(choice.figures.peak.bytes));
-        apply("fix", vec![(key, value)], title, words)
+        apply("fix", set, title, words)
     };
+    let button =
+        |choice: &Choice, key: &'static str, value: String, words: Message| several(choice, vec![(key, value)], words);
     let more = failure.gpus.iter().map(|choice| {
         let gpus = choice.run.gpus;
         button(choice, "gpus", gpus.to_string(), t!("Use {gpus} GPUs", gpus))
@@ -89,7 +91,17 @@ fn buttons(failure: &Failure) -> Vec<Node> {
     });
     let shorter = failure.shorter.iter().map(|choice| {
         let tokens = choice.run.seq_len;
-        button(choice, "seq_len", tokens.to_string(), t!("Set the sequence to {tokens}", tokens))
+        let mut set = vec![("seq_len", tokens.to_string())];
+        let method = choice.run.adapter.method.filter(|method| failure.run.adapter.method != Some(*method));
+        let words = match method.map(OneOf::choice) {
+            Some(method) => {
+                set.push(("adapter.method", method.id.to_owned()));
+                t!("Train {adapter} on {tokens} tokens", adapter = method.label, tokens)
+            }
+            None => t!("Set the sequence to {tokens}", tokens),
+        };
+        let is_tight = choice.figures.peak.overall == Verdict::Tight;
+        several(choice, set, if is_tight { t!("{change} (tight)", change = words) } else { words })
     });
     more.chain(adapters).chain(shorter).collect()
 }
@@ -119,6 +131,32 @@ mod tests {
         let yours = chip(false, Some(&outcome));
         assert!(yours.to_html().contains("Layout: yours"));
         assert_eq!(yours.actions(), [&Action::ChooseLayout(true)]);
+    }
+
+    /// `QLoRA` of 65 B on one 48 GB GPU ran at 512 tokens (`QLoRA` paper, section 5): of 70 B on such a GPU a shorter sequence with
+    /// `QLoRA` is offered, with the verdict of its own report.
+    #[test]
+    fn one_gpu_of_48_gb_is_offered_qlora_with_a_shorter_sequence() {
+        let edits = [
+            ("model", "llama-3.1-70b"),
+            ("gpu", "l40s"),
+            ("gpus", "1"),
+            ("stack", "hf-trainer"),
+            ("global_batch", "1"),
+        ];
+        let run = Run::default().with_texts(&edits.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let outcome = climbed(&run);
+        let Outcome::Failed(failure) = &outcome else {
+            panic!("it fits");
+        };
+        let choice = failure.shorter.as_ref().unwrap();
+        assert_eq!(choice.run.adapter.method, Some(crate::core::run::AdapterMethod::Qlora));
+        assert!(choice.run.seq_len < run.seq_len);
+        let verdict = crate::core::report::report(&choice.run).unwrap().memory.verdict;
+        assert_ne!(verdict, Verdict::Oom);
+        let html = failed(Some(&outcome), MemoryUnit::Gib).to_html();
+        assert_eq!(html.contains("(tight)"), verdict == Verdict::Tight, "{html}");
+        assert!(html.contains("Train QLoRA on"), "{html}");
     }
 
     /// Every button of a failed ladder leads to a Run with a layout that fits.

@@ -28,14 +28,21 @@ pub(super) struct Climb {
     search: Option<(Rung, Search)>,
     evaluated: u64,
     choice: Option<Choice>,
+    /// Tight layouts hold a rung, too.
+    tight: bool,
 }
 
 impl Climb {
+    /// The same, which a tight layout ends, too.
+    pub fn with_tight(run: &Run) -> Result<Self, Vec<Issue>> {
+        Ok(Self { tight: true, ..Self::new(run)? })
+    }
+
     pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
         let run = bare(run);
         run.precision.resolve()?;
         let stages = rungs(&run)?.into();
-        Ok(Self { run, stages, search: None, evaluated: 0, choice: None })
+        Ok(Self { run, stages, search: None, evaluated: 0, choice: None, tight: false })
     }
 
     /// The Run without what belongs to one layout.
@@ -63,7 +70,9 @@ impl Climb {
                 return true;
             };
             let request = Request::with_axes(&self.run, stage.axes, &["schedule"], 1);
-            self.search = request.ok().map(|request| (stage.rung, request.search.sure()));
+            let search = request.ok().map(|request| request.search);
+            let search = search.map(|search| if self.tight { search } else { search.sure() });
+            self.search = search.map(|search| (stage.rung, search));
             return false;
         };
         let progress = search.step(budget);

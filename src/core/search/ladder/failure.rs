@@ -27,7 +27,8 @@ pub struct Failure {
     pub peak: Option<Peak>,
     /// The fewest GPUs, of 2ⁿ and 3·2ⁿ, on which a layout fits.
     pub gpus: Option<Choice>,
-    /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less.
+    /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less: as the Run
+    /// trains, else with `QLoRA`; where none fits, one that is tight.
     pub shorter: Option<Choice>,
     /// Adapters with which a layout on the same GPUs fits: LoRA, then QLoRA; of a node or less.
     pub adapters: Vec<Choice>,
@@ -54,7 +55,8 @@ pub(super) struct Fallback {
     layouts: Vec<Run>,
     /// Runs to climb the ladder with, the last first.
     adapters: Vec<Run>,
-    shorter: Vec<Run>,
+    /// With whether a tight layout will do.
+    shorter: Vec<(Run, bool)>,
     gpus: Vec<Run>,
     current: Option<Box<Climb>>,
     found: Failure,
@@ -96,15 +98,20 @@ impl Fallback {
                     self.found.shorter = Some(choice);
                 } else if choice.run.gpus == base.gpus {
                     self.found.adapters.push(choice);
+                    let method = &base.adapter.method;
+                    self.shorter.retain(|(run, tight)| !tight && run.adapter.method == *method);
                 } else {
                     self.gpus.clear();
                     self.found.gpus = Some(choice);
                 }
             }
         }
-        let next = self.adapters.pop().or_else(|| self.shorter.pop()).or_else(|| self.gpus.pop());
+        let sure = |run: Run| (run, false);
+        let next = self.adapters.pop().map(sure).or_else(|| self.shorter.pop());
+        let next = next.or_else(|| self.gpus.pop().map(sure));
         let over = next.is_none();
-        self.current = next.and_then(|run| Climb::new(&run).ok()).map(Box::new);
+        let climb = next.and_then(|(run, tight)| if tight { Climb::with_tight(&run) } else { Climb::new(&run) }.ok());
+        self.current = climb.map(Box::new);
         over
     }
 
@@ -149,12 +156,18 @@ fn node(run: &Run) -> u64 {
     run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1)
 }
 
-/// Shorter sequences, the longest last.
-fn shorter(run: &Run) -> Vec<Run> {
+/// Shorter sequences, first as the Run trains, then with `QLoRA`, and both again for tight layouts; the first is the last.
+fn shorter(run: &Run) -> Vec<(Run, bool)> {
     if run.gpus > node(run) {
         return Vec::new();
     }
-    let mut runs: Vec<Run> = shorter_sequences(run).map(|seq_len| Run { seq_len, ..run.clone() }).collect();
+    let adapted = adapters(run).into_iter().next();
+    let ways: Vec<&Run> = std::iter::once(run).chain(&adapted).collect();
+    let cut = |tight: bool| {
+        let each = ways.iter().flat_map(move |way| shorter_sequences(way).map(move |seq_len| (way, seq_len)));
+        each.map(move |(way, seq_len)| (Run { seq_len, ..(*way).clone() }, tight))
+    };
+    let mut runs: Vec<_> = cut(false).chain(cut(true)).collect();
     runs.reverse();
     runs
 }
