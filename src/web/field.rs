@@ -256,6 +256,8 @@ pub(crate) fn worded_input(
     let untaken = Untaken::new();
     let take = move |text: String| {
         let error = commit(state, field, &read(state, &text)).err();
+        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
+        state.unread.set(unread);
         draft.update(|draft| {
             if let Some(draft) = draft {
                 draft.error = error;
@@ -267,9 +269,10 @@ pub(crate) fn worded_input(
         draft.set(Some(Draft { text: text.clone(), after: String::new(), error: None }));
         untaken.put(text, take);
     };
+    // Text that was not understood stays as typed.
     let left = move |_| {
         untaken.flush(take);
-        draft.set(None);
+        draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
     };
     view! {
         <input

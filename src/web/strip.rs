@@ -66,6 +66,8 @@ fn budget_line(state: State) -> AnyView {
 /// The number of a typed price; its currency becomes that of the Run.
 fn read_typed(state: State, typed: &str) -> String {
     let (currency, number) = read_price(typed);
+    // An empty field takes both defaults.
+    let currency = if number.is_empty() { Some("$".to_owned()) } else { currency };
     if let (Some(field), Some(sign)) = (field("currency"), currency) {
         // A sign that is refused leaves the one before.
         let _ = commit(state, field, if sign == "$" { "" } else { &sign });

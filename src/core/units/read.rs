@@ -51,10 +51,10 @@ pub fn parse_number(text: &str) -> Option<f64> {
     let scale = match unit {
         "" | "GiB" | "GB" | "GB/s" | "TFLOP/s" | "ns" | "s" | "$" => 1.0,
         "%" => 0.01,
-        "k" | "K" => 1e3,
-        "M" | "m" => 1e6,
-        "B" | "G" | "b" | "g" => 1e9,
-        "T" | "t" => 1e12,
+        "k" | "K" | "thousand" => 1e3,
+        "M" | "m" | "million" => 1e6,
+        "B" | "G" | "b" | "g" | "billion" => 1e9,
+        "T" | "t" | "trillion" => 1e12,
         _ => return None,
     };
     let value = digits.parse::<f64>().ok()? * scale;

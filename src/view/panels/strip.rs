@@ -228,18 +228,23 @@ pub fn show_price(currency: &str, price: f64) -> String {
     }
 }
 
-/// The currency and the number of a typed price: `€1.80`, `1.80 EUR`, `2`.
+/// The currency and the number of a typed price: `€1.80`, `1,80 EUR`, `2`; none of the one where the text is no price.
 #[must_use]
 pub fn read_price(typed: &str) -> (Option<String>, String) {
-    let is_number = |sign: char| sign.is_ascii_digit() || ".,_ ".contains(sign);
+    let is_number = |sign: char| sign.is_ascii_digit() || ".,_ -+".contains(sign);
     let text = typed.trim();
-    let sign: String = text.trim_matches(is_number).chars().take(LONGEST_CURRENCY).collect();
+    let sign = text.trim_matches(is_number);
     // An exponent is a part of the number.
-    if sign.is_empty() || sign.eq_ignore_ascii_case("e") || text.parse::<f64>().is_ok() {
+    let is_sign = !sign.is_empty() && sign.chars().count() <= LONGEST_CURRENCY && !sign.eq_ignore_ascii_case("e");
+    let number = if is_sign { text.replace(sign, "") } else { text.to_owned() };
+    let number = number.trim();
+    if text.parse::<f64>().is_ok() || !number.contains(|letter: char| letter.is_ascii_digit()) {
         return (None, text.to_owned());
     }
-    let number = text.replace(&sign, "");
-    (Some(sign), number.trim().to_owned())
+    // A comma before one or two last digits begins the cents.
+    let cents = number.rsplit_once(',').filter(|(whole, cents)| cents.len() < 3 && !whole.contains([',', '.']));
+    let number = cents.map_or_else(|| number.to_owned(), |(whole, cents)| format!("{whole}.{cents}"));
+    (is_sign.then(|| sign.to_owned()), number)
 }
 
 /// Letters of a currency.
@@ -331,8 +336,8 @@ mod tests {
             format!("{}|{number}", sign.unwrap_or_default())
         };
         assert_eq!(
-            ["€1.80", "1.80 EUR", "2", "2e-3", "¥ 12", ""].map(read),
-            ["€|1.80", "EUR|1.80", "|2", "|2e-3", "¥|12", "|"]
+            ["€1.80", "1.80 EUR", "2", "2e-3", "¥ 12", "", "€1,80", "2,5", "1,000", "cheap", "-3"].map(read),
+            ["€|1.80", "EUR|1.80", "|2", "|2e-3", "¥|12", "|", "€|1.80", "|2.5", "|1,000", "|cheap", "|-3"]
         );
     }
 
