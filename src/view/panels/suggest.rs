@@ -222,7 +222,8 @@ fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
     // No line ends between a number and its unit.
     let [before, after] = [before, after].map(|value| show(value).replace(' ', "\u{a0}"));
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
-    if bubble && m != other_m && own.pp > 1 && other.pp > 1 {
+    // More micro-batches are a cause of a smaller bubble, fewer are not.
+    if bubble && other_m > m && own.pp > 1 && other.pp > 1 {
         let counted = if m == 1 { t!("1 micro-batch") } else { t!("{m} micro-batches", m) };
         return t!(
             "DP {dp} leaves {counted} per pipeline, DP {other_dp} leaves {other_m}: {name} {before} to {after}.",
