@@ -24,7 +24,8 @@ impl Check<'_> {
                 // tensor() has spoken already where tp is wrong for the model too.
                 Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
                 Some((field, size)) => {
-                    self.error_near(field, message, size, divisors(run.gpus));
+                    let issue = Issue::error(field, message).with_near(field, size, divisors(run.gpus));
+                    self.issues.push(issue.or_near("gpus", run.gpus, multiples(ranks, run.gpus / ranks)));
                 }
                 None => {
                     let whole = multiples(ranks, run.gpus / ranks);
