@@ -54,13 +54,15 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Load(run) => {
             history::load(state, (*run).clone());
             modal::close();
+            browser::to_top();
         }
         Action::Open(page) => modal::open(state, page),
-        Action::Share => open_share(state),
+        Action::Share => open_share(state, false),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => {
             state.view.keep_second(Some((*run).clone()));
             modal::close();
+            browser::to_top();
         }
         Action::Compare(Compare::Swap(run, second)) => {
             state.take((*run).clone());

@@ -1,6 +1,7 @@
 //! The header: views, what a run is kept, compared and shared with, and what is rarely used.
 
 use crate::core::units::MemoryUnit;
+use crate::io::export::launcher;
 use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;
@@ -54,7 +55,7 @@ fn files(state: State) -> Node {
         picture("overlap", "Overlap"),
         item("Every op as CSV", timeline(TimelineAction::Csv)),
         item("Trace for Perfetto", timeline(TimelineAction::Trace)),
-        item("Settings, tables, report…", Action::Open(Dialog::Export("markdown")).into()),
+        item("Settings, tables, report…", Action::Open(Dialog::Export(launcher(&run))).into()),
         item("Link…", Action::Share.into()),
     ])
 }
@@ -164,7 +165,7 @@ pub(crate) fn Header() -> impl IntoView {
                 <span class="wide-only">{save_menu(state)}</span>
                 <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
                 {more_menu(state)}
-                <button class="main wide-only" on:click=move |_| open_share(state)>{say("Share")}</button>
+                <button class="main wide-only" on:click=move |_| open_share(state, false)>{say("Share")}</button>
             </header>
             {sentence(state)}
         </div>

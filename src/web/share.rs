@@ -17,7 +17,7 @@ use crate::view::panels::waterfall::waterfall;
 use crate::view::view_state::ViewState;
 use crate::view::views::{Embed, View};
 use crate::web::browser;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
@@ -190,9 +190,9 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
     }
 }
 
-/// Opens the dialog.
-pub(crate) fn open_share(state: State) {
-    state.panels.shares.set(true);
+/// Opens the dialog on the link, or on the code of a frame.
+pub(crate) fn open_share(state: State, embeds: bool) {
+    state.panels.shares.set(Some(embeds));
     if let Some(dialog) = dialog() {
         let _ = dialog.show_modal();
     }
@@ -213,11 +213,16 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         (own, chosen) => chosen.unwrap_or(own),
     };
     let form = RwSignal::new(Form::Link);
+    effect(move || {
+        if let Some(embeds) = state.panels.shares.get() {
+            form.set(if embeds { Form::Frame } else { Form::Link });
+        }
+    });
     let code = move || written(state, form.get(), panel(), theme.get());
     let long = move || form.get() == Form::Link && code().len() > 1000;
     // Computed while the dialog is open.
     let shown = move || {
-        let evaluation = state.panels.shares.get().then(|| state.drawn.get()).flatten();
+        let evaluation = state.panels.shares.get().and_then(|_| state.drawn.get());
         let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
         let unit = state.view.unit.get();
         evaluation.map_or_else(Node::none, |evaluation| match form.get() {
@@ -265,7 +270,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let is_fixed = flag(move || panel() == Embed::Lesson || matches!(form.get(), Form::Markdown | Form::Card));
     let label = move || translated(if form.get() == Form::Link { "Link" } else { "Code" });
     view! {
-        <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(false)>
+        <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
             <h2 id="share-title">{say("Share this run")}</h2>
             <div inert>{nodes("share-picture", shown)}</div>
             <div class="share-choice">

@@ -59,12 +59,11 @@ pub fn played_line(evaluation: &Evaluation) -> Message {
     } else {
         t!("at {factor} × its speed", factor = significant(factor, 2))
     };
-    t!(
-        "{ranks} ranks · {microbatches} micro-batches · {speed}",
-        ranks = evaluation.order.ranks.len(),
-        microbatches = evaluation.report.layout.microbatches,
-        speed
-    )
+    let microbatches = evaluation.report.layout.microbatches;
+    match evaluation.order.ranks.len() {
+        1 => t!("1 rank · {microbatches} micro-batches · {speed}", microbatches, speed),
+        ranks => t!("{ranks} ranks · {microbatches} micro-batches · {speed}", ranks, microbatches, speed),
+    }
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView 
             {nodes("chips", move || chips(&list()))}
             <span class="spring"></span>
             <button class="quiet clear" on:click=clear>{say("Clear")}</button>
-            <button on:click=move |_| open_share(state)>{say("Embed")}</button>
+            <button on:click=move |_| open_share(state, true)>{say("Embed")}</button>
             <button class="main" on:click=see hidden=flag(move || list().len() < 2 || in_sight.get())>{say("See the stack")}</button>
         </div>
     }

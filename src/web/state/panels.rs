@@ -34,8 +34,8 @@ pub(crate) struct Panels {
     pub edited: RwSignal<&'static str>,
     /// The open sheet of settings, by its place.
     pub sheet: RwSignal<Option<usize>>,
-    /// True while the dialog that shares is open.
-    pub shares: RwSignal<bool>,
+    /// The dialog that shares while it is open: true if it was opened for the code of a frame.
+    pub shares: RwSignal<Option<bool>>,
     /// The open tab of panels.
     pub part: RwSignal<Part>,
     /// The side that a phone shows: "inputs" or "results".
@@ -53,7 +53,7 @@ impl Panels {
             search: RwSignal::new(String::new()),
             edited: RwSignal::new(""),
             sheet: RwSignal::new(None),
-            shares: RwSignal::new(false),
+            shares: RwSignal::new(None),
             part: RwSignal::new(Part::default()),
             tab: RwSignal::new("results"),
         }
