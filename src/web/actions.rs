@@ -47,8 +47,8 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             view.show(View::Learn(step));
             view.sliders = sliders;
         }),
-        Action::Try(set) => {
-            state.view.show(View::Run);
+        Action::Try(view, set) => {
+            state.view.show(view);
             state.apply(&set);
         }
         Action::Load(run) => {

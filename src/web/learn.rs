@@ -4,8 +4,9 @@ use crate::core::message::Message;
 use crate::view::charts::figure::save;
 use crate::view::learn::{Page, Question, Scale, StepId};
 use crate::view::node::Node;
+use crate::web::browser;
 use crate::web::html::{effect, text, view_of};
-use crate::web::i18n::say;
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -17,20 +18,18 @@ struct Open {
     page: Memo<Page>,
 }
 
-/// Steps whose challenge was answered, while lessons are open.
-fn answered(page: Memo<Page>, step: impl Fn() -> StepId + 'static, done: RwSignal<Vec<StepId>>) {
-    effect(move || {
-        let step = step();
-        if page.with(|page| page.is_done) && !done.with_untracked(|done| done.contains(&step)) {
-            done.update(|done| done.push(step));
-        }
-    });
+/// Name of the answered steps in the browser's storage.
+const ANSWERED: &str = "answered";
+
+/// Steps whose challenge was answered, on this or an earlier visit.
+fn answered() -> Vec<StepId> {
+    browser::stored(ANSWERED).iter().flat_map(|kept| kept.split(' ')).filter_map(StepId::named).collect()
 }
 
 impl Open {
     /// The views of the step that `state` opens, of its sliders and its Run.
     fn new(state: State) -> Self {
-        let done = RwSignal::new(Vec::new());
+        let done = RwSignal::new(answered());
         let step = move || state.view.get().step().unwrap_or_default();
         let question = move || Question {
             step: step(),
@@ -40,7 +39,14 @@ impl Open {
             done: done.get(),
         };
         let page = Memo::new(move |_| question().page());
-        answered(page, step, done);
+        effect(move || {
+            let step = step();
+            if page.with(|page| page.is_done) && !done.with_untracked(|done| done.contains(&step)) {
+                done.update(|done| done.push(step));
+                let ids = done.with_untracked(|done| done.iter().map(StepId::to_string).collect::<Vec<_>>());
+                browser::store(ANSWERED, &ids.join(" "));
+            }
+        });
         Self { state, page }
     }
 
@@ -65,7 +71,7 @@ impl Open {
     fn sliders(self) -> AnyView {
         // The sliders without their positions: those move in place.
         let scales = Memo::new(move |_| {
-            let still = |scale: &Scale| Scale { position: 0, ..scale.clone() };
+            let still = |scale: &Scale| Scale { position: 0, shown: Message::default(), ..scale.clone() };
             self.page.with(|page| page.sliders.iter().map(still).collect::<Vec<_>>())
         });
         let rows = move || {
@@ -80,7 +86,7 @@ impl Open {
         let of = move |shown: fn(&Scale) -> String| {
             text(move || self.page.with(|page| page.sliders.get(at).map_or_else(String::new, shown)))
         };
-        let value = of(|scale| scale.value().to_string());
+        let value = of(|scale| translated(scale.shown.clone()));
         let moved = move |event| {
             if let Ok(position) = event_target_value(&event).parse() {
                 self.turn(at, position);

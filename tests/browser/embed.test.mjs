@@ -142,6 +142,20 @@ test('no step of a lesson scrolls in a low frame, and its words are one press aw
   assert.deepEqual(problems, []);
 });
 
+test('an answered challenge stays marked when lessons are left, and on the next visit', async () => {
+  const { page, problems } = await site.open('#v=1&view.lesson=pipelines.interleaving&view.sliders=p.4,m.32,v.2');
+  const marked = page.locator('.lessons .steps .done', { hasText: 'Interleaving' });
+  await marked.waitFor();
+  await page.locator('nav.views button[data-view=run]').click();
+  await page.locator('.strip .key').first().waitFor();
+  await page.locator('nav.views button[data-view=learn]').click();
+  await page.locator('.lessons .lesson', { hasText: 'How pipelines fill up' }).click();
+  await marked.waitFor();
+  await page.reload();
+  await marked.waitFor();
+  assert.deepEqual(problems, []);
+});
+
 test('arrow keys turn the steps of a lesson, and the address says which and where its sliders stand', async () => {
   const { page, problems } = await site.open('#v=1&view.lesson=pipelines.4');
   await page.locator('.lesson-head h1', { hasText: 'Interleaving' }).waitFor();

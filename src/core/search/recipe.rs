@@ -196,18 +196,18 @@ fn batch_step((run, report): &Tried) -> Step {
 fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
     type Set = fn(&mut Run, u64);
     let divisors = super::sweep::doublings(1, 64);
-    let axes: [(&str, Vec<u64>, Set); 4] = [
-        ("TP", super::sweep::doublings(1, 8), |run, value| {
+    let axes: [(&str, &str, Vec<u64>, Set); 4] = [
+        ("TP", "Best TP", super::sweep::doublings(1, 8), |run, value| {
             run.tp = value;
         }),
-        ("ZeRO", vec![0, 1, 2, 3], |run, value| run.zero = value),
-        ("PP", divisors, |run, value| run.pp = value),
-        ("micro-batch", MICRO_BATCHES.to_vec(), |run, value| {
+        ("ZeRO", "Best ZeRO stage", vec![0, 1, 2, 3], |run, value| run.zero = value),
+        ("PP", "Best PP", divisors, |run, value| run.pp = value),
+        ("micro-batch", "Best micro-batch", MICRO_BATCHES.to_vec(), |run, value| {
             run.micro_batch = value;
         }),
     ];
     let mut now = start;
-    for (name, values, set) in axes {
+    for (name, title, values, set) in axes {
         let before = now.clone();
         for value in values {
             let mut run = before.0.clone();
@@ -230,7 +230,7 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
                 mfu = format!("{:.1}", now.1.step.mfu * 100.0)
             )
         };
-        steps.push(Step { title: "Optimise throughput", text, run: now.0.clone(), time_s: new.0 });
+        steps.push(Step { title, text, run: now.0.clone(), time_s: new.0 });
     }
     now
 }

@@ -60,6 +60,19 @@ pub(crate) const DETAIL: f64 = 800.0;
 /// Ops from this width on are kept apart, pixels, by so much paper.
 const APART: f64 = 3.0;
 const PAPER: f64 = 0.7;
+/// Width of a digit in a small picture, pixels.
+const DIGIT: f64 = 5.5;
+/// Widths of a picture with its names from which on the words of a class are shown; the style sheet has them too.
+const FITTED: [(f64, &str); 8] = [
+    (240.0, "at w240"),
+    (300.0, "at w300"),
+    (340.0, "at w340"),
+    (420.0, "at w420"),
+    (560.0, "at w560"),
+    (700.0, "at w700"),
+    (900.0, "at w900"),
+    (1100.0, "at w1100"),
+];
 /// Room on the right for what stands over the edge.
 const MARGIN: f64 = 12.0;
 /// Room above a file's picture for its title.
@@ -155,6 +168,15 @@ impl Drawing {
     /// Words on a rectangle, left out where the page is narrow.
     pub fn label(&mut self, at: (f64, f64), ink: Ink, label: impl Into<Message>) {
         self.write(at, 0.0, Anchor::Middle, ink, "in", label);
+    }
+    /// Words on a rectangle as wide as `room`, a share of the width: shown where the picture is wide enough for them.
+    pub(crate) fn fitted(&mut self, at: (f64, f64), ink: Ink, room: f64, label: impl Into<Message>) {
+        let label = label.into();
+        let words = DIGIT * (label.to_string().chars().count() as f64 + 0.25);
+        let least = words / room.max(f64::MIN_POSITIVE) + NAMES + MARGIN;
+        if let Some((_, class)) = FITTED.iter().find(|(width, _)| least <= *width) {
+            self.write(at, 0.0, Anchor::Middle, ink, class, label);
+        }
     }
     fn write(
         &mut self,

@@ -24,7 +24,7 @@ pub(super) fn line(certificate: Option<&Option<Certificate>>) -> Node {
 }
 
 /// "◆ optimal", or how far from it.
-pub(super) fn words(certificate: &Certificate) -> Message {
+pub(crate) fn words(certificate: &Certificate) -> Message {
     if certificate.proven {
         t!("◆ optimal: no order is shorter")
     } else {

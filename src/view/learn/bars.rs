@@ -110,8 +110,12 @@ pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
 
 const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
-/// Share of the width for names that are longer than the margin beside the picture.
+/// Share of the width for names that are longer than the margin beside the picture; longer ones than these letters stand
+/// above their bars.
 const NAMES: f64 = 0.24;
+const LONG: usize = 20;
+/// Height of a name above its bar.
+const ABOVE: f64 = 14.0;
 
 impl Live {
     /// With bars for a picture, a line across them with its name, and the same as a table.
@@ -132,16 +136,18 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let longest = bars.iter().map(Bar::total);
     let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
     let most = if most > 0.0 { most * 1.25 } else { per };
-    let foot = ROW * bars.len() as f64;
+    let is_long = bars.iter().any(|bar| bar.name.to_string().chars().count() > LONG);
+    let (names, above) = if is_long { (0.0, ABOVE) } else { (NAMES, 0.0) };
+    let foot = (ROW + above) * bars.len() as f64;
     let mut drawing = Drawing::new(foot + AXIS + if line.is_some() { AXIS } else { 0.0 });
-    let x = |value: f64| NAMES + (1.0 - NAMES) * value / most;
+    let x = |value: f64| names + (1.0 - names) * value / most;
     for (row, bar) in bars.iter().enumerate() {
-        let y = ROW * row as f64 + 3.0;
+        let y = (ROW + above) * row as f64 + above + 3.0;
         let middle = y + (ROW - 6.0) / 2.0;
-        drawing.name(middle, &bar.name);
+        drawing.name(if is_long { y - above / 2.0 } else { middle }, &bar.name);
         let mut from = 0.0;
         for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
-            let at = Box { x: x(from), width: (1.0 - NAMES) * value / most, y, height: ROW - 6.0 };
+            let at = Box { x: x(from), width: (1.0 - names) * value / most, y, height: ROW - 6.0 };
             let title = t!("{part} {value}", part = *name, value = said(*value));
             drawing.fill(at, *ink, 1.0, title);
             from += value;
@@ -152,7 +158,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         let end = (if crossed { across } else { x(from) } + 0.005, middle);
         drawing.words(end, Anchor::Start, Ink::Muted, said(from));
     }
-    drawing.line((NAMES, foot), (1.0, foot), Ink::Line, 1.0);
+    drawing.line((names, foot), (1.0, foot), Ink::Line, 1.0);
     for tick in ticks(0.0, most / per, 5) {
         let place = (x(tick * per), foot + 11.0);
         drawing.words(place, Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));

@@ -31,8 +31,12 @@ pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
 
 /// Values of a picture, as a table that can be unfolded.
 pub(super) fn data(head: &[&'static str], rows: Vec<Vec<Message>>) -> Node {
+    listed("The same as a table", head, rows)
+}
+
+/// A table called `label` that can be unfolded.
+pub(super) fn listed(label: &'static str, head: &[&'static str], rows: Vec<Vec<Message>>) -> Node {
     let cells = |row: Vec<Message>| (false, row.into_iter().map(text).collect());
     let rows: Vec<(bool, Vec<Node>)> = rows.into_iter().map(cells).collect();
-    let label = "The same as a table";
     fold(label, table(label, head, &rows))
 }

@@ -15,6 +15,8 @@ pub struct Slider {
     pub values: &'static [u64],
     /// Index of the value that it starts at.
     pub start: usize,
+    /// Names that are shown in place of the values; none: the values.
+    pub names: &'static [&'static str],
 }
 
 impl Slider {
@@ -22,11 +24,15 @@ impl Slider {
     pub(super) const fn over(self, values: &'static [u64], start: usize) -> Self {
         Self { values, start, ..self }
     }
+    /// The same with a name for each value.
+    pub(super) const fn called(self, names: &'static [&'static str]) -> Self {
+        Self { names, ..self }
+    }
 }
 
 /// A slider that is called `name` and written `symbol`.
 pub(super) const fn slider(symbol: &'static str, name: &'static str, values: &'static [u64], start: usize) -> Slider {
-    Slider { symbol, name, values, start }
+    Slider { symbol, name, values, start, names: &[] }
 }
 
 /// Tokens of a sequence.
@@ -45,6 +51,8 @@ pub struct Scale {
     pub values: Vec<u64>,
     /// Index of its value.
     pub position: usize,
+    /// Its value in words.
+    pub shown: Message,
 }
 
 impl Scale {
@@ -132,15 +140,24 @@ impl Dials {
             name: slider.name.into(),
             values: slider.values.to_vec(),
             position: *position,
+            shown: match slider.names.get(*position) {
+                Some(name) => (*name).into(),
+                None => verbatim(slider.values[*position].to_string()),
+            },
         };
         self.sliders.iter().zip(&self.positions).map(scale).collect()
     }
-    /// The value of the slider `symbol`; 1 where there is none.
+    /// The value of the slider `symbol`, where there is one.
     #[must_use]
-    pub fn get(&self, symbol: &str) -> u64 {
+    pub fn of(&self, symbol: &str) -> Option<u64> {
         let mut each = self.sliders.iter().zip(&self.positions);
         let found = each.find(|(slider, _)| slider.symbol == symbol);
-        found.map_or(1, |(slider, position)| slider.values[*position])
+        found.map(|(slider, position)| slider.values[*position])
+    }
+    /// The same; 1 where there is none.
+    #[must_use]
+    pub fn get(&self, symbol: &str) -> u64 {
+        self.of(symbol).unwrap_or(1)
     }
     /// The same as a 32-bit count.
     #[must_use]

@@ -23,12 +23,17 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Experts",
     about: "routing, capacity, all-to-all, overlap",
     steps: &[
-        Step { id: "routing", title: "Routing: few of many weights", sliders: &[K], live: routing, source: (&MIXTRAL, "section 2.1"), on_run: (Gauge::Step, &[]) },
+        Step { id: "routing", title: "Routing: few of many weights", sliders: &[K], live: routing, source: (&MIXTRAL, "section 2.1"), on_run: (Gauge::Active, &[]) },
         Step { id: "capacity", title: "The fullest expert decides", sliders: &[FULL], live: capacity, source: (&DEEPSEEK_V3, "section 2.1.2"), on_run: (Gauge::Step, &[("moe_imbalance", "1.5")]) },
         Step { id: "exchange", title: "All-to-all: tokens travel to experts", sliders: &[EP], live: exchange, source: (&DEEPSEEK_V3, "section 3.2.2"), on_run: (Gauge::Exposed(Traffic::Ep), &[]) },
         Step { id: "overlap", title: "What overlap hides", sliders: &[EP, SHARE], live: overlap, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: (Gauge::Exposed(Traffic::Ep), &[("overlap.ep", "0.75")]) },
     ],
 };
+
+/// Experts of Mixtral, of a token, and tokens of a sequence.
+const EXPERTS: u64 = 8;
+const TOP_K: u64 = 2;
+const TOKENS: u64 = 4096;
 
 /// Mixtral 8x7B on 64 GPUs.
 fn mixtral(more: &str) -> String {
@@ -84,8 +89,16 @@ fn capacity(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .worded("capacity = factor · K · tokens / E", t!("+{more} step time", more = show_percent(more)))
-        .below("the longer step", more, 0.03, show_percent)
+        .formula(
+            "tokens of the fullest expert = (1 + x) K · tokens / E",
+            format!(
+                "{} · {TOP_K} · {TOKENS} / {EXPERTS} = {}",
+                1.0 + x as f64 / 100.0,
+                number((100 + x) as f64 / 100.0 * (TOP_K * TOKENS / EXPERTS) as f64, 5)
+            ),
+        )
+        .note(t!("Of one sequence."))
+        .below("the growth of the step time", more, 0.03, show_percent)
         .bars(&TIME, &bars, None)
 }
 
@@ -124,9 +137,12 @@ fn exchange(dials: &Dials) -> Live {
     ];
     let inside = of(8)[1];
     Live::of(text)
-        .formula("V = 4 · K · b s h · bytes · (e − 1) / e per layer", show_seconds(Seconds(wire)))
+        .worded(
+            "V = 4 · K · b s h · bytes · (e − 1) / e",
+            t!("{bytes} in a step", bytes = show_bytes(crate::core::units::Bytes(bytes))),
+        )
         .note(t!("Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes."))
-        .below("the time on the wire, over that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {
+        .below("the ratio of the time on the wire to that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {
             number(ratio, 3)
         })
         .bars(&WIRE, &bars, None)
@@ -159,7 +175,7 @@ fn overlap(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula("E = W − min(W, φ C) + S", show_seconds(Seconds(exposed)))
-        .below("the exposed time, over the time on the wire", exposed / wire.max(1e-9), 0.4, show_percent)
+        .below("the exposed share of the time on the wire", exposed / wire.max(1e-9), 0.4, show_percent)
         .bars(&HIDDEN, &bars, None)
 }
 

@@ -5,14 +5,13 @@ use super::dials::{Dials, Slider, slider};
 use super::gauge::Gauge;
 use super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
 use crate::core::message::{Message, verbatim};
 use crate::core::source::{PLAYBOOK, TRANSFORMER_ENGINE};
 use crate::core::t;
 use crate::core::units::{number, scientific, show_percent};
 use crate::view::charts::ink::Ink;
 
-const K: Slider = slider("k", "format, by number", &[1, 2, 3, 4, 5, 6, 7, 8], 3);
+const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(&NAMES);
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);
 const G: Slider = slider("g", "halvings of the gradient from 1", &[8, 16, 24, 28], 2);
 
@@ -25,7 +24,7 @@ pub(super) const LESSON: Lesson = Lesson {
     steps: &[
         Step { id: "bits", title: "Exponent for range, mantissa for resolution", sliders: &[K], live: bits, source: (&TRANSFORMER_ENGINE, "low-precision formats"), on_run: (Gauge::Step, &[("precision", "te-fp8")]) },
         Step { id: "scaling", title: "Loss scaling: small gradients survive", sliders: &[G, S], live: scaling, source: (&PLAYBOOK, "mixed precision training"), on_run: (Gauge::Peak, &[("precision", "fp16")]) },
-        Step { id: "blocks", title: "Blocks that share a scale", sliders: &[slider("x", "outlier over the rest, doublings", &[0, 1, 2, 3, 4, 6], 4), slider("n", "numbers that share a scale", &[16, 32, 128, 1024], 3)], live: blocks, source: (&TRANSFORMER_ENGINE, "MXFP8 and NVFP4 recipes"), on_run: (Gauge::Held(Component::Weights), &[("precision", "mxfp8")]) },
+        Step { id: "blocks", title: "Blocks that share a scale", sliders: &[slider("x", "doublings from the rest to the outlier", &[0, 1, 2, 3, 4, 6], 4), slider("n", "numbers that share a scale", &[16, 32, 128, 1024], 3)], live: blocks, source: (&TRANSFORMER_ENGINE, "MXFP8 and NVFP4 recipes"), on_run: (Gauge::Step, &[("precision", "deepseek-fp8")]) },
     ],
 };
 
@@ -55,6 +54,14 @@ const FORMATS: [Format; 8] = [
     Format { most: Some(448.0), scale: Some((8.0, 32.0)), ..format("MXFP8", 4, 3) },
     Format { most: Some(6.0), scale: Some((8.0, 16.0)), ..format("NVFP4", 2, 1) },
 ];
+const NAMES: [&str; FORMATS.len()] = {
+    let (mut names, mut at) = ([""; FORMATS.len()], 0);
+    while at < names.len() {
+        names[at] = FORMATS[at].name;
+        at += 1;
+    }
+    names
+};
 const FP16: usize = 3;
 
 impl Format {
@@ -100,11 +107,10 @@ fn bits(dials: &Dials) -> Live {
     let one = &FORMATS[at];
     let bars: Vec<Bar> = FORMATS
         .iter()
-        .zip(1_usize..)
-        .map(|(one, place)| {
+        .map(|one| {
             let scale = one.scale.map_or(0.0, |(bits, numbers)| bits / numbers);
             let parts = [1.0, f64::from(one.exponent), f64::from(one.mantissa), scale];
-            Bar::new(t!("{number} {kernel}", number = place, kernel = verbatim(one.name)), parts)
+            Bar::new(verbatim(one.name), parts)
         })
         .collect();
     let text = vec![
@@ -122,7 +128,7 @@ fn bits(dials: &Dials) -> Live {
     Live::of(text)
         .formula(
             "largest = (2 − 2⁻ᵐ) 2ᵇ,  b = 2ᵉ⁻¹ − 1",
-            format!("e = {}, m = {}: {}", one.exponent, one.mantissa, scientific(one.most())),
+            format!("(2 − 2^−{}) · 2^{} = {}", one.mantissa, one.bias(), scientific(one.most())),
         )
         .note(t!("The formats of eight and four bits use the top exponent for numbers too, where it says so in their standard."))
         .above("the largest number", one.most(), 1e5, scientific)
@@ -177,7 +183,7 @@ fn scaling(dials: &Dials) -> Live {
     });
     let across = Axis { name: "halvings of the gradient", spacing: Spacing::Linear };
     Live::of(text)
-        .formula("g ≈ round(S g) / S", format!("S = 2^{s}: {}", show_percent(error)))
+        .formula("g ≈ round(S g) / S", format!("round(2^{s} · {}) / 2^{s}", scientific(gradient(g))))
         .below("the error of this gradient", error, 0.01, show_percent)
         .plots(across, &[plot], &["halvings of the gradient", "without a scale", "with this scale"], rows.collect())
 }
@@ -212,7 +218,7 @@ fn blocks(dials: &Dials) -> Live {
             error = show_percent(error)
         ),
         t!(
-            "Small blocks contain an outlier: {mx} shares a scale among {many} numbers, {nv} among {few}. The cost: {bits} bits instead of four.",
+            "In small blocks an outlier spoils few others: {mx} has a scale for {many} numbers, {nv} one for {few}. The cost: {bits} bits a number instead of four.",
             mx = verbatim("MXFP8"),
             many = 32_u8,
             nv = verbatim("NVFP4"),
@@ -221,7 +227,10 @@ fn blocks(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula("scale = largest of the format / largest of the block", show_percent(error))
+        .formula(
+            "scale = largest of the format / largest of the block",
+            format!("{} / {} = {}", FORMATS[7].most(), x.exp2(), number(FORMATS[7].most() / x.exp2(), 3)),
+        )
         .note(t!(
             "Numbers between a half and one in {format}, rounded to nearest; one of {count} is the outlier.",
             format = verbatim("E2M1"),

@@ -3,13 +3,19 @@
 use crate::core::memory::{Component, StageMemory, Verdict};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
+use crate::core::report::certify::proof;
 use crate::core::run::Run;
+use crate::core::run::registry::field;
 use crate::core::search::differences;
 use crate::core::t;
 use crate::core::traffic::Traffic;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_percent, show_seconds};
+use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_count, show_percent, show_seconds};
+use crate::core::whole_run::{Setting, figures};
+use crate::view::gallery::certificate;
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, leaf, muted, paragraph};
+use crate::view::panels::whole::duration;
+use crate::view::views::View;
 
 /// A number of a report.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +32,37 @@ pub enum Gauge {
     Sent(Traffic),
     /// Time of messages that no compute hides.
     Exposed(Traffic),
+    /// Time from the first step to the last token.
+    Calendar,
+    /// Training between two saves that loses least.
+    Interval,
+    /// Parameters that a token uses.
+    Active,
+    /// Distance of the pipeline's order from the best one.
+    Certificate,
 }
+
+/// Tokens for each active parameter where a Run has no budget.
+const TOKENS: f64 = 20.0;
 
 /// Settings that a step makes on the Run, and the number that they change.
 pub(super) type OnRun = (Gauge, &'static [(&'static str, &'static str)]);
 
 impl Gauge {
-    fn name(self) -> Message {
+    /// The view that shows it.
+    const fn view(self) -> View {
+        if matches!(self, Self::Calendar | Self::Interval) { View::Whole } else { View::Run }
+    }
+
+    fn name(self, tokens: Option<f64>) -> Message {
         match self {
+            Self::Calendar => match tokens {
+                Some(tokens) => t!("The time of your run for {tokens} tokens", tokens = show_count(tokens)),
+                None => t!("The time of your run to its last token"),
+            },
+            Self::Interval => t!("The best time between two saves of your run"),
+            Self::Active => t!("The share of parameters that a token of your run uses"),
+            Self::Certificate => t!("The certificate of your run's pipeline, without a search"),
             Self::Step => t!("The step time of your run"),
             Self::Bubble => t!("The bubble of your run"),
             Self::Peak => t!("The fullest GPU of your run"),
@@ -43,10 +72,15 @@ impl Gauge {
         }
     }
 
-    fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> String {
+    fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> Message {
         let report = &evaluation.report;
+        let setting = || Setting::new(evaluation, tokens(evaluation)).ok();
         let row = |kind| report.overlap.iter().find(|row| row.traffic == kind);
-        match self {
+        verbatim(match self {
+            Self::Certificate => {
+                let found = proof(evaluation).map(|proof| certificate::words(&proof.certificate()));
+                return found.unwrap_or_else(|_| t!("no certificate"));
+            }
             Self::Step => show_seconds(report.step.time_s),
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),
             Self::Peak => unit.show(report.memory.peak_bytes),
@@ -56,8 +90,18 @@ impl Gauge {
             }
             Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
             Self::Exposed(kind) => show_seconds(row(kind).map_or(Seconds::ZERO, |row| row.exposed_s)),
-        }
+            Self::Calendar => setting()
+                .map_or_else(String::new, |setting| duration(Seconds(86_400.0 * figures(evaluation, &setting).days))),
+            Self::Interval => setting().map_or_else(String::new, |setting| duration(setting.best_interval)),
+            Self::Active => show_percent(report.parameters.active as f64 / report.parameters.total as f64),
+        })
     }
+}
+
+/// Tokens that the Run trains on.
+fn tokens(evaluation: &Evaluation) -> f64 {
+    let active = evaluation.report.parameters.active as f64;
+    evaluation.scenario.run.tokens_total.unwrap_or(TOKENS * active)
 }
 
 fn traffic(kind: Traffic) -> &'static str {
@@ -84,9 +128,9 @@ pub(super) fn on_run(
     let before = evaluate(run);
     let after = if issues.is_empty() && changed != *run { evaluate(&changed) } else { None };
     let cell = |name: Message, evaluation: &Evaluation| {
-        el("span", &[], &[leaf("small", "", name), leaf("b", "", verbatim(gauge.value(evaluation, unit)))])
+        el("span", &[], &[leaf("small", "", name), leaf("b", "", gauge.value(evaluation, unit))])
     };
-    let mut parts = vec![muted(gauge.name())];
+    let mut parts = vec![muted(gauge.name(before.as_ref().map(tokens)))];
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
@@ -101,9 +145,12 @@ pub(super) fn on_run(
         }
         (Some(now), Some(then)) => {
             let differs = differences(&changed, run);
-            let differs = if differs.is_empty() { t!("with the setting of this step") } else { differs };
+            let differs = if differs.is_empty() { named(&set) } else { differs };
             let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
             parts.push(el("p", &[("class", "before-after")], &figures));
+            if gauge.value(now, unit) == gauge.value(then, unit) {
+                parts.push(muted("It makes no difference to this number of your run."));
+            }
             let memory = &then.report.memory;
             let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
             match memory.verdict {
@@ -121,6 +168,19 @@ pub(super) fn on_run(
             }
         }
     }
-    parts.push(leaf("button", "", "See it on your run").on(Action::Try(set)));
+    let mut set = set;
+    if let Some(now) = before.filter(|now| gauge.view() == View::Whole && now.scenario.run.tokens_total.is_none()) {
+        set.push(("tokens_total", format!("{:.3e}", tokens(&now))));
+    }
+    parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
     el("div", &[("class", "on-run")], &parts)
+}
+
+/// Settings by name.
+fn named(set: &[(&'static str, String)]) -> Message {
+    let each = set.iter().filter_map(|(key, value)| {
+        let label = field(key)?.label;
+        Some(t!("{field}: {value}", field = label, value = verbatim(value)))
+    });
+    Message::joined(", ", each)
 }

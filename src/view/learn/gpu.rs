@@ -13,7 +13,7 @@ use crate::core::units::{number, show_percent};
 use crate::view::charts::ink::Ink;
 
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
-const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 1);
+const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 3);
 
 /// The lesson.
 #[rustfmt::skip]
@@ -22,8 +22,8 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "How a GPU is fed",
     about: "memory against arithmetic, and tiles",
     steps: &[
-        Step { id: "kernels", title: "The kernels of your run", sliders: &[B, slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)], live: of_run, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: (Gauge::Step, &[("micro_batch", "2")]) },
-        Step { id: "tiles", title: "FlashAttention: tiles instead of scores", sliders: &[SEQUENCE, TILE], live: tiles, source: (&FLASH_2, "section 3"), on_run: (Gauge::Step, &[("flash_attention", "true")]) },
+        Step { id: "kernels", title: "The kernels of your run", sliders: &[B, slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)], live: of_run, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: (Gauge::Step, &[("tp", "4")]) },
+        Step { id: "tiles", title: "FlashAttention: tiles instead of scores", sliders: &[SEQUENCE, TILE], live: tiles, source: (&FLASH_2, "section 3"), on_run: (Gauge::Step, &[("flash_attention", "false")]) },
     ],
 };
 
@@ -54,7 +54,7 @@ fn of_run(dials: &Dials) -> Live {
     let reached = work / all / scenario.gpu.bf16.0;
     let text = vec![
         t!(
-            "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer per byte waits for memory: norms and activation functions always, matrix products where few tokens use each weight.",
+            "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer operations per byte waits for memory: norms and activation functions always, matrix products where few tokens use each weight.",
             ridge = number(ridge, 3)
         ),
         t!(
@@ -63,7 +63,15 @@ fn of_run(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .formula("P ≤ min(F, M I),  F = M I at I = F / M", number(ridge, 3))
+        .formula(
+            "P ≤ min(F, M I),  F = M I at I = F / M",
+            format!(
+                "{} · 10¹² / ({} · 10¹²) = {}",
+                number(scenario.gpu.bf16.0 / 1e12, 3),
+                number(scenario.gpu.hbm.0 / 1e12, 3),
+                number(ridge, 3)
+            ),
+        )
         .note(t!("A dense layer with plain attention, in bf16, at the run's sizes; where these sliders do not work on your run, the default run is shown."))
         .above("the share of the peak", reached, 0.51, show_percent)
         .bars(&BOUND, &bars, None)
@@ -107,7 +115,7 @@ fn tiles(dials: &Dials) -> Live {
             format!("2 · {tile} / {} = {}", model.head_dim, number(2.0 * tile as f64 / d, 3)),
         )
         .note(t!("{model}, one sequence, forward, without a mask; keys and values of a head often stay in the cache between tiles, so memory is read less.", model = verbatim("Llama 3.1 8B")))
-        .below("what the tiles move, over stored scores", tiled / stored, 0.3, show_percent)
+        .below("the bytes of tiles as a share of those of stored scores", tiled / stored, 0.3, show_percent)
         .bars(&MOVED, &bars, None)
 }
 

@@ -72,8 +72,6 @@ const WORDS: f64 = 22.0;
 const AXIS: f64 = 20.0;
 /// Paper between blocks, pixels.
 const GAP: f64 = 3.0;
-/// Share of the width from which a block has its name on it.
-const NAMED: f64 = 0.035;
 
 impl Live {
     /// With pairs of lanes on one axis for a picture, and the same as a table.
@@ -150,10 +148,8 @@ fn lay(drawing: &mut Drawing, block: &Block, last: f64, y: f64) {
     };
     drawing.fill(at, Ink::Paper, 1.0, "");
     drawing.fill(at, block.ink, 1.0, &block.name);
-    if width > NAMED {
-        let middle = (x + width / 2.0, y + (LANE - GAP) / 2.0);
-        drawing.label(middle, Ink::Paper, &block.name);
-    }
+    let middle = (x + width / 2.0, y + (LANE - GAP) / 2.0);
+    drawing.fitted(middle, Ink::Paper, width, &block.name);
 }
 
 #[cfg(test)]

@@ -26,9 +26,9 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "states", title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: (Gauge::Held(Component::Optimizer), &[]) },
         Step { id: "precisions", title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: (Gauge::Peak, &[("precision", "bf16")]) },
         Step { id: "activations", title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: (Gauge::Held(Component::Activations), &[]) },
-        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "true")]) },
+        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "false")]) },
         Step { id: "recomputation", title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]) },
-        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "te-fused")]) },
+        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "megatron")]) },
         Step { id: "fit", title: "Does it fit?", sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: (Gauge::Peak, &[]) },
     ],
 };
@@ -199,7 +199,7 @@ fn scores(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .below("the scores over the rest", share / KORTHIKANTI, 3.0, three)
+        .below("the ratio of scores to the rest", share / KORTHIKANTI, 3.0, three)
         .formula(
             "scores / rest = 5 a s / (34 h)",
             format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
@@ -265,7 +265,9 @@ fn logits(dials: &Dials) -> Live {
             t
         ),
     ];
-    let note = t!("At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose.");
+    let note = t!(
+        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of these bytes is freed."
+    );
     Live::of(text)
         .below("buffers of the unfused loss", part(&bars, 0, 4), 3.0 * GIB, gib)
         .formula("L = 10 s b V / t", format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)))

@@ -99,8 +99,11 @@ pub(super) fn compared(live: &Live) -> Node {
 /// The challenge, and below it the formula behind a press.
 pub(super) fn practice(live: &Live) -> Node {
     let goal = live.goal.as_ref().map_or_else(Node::none, super::Goal::view);
-    let nothing = live.formula.is_none() && live.note.is_empty();
-    let formula = if nothing { Node::none() } else { fold("Formula", formula(live)) };
+    let formula = match &live.formula {
+        Some(_) => fold("Formula", formula(live)),
+        None if live.note.is_empty() => Node::none(),
+        None => muted(&live.note),
+    };
     [goal, formula, compared(live)].into_iter().collect()
 }
 

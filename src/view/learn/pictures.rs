@@ -8,11 +8,11 @@ use crate::core::run::Schedule;
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::figure::key;
+use crate::view::charts::figure::{legend as entries, swatch};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
+use crate::view::node::markup::inline;
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -60,7 +60,7 @@ impl Pipeline {
 /// Height of a rank's row, of the words above a pipeline, of the axis, and of the curve of what rank 0 holds.
 const ROW: f64 = 24.0;
 const WORDS: f64 = 22.0;
-const AXIS: f64 = 20.0;
+const AXIS: f64 = 24.0;
 const CURVE: f64 = 60.0;
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;
@@ -68,8 +68,6 @@ const MAX_RANKS: usize = 8;
 const FAINTS: [f64; 4] = [1.0, 0.6, 0.36, 0.22];
 /// Paper between blocks, pixels.
 const GAP: f64 = 1.0;
-/// Blocks are numbered while there are at most so many on a rank.
-const MAX_NUMBERED: usize = 40;
 
 /// Pipelines below each other on one axis, and below them the micro-batches that rank 0 of each holds.
 pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
@@ -93,9 +91,9 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     for tick in ticks(0.0, end, 6) {
         drawing.words((tick / end, foot + 11.0), Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));
     }
-    let words = t!("micro-batches held by rank {rank}", rank = 0_u8);
+    let words = t!("held by rank {rank}", rank = 0_u8);
     drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
-    let unit = t!("time, in forward passes of a rank");
+    let unit = t!("time in forward passes of a rank");
     drawing.words((1.0, foot + AXIS + 8.0), Anchor::End, Ink::Muted, unit);
     let all: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
     curves(&mut drawing, &all, end, foot + AXIS + WORDS);
@@ -139,15 +137,10 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 drawing.fill(at, Ink::Paper, 1.0, "");
             }
             drawing.fill(at, Ink::of(op.op.kind), opacity, verbatim(token));
-            if ops.len() <= MAX_NUMBERED {
-                let middle = (at.x + at.width / 2.0, at.y + at.height / 2.0);
-                let ink = if opacity < 1.0 { Ink::Text } else { Ink::Paper };
-                drawing.label(
-                    middle,
-                    ink,
-                    verbatim(version.map_or_else(|| op.op.microbatch.to_string(), i32::to_string)),
-                );
-            }
+            let middle = (at.x + at.width / 2.0, at.y + at.height / 2.0);
+            let ink = if opacity < 1.0 { Ink::Text } else { Ink::Paper };
+            let number = version.map_or_else(|| op.op.microbatch.to_string(), i32::to_string);
+            drawing.fitted(middle, ink, at.width, verbatim(number));
         }
     }
 }
@@ -189,12 +182,8 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     if split {
         kinds.insert(2, ("c-weight", "W weight gradient"));
     }
-    let legend = key(&kinds);
-    if chunks {
-        Node::from_iter([legend, leaf("small", "muted", "Fainter: the later stages of a rank.")])
-    } else {
-        legend
-    }
+    let faint = chunks.then(|| inline("fainter: the later stages of a rank"));
+    entries(kinds.iter().map(swatch).chain(faint))
 }
 
 /// Step, bubble and what is held, of each pipeline.

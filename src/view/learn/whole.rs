@@ -23,8 +23,8 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "The whole run",
     about: "failures, saves and days",
     steps: &[
-        Step { id: "failures", title: "Small failures cost days", sliders: &[G], live: failures, source: (&LLAMA_3, "section 3.3.4, table 5"), on_run: (Gauge::Step, &[]) },
-        Step { id: "saves", title: "How often to save", sliders: &[MTTI, SAVE], live: saves, source: (&DALY_2006, "equations 6 and 37"), on_run: (Gauge::Step, &[]) },
+        Step { id: "failures", title: "Small failures cost days", sliders: &[G], live: failures, source: (&LLAMA_3, "section 3.3.4, table 5"), on_run: (Gauge::Calendar, &[("failures", "0")]) },
+        Step { id: "saves", title: "How often to save", sliders: &[MTTI, SAVE], live: saves, source: (&DALY_2006, "equations 6 and 37"), on_run: (Gauge::Interval, &[]) },
     ],
 };
 

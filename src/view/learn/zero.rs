@@ -27,9 +27,9 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "copies", title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Sent(Traffic::Dp), &[("zero", "0")]) },
         Step { id: "collectives", title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
         Step { id: "overlap", title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: (Gauge::Held(Component::Optimizer), &[("zero", "1")]) },
+        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: (Gauge::Held(Component::Optimizer), &[("zero", "0")]) },
         Step { id: "shards", title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]) },
-        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: (Gauge::Sent(Traffic::Zero3), &[]) },
+        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]) },
         Step { id: "scaling", title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Step, &[]) },
     ],
 };
@@ -58,7 +58,7 @@ fn copies(dials: &Dials) -> Live {
     let [bytes, _] = sent(n, 0);
     let text = vec![
         t!(
-            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch is a sum, so all copies add up their gradients before the update, by an all-reduce.",
+            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch's gradient is a sum over samples, so an all-reduce adds up all copies' gradients before the update.",
             n
         ),
         t!(
@@ -130,7 +130,7 @@ fn overlap(dials: &Dials) -> Live {
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
         t!(
-            "What does not fit behind the backward pass is exposed and lengthens the step: {part} of {all} on the wire. It hides while each rank has enough tokens.",
+            "What does not fit behind the backward pass is exposed and lengthens the step: {part} of {all} on the wire. More tokens on each rank hide more of it.",
             part = show_seconds(Seconds(part(&bars, 1, 1))),
             all = show_seconds(Seconds(part(&bars, 0, 1)))
         ),
@@ -189,7 +189,7 @@ fn traffic(dials: &Dials) -> Live {
     let bars: Vec<Bar> = (0..4).map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero))).collect();
     let text = vec![
         t!(
-            "Stage one sends what plain data parallelism sends where gradients and weights have the same precision; here gradients weigh more."
+            "Stage one sends as much as plain data parallelism if gradients and weights have the same precision. Here gradients have more bytes, so it sends less."
         ),
         t!(
             "Stage three gathers the weights once more, for the backward pass: with one micro-batch per step it sends {more} times as much as stage one. Further micro-batches repeat the gathers.",
@@ -226,8 +226,8 @@ fn scaling(dials: &Dials) -> Live {
         ),
     ];
     Live::of(text)
-        .above("the speed with the most ranks, over that with eight", last / first, 0.88, show_percent)
-        .formula("n ≤ B / b", format!("n ≤ {batch}"))
+        .above("the speed with the most ranks as a share of that with eight", last / first, 0.88, show_percent)
+        .formula("n ≤ B / b", format!("{batch} / 1 = {batch}"))
         .bars(&TOKENS, &bars, None)
 }
 

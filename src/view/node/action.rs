@@ -62,6 +62,8 @@ pub enum PanelAction {
     StartOrder,
     /// Saves the questions of the scoreboard.
     Questions,
+    /// Asks for a file of predictions.
+    Predictions,
 }
 
 impl PanelAction {
@@ -73,6 +75,7 @@ impl PanelAction {
             Self::Rank(rank) => format!("rank {rank}"),
             Self::StartOrder => "start-order".to_owned(),
             Self::Questions => "questions".to_owned(),
+            Self::Predictions => "predictions".to_owned(),
         }
     }
 }
@@ -84,8 +87,8 @@ pub enum Action {
     Show(View),
     /// Opens a step of a lesson with its sliders at these values, as in a link.
     Step(StepId, String),
-    /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
-    Try(Vec<(&'static str, String)>),
+    /// Sets fields as [`Apply`](Self::Apply) does, and opens a view.
+    Try(View, Vec<(&'static str, String)>),
     /// Sets fields, each from its text; an empty text unsets it.
     Apply(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
@@ -265,7 +268,7 @@ impl Action {
             Self::Compare(_) => "compare".to_owned(),
             Self::Show(view) => format!("show {view}"),
             Self::Step(step, _) => format!("show {}", View::Learn(*step)),
-            Self::Try(set) => format!("try {}", pairs(set)),
+            Self::Try(view, set) => format!("try {view} {}", pairs(set)),
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
             Self::ChooseLayout(choose) => format!("layout {}", if *choose { "choose" } else { "undo" }),

@@ -108,6 +108,16 @@ const COLLECTIVES: [Collective; 8] = [
     },
 ];
 
+/// Their names.
+pub(super) const NAMES: [&str; COLLECTIVES.len()] = {
+    let (mut names, mut at) = ([""; COLLECTIVES.len()], 0);
+    while at < names.len() {
+        names[at] = COLLECTIVES[at].name;
+        at += 1;
+    }
+    names
+};
+
 /// Height of a rank's row and of the words above.
 const ROW: f64 = 30.0;
 const WORDS: f64 = 24.0;
@@ -125,8 +135,7 @@ pub(super) fn kinds(dials: &Dials) -> Live {
     let sums = (0..RANKS * RANKS).filter(|at| (one.after)(at / RANKS, at % RANKS) == Block::Sum).count();
     let text = vec![
         t!(
-            "A collective is an exchange in which all ranks of a group take part. Number {number} is {name}: {effect}",
-            number = number_of,
+            "A collective is an exchange in which all ranks of a group take part. This is {name}: {effect}",
             name = one.name,
             effect = one.effect
         ),

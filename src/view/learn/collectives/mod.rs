@@ -17,7 +17,7 @@ use crate::view::charts::ink::Ink;
 use rates::times;
 pub(super) use rates::{bus, fabric};
 
-const K: Slider = slider("k", "collective, by number", &[1, 2, 3, 4, 5, 6, 7, 8], 0);
+const K: Slider = slider("k", "collective", &[1, 2, 3, 4, 5, 6, 7, 8], 0).called(&kinds::NAMES);
 const N: Slider = slider("n", "ranks of a group", &[2, 4, 8], 1);
 const STEP: Slider = slider("j", "steps done", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14], 1);
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 1);
@@ -49,11 +49,11 @@ fn bandwidth(dials: &Dials) -> Live {
     let [gathering, reducing] = times(&fabric, nodes, bytes);
     let text = vec![
         t!(
-            "An all-reduce moves almost twice the tensor, an all-gather once. So the tensor over the time, {finished} here, says little about the wire.",
+            "An all-reduce moves almost twice the tensor, an all-gather once. So the tensor's size over the time, here {finished}, does not show the wire's speed.",
             finished = show_bandwidth(bytes / reducing)
         ),
         t!(
-            "Bus bandwidth is what each rank sends, over the time: {reduce} for the all-reduce, {gather} for the all-gather. It can be held against the data sheet, whatever the collective; later lessons use it.",
+            "Bus bandwidth is what each rank sends, over the time: {reduce} for the all-reduce, {gather} for the all-gather. It compares every collective with the data sheet, so later lessons use it.",
             reduce = show_bandwidth(reduce),
             gather = show_bandwidth(gather)
         ),

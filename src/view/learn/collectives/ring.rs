@@ -59,7 +59,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             half = n - 1
         ),
         t!(
-            "Then complete pieces travel on: after {steps} steps all ranks have all. Each has sent {share} of the tensor: almost twice, always.",
+            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the tensor: with many ranks, almost twice.",
             steps = 2 * (n - 1),
             share = show_percent(2.0 * (n - 1) as f64 / n as f64)
         ),
@@ -96,7 +96,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             "V = 2 S (n − 1) / n",
             format!("2 · {} / {n} · S = {} S", n - 1, number(2.0 * (n - 1) as f64 / n as f64, 3)),
         )
-        .note(t!("So far each rank has sent {done} pieces of {n}.", done, n))
+        .note(t!("So far each rank has sent {share} of the tensor.", share = show_percent(done as f64 / n as f64)))
         .above("the complete pieces on all ranks", complete, 0.99, show_percent);
     Live {
         legend: colours(&[

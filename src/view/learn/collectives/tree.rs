@@ -59,7 +59,7 @@ pub(super) fn tree(dials: &Dials) -> Live {
             first = 0_u8,
             steps = 2 * depth(n)
         ),
-        t!("Large tensors go in pieces. Over many nodes a small all-reduce uses a tree."),
+        t!("Over many nodes software uses a tree for small tensors; a large one goes through it in pieces."),
     ];
     let down = LEVEL * f64::from(depth(n)) + BOX + 8.0;
     let mut drawing = Drawing::new(down);
@@ -92,7 +92,7 @@ pub(super) fn tree(dials: &Dials) -> Live {
     let live = Live::of(text)
         .formula(
             "steps: 2 (n − 1) on a ring, 2 log₂ n on a tree",
-            format!("{} / {}", 2 * (n - 1), 2 * depth(n)),
+            format!("{}, {}", 2 * (n - 1), 2 * depth(n)),
         )
         .note(t!(
             "Over {nodes} nodes of eight GPUs the calculator counts {ring} of latency for two turns of a ring and {tree} for the all-reduce, which reaches {bus} with a message of a megabyte.",

@@ -1,7 +1,7 @@
 //! The playbook's recipe as a flow chart over the Run of the page.
 
 use super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
+use crate::core::message::verbatim;
 use crate::core::report::evaluate;
 use crate::core::run::{Recompute, Run};
 use crate::core::search::recipe::walk;
@@ -14,13 +14,16 @@ use crate::view::node::Node;
 use crate::view::node::markup::{bullet, el};
 
 /// Boxes of a row, the height of a box, and that of a row.
-const ACROSS: usize = 3;
-const HIGH: f64 = 62.0;
-const ROW: f64 = 80.0;
+const ACROSS: usize = 2;
+const HIGH: f64 = 74.0;
+const ROW: f64 = 94.0;
+/// Space between boxes, a share of the width, and between the lines of a box.
+const SPACE: f64 = 0.04;
+const LINE: f64 = 16.0;
 
-/// Sizes of a layout, as the boxes write them.
-fn sizes(run: &Run) -> String {
-    format!("TP {} · PP {} · ZeRO-{} · b {}", run.tp, run.pp, run.zero, run.micro_batch)
+/// Sizes of a layout, as the boxes write them in two lines.
+fn sizes(run: &Run) -> [String; 2] {
+    [format!("TP {} · PP {}", run.tp, run.pp), format!("ZeRO-{} · b {}", run.zero, run.micro_batch)]
 }
 
 pub(super) fn flow(dials: &Dials) -> Live {
@@ -36,23 +39,25 @@ pub(super) fn flow(dials: &Dials) -> Live {
     for (at, step) in walked.steps.iter().enumerate() {
         let width = 1.0 / ACROSS as f64;
         let (x, y) = (width * (at % ACROSS) as f64, ROW * (at / ACROSS) as f64 + 2.0);
-        let place = Box { x, width: width - 0.05, y, height: HIGH };
+        let place = Box { x, width: width - SPACE, y, height: HIGH };
         let changed = before.is_none_or(|before| *before != step.run);
         drawing.fill(place, if changed { Ink::Forward } else { Ink::Line }, 0.2, "");
         drawing.frame(place, if changed { Ink::Forward } else { Ink::Muted });
-        let middle = x + (width - 0.05) / 2.0;
+        let middle = x + (width - SPACE) / 2.0;
         let title = t!("{number} {kernel}", number = at + 1, kernel = step.title);
-        let full = (step.run.recompute == Recompute::Full).then(|| t!("full recomputation"));
+        let [cut, rest] = sizes(&step.run);
+        let full =
+            if step.run.recompute == Recompute::Full { t!("{rest} · recomputed", rest) } else { verbatim(rest) };
         let time = verbatim(show_seconds(Seconds(step.time_s)));
-        drawing.words((middle, y + 13.0), Anchor::Middle, Ink::Text, title);
-        drawing.words((middle, y + 29.0), Anchor::Middle, Ink::Text, verbatim(sizes(&step.run)));
-        let time = Message::joined(" · ", std::iter::once(time).chain(full));
-        drawing.words((middle, y + 45.0), Anchor::Middle, Ink::Muted, time);
+        let inks = [Ink::Text, Ink::Text, Ink::Text, Ink::Muted];
+        for ((line, words), ink) in [title, verbatim(cut), full, time].into_iter().enumerate().zip(inks) {
+            drawing.words((middle, y + 13.0 + LINE * line as f64), Anchor::Middle, ink, words);
+        }
         if at + 1 < walked.steps.len() {
             let way = if at % ACROSS + 1 == ACROSS {
-                ((middle, y + HIGH + 9.0), "↓")
+                ((0.5 - SPACE / 2.0, y + HIGH + 9.0), "↙")
             } else {
-                ((x + width - 0.025, y + HIGH / 2.0), "→")
+                ((x + width - SPACE / 2.0, y + HIGH / 2.0), "→")
             };
             drawing.words(way.0, Anchor::Middle, Ink::Text, verbatim(way.1));
         }
@@ -73,10 +78,9 @@ pub(super) fn flow(dials: &Dials) -> Live {
         ),
     ];
     let bullets = el("ol", &[], &[walked.steps.iter().map(|step| bullet(&step.text)).collect()]);
-    let cells = walked
-        .steps
-        .iter()
-        .map(|step| vec![step.title.into(), verbatim(sizes(&step.run)), verbatim(show_seconds(Seconds(step.time_s)))]);
+    let cells = walked.steps.iter().map(|step| {
+        vec![step.title.into(), verbatim(sizes(&step.run).join(" · ")), verbatim(show_seconds(Seconds(step.time_s)))]
+    });
     let table = data(&["step of the recipe", "layout", "step time"], cells.collect());
     Live {
         legend: colours(&[(t!("changed the layout"), Ink::Forward), (t!("stays"), Ink::Line)]),
@@ -106,7 +110,8 @@ mod tests {
         let walked = walk(&run, None);
         assert!(walked.steps.len() > 3);
         for step in &walked.steps {
-            assert!(html.contains(&sizes(&step.run)) && html.contains(&show_seconds(Seconds(step.time_s))));
+            let texts = sizes(&step.run).into_iter().chain([show_seconds(Seconds(step.time_s)), step.title.to_owned()]);
+            assert!(texts.into_iter().all(|text| html.contains(&text)), "{}", step.title);
         }
     }
 }

@@ -40,9 +40,9 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: (Gauge::Step, &[("tp", "8")]) },
         Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: (Gauge::Bubble, &[("pp", "8")]) },
         Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
-        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0)], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: (Gauge::Peak, &[]) },
+        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0).called(&["no", "yes"])], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: (Gauge::Peak, &[]) },
         Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "shrink everything, then restore one by one"), on_run: (Gauge::Step, &[]) },
-        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "model, by size", &[1, 2, 3, 4], 0)], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
+        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "parameters", &[1, 2, 3, 4], 0).called(&["1.34 B", "3.57 B", "8.86 B", "80 B"])], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
         Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
         Step { id: "flow", title: "The recipe on your run", sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)], live: flow::flow, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
     ],
@@ -82,7 +82,7 @@ fn fit(dials: &Dials) -> Live {
             "A layout must fit into memory before its speed matters. Each strategy divides something else: ZeRO optimizer states, gradients and weights; tensor parallelism matrices and activations; pipelines layers."
         ),
         t!(
-            "Of these {count} layouts, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}. What divides only states leaves activations whole.",
+            "Of these {count} layouts, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}. A strategy that divides only states leaves activations whole.",
             count = bars.len(),
             parameters = show_count(parameters),
             gpus,
@@ -126,7 +126,7 @@ fn recompute(dials: &Dials) -> Live {
             s = 16_384_u64
         ),
     ];
-    Live::of(text).below("the memory of the longest sequence, recomputed", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
+    Live::of(text).below("the memory of the longest sequence with recomputation", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
         .formula(
             "full / none ≤ (2 + 4 + 2) / (2 + 4)",
             format!(
@@ -180,7 +180,7 @@ fn recipe(dials: &Dials) -> Live {
         ),
         said,
         t!(
-            "What only wins together is missed, so the page searches all combinations. The recipe says why a layout is good."
+            "It misses changes that only win together, so the page searches all combinations. But each of its steps says why."
         ),
     ];
     let steps = walked.steps.iter().map(|step| bullet(&step.text));

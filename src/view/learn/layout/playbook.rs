@@ -1,12 +1,12 @@
 //! The playbook's overview of strategies and its best measured layouts.
 
 use super::super::bars::{Bar, gib, model};
-use super::super::caption::data;
+use super::super::caption::listed;
 use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::{Dials, Live};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
-use crate::core::units::{GIB, number, significant};
+use crate::core::units::{GIB, number, show_percent, significant};
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
 
@@ -114,7 +114,7 @@ const STATES: [f64; 3] = [2.0, 2.0, 8.0];
 /// The parts of the model that each strategy acts on.
 fn acts() -> Node {
     let rows = ACTS.iter().map(|row| row.map(Message::from).to_vec()).collect();
-    data(&["strategy", "divides", "along", "cost"], rows)
+    listed("What each strategy acts on", &["strategy", "divides", "along", "cost"], rows)
 }
 
 /// The playbook's table of methods. Source: Ultra-Scale Playbook, 5D parallelism in a nutshell.
@@ -155,7 +155,7 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let count = |cell: Option<&Best>| cell.map_or(0, |(nodes, ..)| *nodes);
     let text = vec![
         t!(
-            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters MFU is {few} % on {least} nodes and {many} % on {most}.",
+            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
             billions = number(billions, 3),
             few = number(mfu(first), 3),
             least = count(first),
@@ -163,7 +163,7 @@ pub(super) fn nodes(dials: &Dials) -> Live {
             most = count(last)
         ),
         t!(
-            "The batch stays a million tokens, so more nodes leave less work to each to hide messages behind. Small models lose most; the largest hardly fits on few nodes."
+            "The batch stays a million tokens, so more nodes have less work each to hide messages. Small models lose most; the largest hardly fits on few nodes."
         ),
     ];
     let lines = MEASURED.iter().zip(INKS).map(|((billions, cells), ink)| Line {
@@ -181,7 +181,7 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
     Live::of(text)
-        .above("the MFU on the most nodes, percent", mfu(last), 18.0, |share| number(share, 3))
+        .above("the MFU on the most nodes", mfu(last) / 100.0, 0.18, show_percent)
         .formula(
             "batch = DP · accumulation · micro-batch · s",
             format!("{} tokens on {} nodes", number(tokens as f64, 8), count(last)),

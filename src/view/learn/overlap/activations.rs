@@ -118,7 +118,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             needed = number(ratio(1.0).round(), 4)
         ),
     ];
-    Live::of(text).below("the time of a block, over its attention", ratio(own), 0.2, three)
+    Live::of(text).below("the ratio of a transfer to the attention of a block", ratio(own), 0.2, three)
         .formula(
             "wire / compute = 2 (k / a) F / ((s / c) B)",
             format!(

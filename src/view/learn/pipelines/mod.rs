@@ -38,7 +38,7 @@ pub(super) const LESSON: Lesson = Lesson {
     steps: &[
         Step { id: "naive", title: "One micro-batch at a time", sliders: &[P, M], live: naive, source: (&LECTURE, "naive pipeline"), on_run: (Gauge::Bubble, &[]) },
         Step { id: "gpipe", title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: (Gauge::Bubble, &[("schedule", "gpipe")]) },
-        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: (Gauge::Held(Component::Activations), &[("schedule", "1f1b")]) },
+        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: (Gauge::Held(Component::Activations), &[("schedule", "gpipe")]) },
         Step { id: "interleaving", title: "Interleaving: smaller stages", sliders: &[P, M, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]) },
         Step { id: "zb-h1", title: "ZB-H1: split the backward pass", sliders: &[P, M], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]) },
         Step { id: "zb-v", title: "ZB-V: a V of two stages", sliders: &[P, M], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: (Gauge::Bubble, &[("schedule", "zb-v")]) },
@@ -47,7 +47,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: (Gauge::Bubble, &[("schedule", "dualpipe")]) },
         Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: (Gauge::Bubble, &[("schedule", "pipedream")]) },
         Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P, M, V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: (Gauge::Bubble, &[("micro_batch", "1")]) },
-        Step { id: "bound", title: "Why no order is shorter", sliders: &[P, M], live: bound::bound, source: (&ZERO_BUBBLE, "section 3.2"), on_run: (Gauge::Bubble, &[("schedule", "zb-v")]) },
+        Step { id: "bound", title: "Why no order is shorter", sliders: &[P, M], live: bound::bound, source: (&ZERO_BUBBLE, "section 3.2"), on_run: (Gauge::Certificate, &[("schedule", "zb-v")]) },
         Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L, TOWER], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: (Gauge::Bubble, &[]) },
     ],
 };
@@ -112,7 +112,7 @@ fn gpipe(dials: &Dials) -> Live {
     let now = of(Schedule::Gpipe, dials);
     let text = vec![
         t!(
-            "A batch is a sum over samples, so it can be cut. As soon as rank {first} has sent one micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
+            "A batch's gradient is a sum over samples, so the batch can be cut. When rank {first} has sent one micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
             first = 0_u8,
             fill = p - 1
         ),

@@ -4,6 +4,9 @@ use super::super::pictures::Pipeline;
 use super::Dials;
 use crate::core::run::Schedule;
 
+/// Waves of a step without their slider.
+const WAVES: u32 = 2;
+
 /// The pipeline of `schedule`; none where it has no order for these sizes.
 pub(super) fn of(schedule: Schedule, dials: &Dials) -> Option<Pipeline> {
     Pipeline::of(schedule, |spec| {
@@ -11,6 +14,6 @@ pub(super) fn of(schedule: Schedule, dials: &Dials) -> Option<Pipeline> {
         if schedule == Schedule::Interleaved {
             spec.virtual_stages = dials.small("v").max(2);
         }
-        spec.waves = dials.small("w");
+        spec.waves = if dials.of("w").is_some() { dials.small("w") } else { WAVES };
     })
 }

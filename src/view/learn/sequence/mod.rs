@@ -31,13 +31,13 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Sequence and context parallelism",
     about: "ring attention, causal and zig-zag masks",
     steps: &[
-        Step { id: "outside", title: "What tensor parallelism leaves whole", sliders: &[T, SEQUENCE], live: outside, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "true")]) },
+        Step { id: "outside", title: "What tensor parallelism leaves whole", sliders: &[T, SEQUENCE], live: outside, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "false")]) },
         Step { id: "tokens", title: "Longer sequences: cut the tokens", sliders: &[C.over(&[1, 2, 4, 8, 16], 0)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
         Step { id: "ulysses", title: "Ulysses: exchange tokens for heads", sliders: &[P, LONG], live: ulysses, source: (&DEEPSPEED, "Ulysses"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ulysses")]) },
         Step { id: "ring", title: "Ring attention: pass keys and values on", sliders: &[C, STEP, LONG], live: ring::ring, source: (&PLAYBOOK, "ring attention"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]) },
         Step { id: "causal", title: "Causal masks: some ranks wait", sliders: &[C], live: masks::plain, source: (&PLAYBOOK, "ring attention; causal masks"), on_run: (Gauge::Step, &[("cp", "2")]) },
         Step { id: "zig-zag", title: "Zig-zag: an early and a late piece", sliders: &[C], live: masks::zigzag, source: (&PLAYBOOK, "zig-zag ring attention"), on_run: (Gauge::Step, &[("cp", "2")]) },
-        Step { id: "compared", title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: (Gauge::Sent(Traffic::Cp), &[]) },
+        Step { id: "compared", title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2")]) },
     ],
 };
 

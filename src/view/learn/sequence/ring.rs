@@ -68,7 +68,7 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
     );
     let note = Message::joined(" ", [loops, note]);
     live(text)
-        .below("the time of a move, over the attention of a block", ratio, 0.005, |ratio| number(ratio, 2))
+        .below("the ratio of a move to the attention of a block", ratio, 0.005, |ratio| number(ratio, 2))
         .formula("ratio = (k / a) F / ((s / c) B)", values)
         .note(note)
 }

@@ -31,8 +31,8 @@ pub(super) const LESSON: Lesson = Lesson {
     steps: &[
         Step { id: "matrix", title: "Cut one matrix", sliders: &[T], live: cut, source: (&LECTURE, "tensor parallelism"), on_run: (Gauge::Peak, &[]) },
         Step { id: "pair", title: "Columns first, then rows", sliders: &[T, SEQUENCE], live: pair, source: (&PLAYBOOK, "tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]) },
-        Step { id: "f-and-g", title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: (Gauge::Exposed(Traffic::Tp), &[("sequence_parallel", "false")]) },
-        Step { id: "between", title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Peak, &[("sequence_parallel", "true")]) },
+        Step { id: "f-and-g", title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
+        Step { id: "between", title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Peak, &[("sequence_parallel", "false")]) },
         Step { id: "cost", title: "What it costs, and why it ends at the node", sliders: &[WIDE, SEQUENCE], live: cost, source: (&PLAYBOOK, "tensor parallelism; appendix A3"), on_run: (Gauge::Exposed(Traffic::Tp), &[("tp", "8")]) },
         Step { id: "square", title: "Two dimensions: a square of ranks", sliders: &[P], live: grids::square, source: (&LECTURE, "two-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
         Step { id: "cube", title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 1)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
