@@ -62,7 +62,13 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     let clear = state.view.now().theme.is_some();
     let lesson = RwSignal::new(Message::default());
     let is_lesson = panel == Embed::Lesson;
-    let title = move || translated(if is_lesson { lesson.get() } else { state.run.with(words::line) });
+    let title = move || {
+        translated(match panel {
+            Embed::Lesson => lesson.get(),
+            Embed::Scoreboard => View::Scoreboard.name().into(),
+            _ => state.run.with(words::line),
+        })
+    };
     let whole = move || {
         let now = state.view.get();
         let open = match panel {

@@ -1,13 +1,15 @@
 //! The rows of the accuracy panel: tables beside the page, computed a few rows at a time.
 
-use crate::core::accuracy::{Bench, FILES, read};
+use crate::core::accuracy::Bench;
 use crate::core::message::Message;
+use crate::core::scoreboard::ROWS;
 use crate::core::t;
 use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::{self, Yours};
-use crate::web::browser;
+use crate::view::scoreboard::Board;
 use crate::web::html::view_once;
 use crate::web::render::patched;
+use crate::web::scoreboard::{board, tables, unread};
 use crate::web::state::State;
 use crate::web::worker::next_turn;
 use leptos::prelude::*;
@@ -15,50 +17,55 @@ use leptos::prelude::*;
 /// Rows that are computed at once: some milliseconds.
 const SLICE: usize = 8;
 
-/// The rows, computed in the background; `words` says how far, `begun` becomes false where a table cannot be had.
+/// The slice of the scoreboard at once, then all rows computed in the background; `words` says how far, `begun` becomes
+/// false where a table cannot be had.
 pub(crate) fn published(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView {
-    let bench = StoredValue::new_local(Bench::default());
+    let slice = RwSignal::new_local(Board::default());
     let all = RwSignal::new(Node::none());
     leptos::task::spawn_local(async move {
-        if compute(bench, words).await {
-            words.set(Message::default());
-            let _ = all.try_set(bench.with_value(accuracy::all));
-            state.runs.ask(state);
-        } else {
-            begun.set(false);
+        match read(slice).await {
+            Ok(bench) => {
+                state.runs.ask(state);
+                let bench = computed(bench, words).await;
+                words.set(Message::default());
+                let _ = all.try_set(slice.with_untracked(|board| accuracy::all(&bench, board)));
+            }
+            Err(file) => {
+                words.set(unread(file));
+                begun.set(false);
+            }
         }
     });
     let content = view_once(move || {
-        let all = all.get();
-        if all == Node::none() {
-            return Some(all);
+        if slice.with(|board| board.tools.is_empty()) {
+            return Some(Node::none());
         }
-        let evaluation = state.evaluation()?;
+        let run = state.evaluation()?.scenario.run.clone();
         let (runs, standings) = state.runs.fit.get().unzip();
         let standings = standings.map_or_else(Vec::new, |fit| fit.fit.standings);
         let yours = Yours { runs: runs.as_deref().unwrap_or_default(), standings: &standings };
-        let near = bench.with_value(|bench| accuracy::near(bench, &evaluation.scenario, yours));
-        Some(Node::from_iter([near, all]))
+        let near = slice.with(|board| accuracy::near(board, &run, yours));
+        Some(Node::from_iter([near, all.get()]))
     });
     view! { <div use:patched=content></div> }.into_any()
 }
 
-/// Fetches the tables and computes their rows into `bench`; false where one cannot be had, which `words` then says.
-async fn compute(bench: StoredValue<Bench, LocalStorage>, words: RwSignal<Message>) -> bool {
-    let mut fresh = Bench::default();
-    for (file, _) in FILES {
-        let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
-            words.set(t!(
-                "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
-                file = *file
-            ));
-            return false;
-        };
-        fresh.add(read(file, &csv));
+/// The tables and this calculator's row into `slice`, and the rows to compute; the file that could not be had.
+async fn read(slice: RwSignal<Board, LocalStorage>) -> Result<Bench, String> {
+    let tables = tables().await?;
+    let _ = slice.try_set(board(&tables, &ROWS[..1]).await?);
+    let mut bench = Bench::default();
+    for table in tables {
+        bench.add(table);
     }
-    while (0..SLICE).all(|_| fresh.advance()) {
-        words.set(t!("{count} runs computed…", count = fresh.done()));
+    Ok(bench)
+}
+
+/// All rows of `bench`.
+async fn computed(mut bench: Bench, words: RwSignal<Message>) -> Bench {
+    while (0..SLICE).all(|_| bench.advance()) {
+        words.set(t!("{count} runs computed…", count = bench.done()));
         next_turn().await;
     }
-    bench.try_set_value(fresh).is_none()
+    bench
 }

@@ -4,10 +4,11 @@ use crate::core::accuracy::{Evidence, FILES, read as rows_of};
 use crate::core::message::{Message, verbatim};
 use crate::core::scoreboard::{ROWS, Score, questions};
 use crate::core::t;
+use crate::core::units::{Seconds, show_seconds};
 use crate::io::scoreboard::{Predictions, questions_text, read, unknown};
 use crate::view::look::{Look, Slice};
 use crate::view::node::markup::{Node, PanelAction, el, leaf};
-use crate::view::scoreboard::{Board, DROPPED, Tool, head, list, readings, scatter, submit, table, verdicts};
+use crate::view::scoreboard::{Board, DROPPED, Tool, head, list, name, readings, scatter, submit, table, verdicts};
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::html::{flag, view_of};
@@ -72,8 +73,14 @@ pub(crate) fn whole(state: State) -> AnyView {
 /// Table and scatter in an embed.
 pub(crate) fn framed(state: State) -> AnyView {
     let page = Page::new(state);
-    view! { <div class="board">{page.status()} {page.shown(page.view(table))} {page.shown(page.view(scatter))}</div> }
-        .into_any()
+    let title = view_of(name);
+    view! {
+        <div class="board">
+            <div use:patched=title></div>
+            {page.status()} {page.shown(page.view(table))} {page.shown(page.view(scatter))}
+        </div>
+    }
+    .into_any()
 }
 
 impl Page {
@@ -85,15 +92,16 @@ impl Page {
             notes: RwSignal::new(Vec::new()),
         };
         leptos::task::spawn_local(async move {
-            let words = match fetched().await {
+            let found = match tables().await {
+                Ok(tables) => board(&tables, &ROWS).await,
+                Err(file) => Err(file),
+            };
+            let words = match found {
                 Ok(board) => {
                     let _ = page.board.try_set(board);
                     Message::default()
                 }
-                Err(file) => t!(
-                    "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
-                    file
-                ),
+                Err(file) => unread(file),
             };
             let _ = page.words.try_set(words);
         });
@@ -109,11 +117,17 @@ impl Page {
     }
 
     fn shown(self, part: Signal<Node>) -> AnyView {
-        let handler: Handler = Arc::new(move |action| {
-            if action == PanelAction::Questions {
+        let handler: Handler = Arc::new(move |action| match action {
+            PanelAction::Questions => {
                 let text = self.board.with_untracked(|board| questions_text(&board.questions));
                 browser::download("runs.jsonl", "application/x-ndjson", &text);
             }
+            PanelAction::Predictions => {
+                if let Some(input) = browser::by_id("predictions") {
+                    input.click();
+                }
+            }
+            _ => {}
         });
         view! { <div use:handled=(part, handler)></div> }.into_any()
     }
@@ -142,7 +156,7 @@ impl Page {
         view! {
             <label class="board-drop" on:dragover=|event| event.prevent_default() on:drop=dropped>
                 {say("Drop predictions.jsonl here, or choose the file")}
-                <input type="file" accept=".jsonl,.json,.txt" on:change=move |event| if let Some(file) = browser::chosen(&event) { self.take(&file); }/>
+                <input type="file" id="predictions" accept=".jsonl,.json,.txt" on:change=move |event| if let Some(file) = browser::chosen(&event) { self.take(&file); }/>
             </label>
             <div aria-live="polite" use:patched=notes></div>
         }
@@ -152,6 +166,7 @@ impl Page {
     /// Scores a file, and shows its row below ours.
     fn take(self, file: &web_sys::File) {
         let (name, promise) = (file.name(), file.text());
+        let began = js_sys::Date::now();
         leptos::task::spawn_local(async move {
             let Ok(content) = JsFuture::from(promise).await else { return };
             let Predictions { mut about, lines, mut notes } = read(&content.as_string().unwrap_or_default());
@@ -167,27 +182,41 @@ impl Page {
                 known
             });
             if let Some(count) = found {
-                notes.insert(0, t!("{count} lines read from {name}; nothing was sent", count, name = verbatim(&name)));
-                let _ = self.notes.try_set(notes);
                 let slice = self.state.view.board.get_untracked().slice;
                 let slice = if slice == Slice::Verdicts { Slice::default() } else { slice };
                 self.state.view.change(|view| view.board = Look { tool: DROPPED.to_owned(), slice });
+                // The table is there by now.
+                let time = show_seconds(Seconds((js_sys::Date::now() - began) / 1e3));
+                let words = t!(
+                    "{count} lines of {name} scored in {time}; nothing was sent",
+                    count,
+                    name = verbatim(&name),
+                    time
+                );
+                notes.insert(0, words);
+                let _ = self.notes.try_set(notes);
             }
         });
     }
 }
 
-/// Questions and rows; the file that could not be had.
-async fn fetched() -> Result<Board, String> {
-    let mut rows: Vec<Evidence> = Vec::new();
+/// The tables of published runs, each with the number of its lines; the file that could not be had.
+pub(crate) async fn tables() -> Result<Vec<(Vec<Evidence>, usize)>, String> {
+    let mut tables = Vec::new();
     for (file, _) in FILES {
         let csv = browser::text_beside(&format!("data/{file}")).await.ok_or_else(|| (*file).to_owned())?;
-        rows.extend(rows_of(file, &csv).0);
+        tables.push(rows_of(file, &csv));
         next_turn().await;
     }
+    Ok(tables)
+}
+
+/// The questions of `tables`, and the rows of `files`; the file that could not be had.
+pub(crate) async fn board(tables: &[(Vec<Evidence>, usize)], files: &[&str]) -> Result<Board, String> {
+    let rows: Vec<Evidence> = tables.iter().flat_map(|(rows, _)| rows).cloned().collect();
     let questions = questions(&rows);
     let mut tools = Vec::new();
-    for file in ROWS {
+    for file in files {
         let text = browser::text_beside(&format!("data/scoreboard/{file}")).await;
         let text = text.ok_or_else(|| format!("scoreboard/{file}"))?;
         let Predictions { about, lines, .. } = read(&text);
@@ -196,4 +225,12 @@ async fn fetched() -> Result<Board, String> {
         next_turn().await;
     }
     Ok(Board { questions, tools })
+}
+
+/// Why there is no table.
+pub(crate) fn unread(file: String) -> Message {
+    t!(
+        "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
+        file
+    )
 }

@@ -27,7 +27,7 @@ test('the published runs are computed when they are seen, those most alike first
     frame();
   });
   await seen(page);
-  const alike = page.getByRole('region', { name: 'Runs most like yours' }).locator('tbody tr');
+  const alike = page.getByRole('region', { name: 'Published runs most like yours' }).locator('tbody tr');
   await alike.first().waitFor();
   assert.equal(await alike.count(), 5);
   // Llama 3.1 8B on H100 in bf16 with Megatron-LM of 2024: table 4 of Fujii 2024 is nearest.

@@ -19,6 +19,7 @@ const scored = async (page) => {
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 /** Questions as the page gives them. */
 const questions = async (page) => {
+  await page.locator('.board-save summary').click();
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.board-save button').last().click()]);
   return readFileSync(await download.path(), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 };
@@ -40,7 +41,7 @@ test('the table is reached from the header, and a cell picks its runs, which the
   assert.deepEqual(problems, []);
 });
 
-test('a newcomer takes the questions, writes predictions, drops them and sees the row beside ours', async () => {
+test('a newcomer takes the questions, writes predictions, drops them and sees the row beside ours', async (t) => {
   const { page, problems } = await site.open(LINK);
   await scored(page);
   const runs = await questions(page);
@@ -53,14 +54,16 @@ test('a newcomer takes the questions, writes predictions, drops them and sees th
   page.on('request', (request) => sent.push(request.url()));
   await page.locator('.board-drop input').setInputFiles({ name: 'mine.jsonl', mimeType: 'text/plain', buffer: Buffer.from(`${text}nonsense\n`) });
   await eventually(() => table(page).count(), (count) => count === ROWS + 1);
+  const notes = page.locator('.board-pair .issue');
+  await notes.first().waitFor();
+  t.diagnostic(await notes.first().innerText());
   const mine = await table(page).nth(1).innerText();
   assert.match(mine, /^mine\.jsonl/);
   assert.match(mine, /100 % covered/);
   assert.match(mine, /does not cover/, 'peaks were left out');
   const out = Number(/ ([\d ]+) runs$/.exec((await page.locator('.board-table thead th').last().innerText()).trim())[1]);
   assert.match(mine, new RegExp(`\\b${out} false fits`), 'every run that ran out was called "fits"');
-  const notes = await page.locator('.board-pair .issue').allInnerTexts();
-  assert.match(notes.join('\n'), /nothing was sent[^]*line \d+[^]*nowhere/);
+  assert.match((await notes.allInnerTexts()).join('\n'), /nothing was sent[^]*line \d+[^]*nowhere/);
   assert.deepEqual(sent, []);
   assert.deepEqual(problems, []);
 });
@@ -74,12 +77,22 @@ test('a run of the list is opened as the page\'s own', async () => {
   assert.deepEqual(problems, []);
 });
 
+test('a low frame shows title and table without a scroll bar', async () => {
+  const { page } = await site.open('#v=1&view.embed=scoreboard', EMBED);
+  await scored(page);
+  await page.locator('.board h2', { hasText: 'Scoreboard' }).waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight));
+});
+
 test('a frame shows table and scatter, and nothing is wider than a phone, a desk or a frame', async () => {
   for (const [size, link] of [[NARROW, LINK], [PHONE, `${LINK}&view.lang=zh`], [DESKTOP, LINK], [EMBED, '#v=1&view.embed=scoreboard']]) {
     const { page, problems } = await site.open(link, size);
     await scored(page);
-    await page.locator('.board .drawing').first().waitFor();
+    await page.locator('.board .drawing').first().waitFor({ state: 'attached' });
     assert.ok(await overflow(page) <= 0, link);
+    // Tables have no need of a scroll bar of their own.
+    const wide = await page.locator('.board .scroll-x').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    assert.equal(wide, 0, link);
     assert.deepEqual(problems, []);
   }
 });

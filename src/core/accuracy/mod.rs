@@ -17,7 +17,7 @@ mod table;
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
-pub use nearest::{nearest, nearest_of};
+pub use nearest::nearest_of;
 pub use outcomes::{Outcome, Rule};
 pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source};
 pub use spread::{interval, quantile};

@@ -1,7 +1,6 @@
 //! The published runs most like a given one: same GPU, software, precision, kind and size. What the calculator was off by
 //! on them is what it may be off by here.
 
-use super::bench::{Bench, Fact};
 use crate::run::Run;
 
 /// Weights of the distance between two runs; a doubling of a size counts less than another GPU.
@@ -49,14 +48,6 @@ impl Traits {
             + SIZE * doublings(self.gpus, other.gpus)
             + SIZE * doublings(self.seq_len, other.seq_len)
     }
-}
-
-/// The `count` published step times whose runs are most like `run`, the nearest first.
-#[must_use]
-pub fn nearest(bench: &Bench, run: &Run, count: usize) -> Vec<Fact> {
-    let facts: Vec<Fact> = bench.about(false).collect();
-    let places = nearest_of(facts.iter().map(|fact| &bench.rows[fact.row].run), run, count);
-    places.into_iter().map(|at| facts[at]).collect()
 }
 
 /// Places of the `count` runs of `runs` that are most like `run`, the nearest first.

@@ -1,6 +1,6 @@
 //! Plots: lines, dots and levels over two axes, each even or logarithmic; plots below each other share the axis across.
 
-use super::drawing::{Anchor, Drawing, Form};
+use super::drawing::{Anchor, Box, Drawing, Form};
 use super::ink::Ink;
 use super::ticks::ticks;
 use crate::core::message::{Message, verbatim};
@@ -124,6 +124,8 @@ pub(crate) enum Mark {
     Cloud(Vec<(f64, f64)>, Ink),
     /// Dots with their numbers from 1.
     Numbered(Vec<(f64, f64)>, Ink),
+    /// A band across between two values upwards, with its name.
+    Band([f64; 2], Message),
     /// A line across at a value upwards, with its name.
     Level(f64, Message),
     /// A line upwards at a value across, with its name.
@@ -204,6 +206,11 @@ impl Area {
                 drawing.cloud(self.top, self.height, places, *ink);
             }
             Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
+            Mark::Band(ends, name) => {
+                let [low, high] = ends.map(|end| self.y(end));
+                drawing.fill(Box { x: 0.0, width: 1.0, y: high, height: low - high }, Ink::Accent, 0.1, "");
+                drawing.words((0.004, high - 8.0), Anchor::Start, Ink::Muted, name);
+            }
             Mark::Level(value, name) => {
                 let y = self.y(*value);
                 drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);

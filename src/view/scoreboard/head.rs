@@ -25,13 +25,24 @@ pub fn head(board: &Board) -> Node {
         leaf("button", "quiet", label).on(Action::Save(save))
     };
     let bibtex = BIBTEX.replace("VERSION", env!("CARGO_PKG_VERSION"));
-    let buttons = [
+    let kinds = [
         save("Table as CSV", "scoreboard.csv", table::csv(board)),
         save("BibTeX", "scoreboard.bib", bibtex),
         leaf("button", "quiet", "Questions, runs.jsonl").on(PanelAction::Questions),
     ];
-    let words = el("div", &[], &[title("Scoreboard: how wrong is each calculator?"), muted(words)]);
-    el("div", &[("class", "board-head")], &[words, el("p", &[("class", "board-save")], &buttons)])
+    let menu = [leaf("summary", "", "Save"), el("div", &[], &kinds)];
+    let buttons = [
+        leaf("button", "", "Submit a file").on(PanelAction::Predictions),
+        el("details", &[("class", "menu save")], &menu).keyed("save"),
+    ];
+    let words = el("div", &[], &[name(), muted(words)]);
+    el("div", &[("class", "board-head")], &[words, el("div", &[("class", "board-save")], &buttons)])
+}
+
+/// Title of the view.
+#[must_use]
+pub fn name() -> Node {
+    title("Scoreboard: how wrong is each calculator?")
 }
 
 /// Verdicts of the chosen row, by what became of the runs.

@@ -1,6 +1,6 @@
 //! The runs of the chosen row and class: those most like the page's first, then the worst misses.
 
-use super::board::{Board, sign};
+use super::board::{Board, Tool, sign};
 use crate::core::accuracy::nearest_of;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
@@ -8,10 +8,10 @@ use crate::core::run::Run;
 use crate::core::scoreboard::{Column, Judged, Miss, Question};
 use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::core::units::{Seconds, show_off, show_seconds, significant};
+use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
 use crate::view::look::{Look, Slice};
 use crate::view::node::action::BoardAction;
-use crate::view::node::markup::{Action, Node, el, fold, leaf, muted, table, text, title};
+use crate::view::node::markup::{Action, Node, aside, el, fold, footnote, leaf, load, muted, table, text, title};
 use std::sync::Arc;
 
 /// Runs most like the page's, and worst misses, that are shown without a fold.
@@ -35,7 +35,7 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
     sort_by(&mut order, |a, b| lines[*b].wrong().total_cmp(&lines[*a].wrong()).then(a.cmp(b)));
     let (worst, rest) = order.split_at(order.len().min(FIRST.1));
     let rows = |places: &[usize]| -> Vec<(bool, Vec<Node>)> {
-        places.iter().map(|at| (false, lines[*at].cells(board))).collect()
+        places.iter().map(|at| (false, lines[*at].cells(board).to_vec())).collect()
     };
     let head = ["run", "source", "class", "measured", "predicted", "error", ""];
     let shown = table("Runs", &head, &rows(&[near.as_slice(), worst].concat()));
@@ -48,6 +48,38 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
     let beside = t!("{name}: most like your run first, then the worst misses", name = verbatim(&tool.about.name));
     let parts = [title("Runs"), muted(beside), shown, more];
     el("section", &[("class", "board-list")], &parts)
+}
+
+/// The published steps that the row predicts of runs most like `run`, the nearest first.
+#[must_use]
+pub fn nearest<'a>(board: &Board, tool: &'a Tool, run: &Run, count: usize) -> Vec<&'a Miss> {
+    let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| Slice::Steps.has(miss.column)).collect();
+    let near = nearest_of(misses.iter().map(|miss| &board.questions[miss.fact.row].run), run, count);
+    near.into_iter().map(|at| misses[at]).collect()
+}
+
+/// These runs, each beside the error of its class.
+#[must_use]
+pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
+    let rows = near.iter().map(|miss| {
+        let question = &board.questions[miss.fact.row];
+        let name = load("link", &question.run, t!("Open this run"), &[text(verbatim(&question.name))]);
+        let name =
+            el("span", &[("class", "wrap"), ("translate", "no")], &[name, text(verbatim(" ")), source(question)]);
+        let [_, _, class, measured, predicted, error, _] = Line::Figure(miss).cells(board);
+        let mean = tool.score.column(miss.column).mean.unwrap_or(0.0);
+        let of_class = el("span", &[], &[class, aside(verbatim(format!(" {}", show_percent(mean))))]);
+        (false, vec![name, measured, predicted, error, of_class])
+    });
+    let head = ["run (opens it)", "measured", "predicted", "error", "mean error of its class"];
+    let rows: Vec<_> = rows.collect();
+    let inside = near.iter().filter(|miss| miss.inside == Some(true)).count();
+    let words = t!(
+        "Same GPU, software, precision, kind and size first. Each is predicted by constants that no run of its source or of its model was fitted to; {inside} of {count} were measured inside the predicted range.",
+        inside,
+        count = near.len()
+    );
+    Node::from_iter([table("Published runs most like yours", &head, &rows), footnote(words)])
 }
 
 /// A figure or a verdict of a run.
@@ -74,10 +106,9 @@ impl Line<'_> {
         }
     }
 
-    fn cells(&self, board: &Board) -> Vec<Node> {
+    fn cells(&self, board: &Board) -> [Node; 7] {
         let question = &board.questions[self.question()];
-        let mut cells = vec![leaf("span", "wrap", verbatim(&question.name)), source(question)];
-        match self {
+        let [class, measured, predicted, error] = match self {
             Self::Figure(miss) => {
                 let show = |value: f64| match miss.column {
                     Column::Peaks => verbatim(format!("{} GiB", significant(value, 3))),
@@ -88,12 +119,12 @@ impl Line<'_> {
                     error if error <= 0.25 => "warn",
                     _ => "error",
                 };
-                cells.extend([
+                [
                     text(Slice::Column(miss.column).name()),
-                    text(show(miss.fact.measured)),
-                    text(show(miss.fact.predicted)),
+                    figure("measured", text(show(miss.fact.measured))),
+                    figure("predicted", text(show(miss.fact.predicted))),
                     leaf("b", class, verbatim(show_off(miss.fact.ratio() - 1.0, 1))),
-                ]);
+                ]
             }
             Self::Verdict(judged) => {
                 let (class, words): (_, Message) = match (judged.verdict, judged.ran_out) {
@@ -103,13 +134,19 @@ impl Line<'_> {
                     _ => ("ok", "right".into()),
                 };
                 let became = if judged.ran_out { "ran out" } else { "ran" };
-                cells.extend([text("Verdicts"), text(became), sign(judged.verdict), leaf("b", class, words)]);
+                [text("Verdicts"), text(became), sign(judged.verdict), leaf("b", class, words)]
             }
-        }
+        };
         let open = Action::Board(BoardAction::Open(Arc::new(question.run.clone())));
-        cells.push(leaf("button", "", "Open this run").on(open));
-        cells
+        let open = leaf("button", "", "Open this run").on(open);
+        let name = leaf("span", "wrap", verbatim(&question.name));
+        [name, source(question), class, measured, predicted, error, open]
     }
+}
+
+/// A figure, on a phone with its name.
+fn figure(name: &'static str, value: Node) -> Node {
+    el("span", &[], &[leaf("small", "phone-only", name), value])
 }
 
 /// The document, as a link where it is a file of a repository or has an address.

@@ -7,7 +7,7 @@ mod scatter;
 mod table;
 
 pub use board::{Board, DROPPED, Tool};
-pub use head::{head, submit, verdicts};
-pub use list::list;
-pub use scatter::scatter;
+pub use head::{head, name, submit, verdicts};
+pub use list::{alike, list, nearest};
+pub use scatter::{points, scatter};
 pub use table::{readings, table};

@@ -1,6 +1,7 @@
 //! Predicted over measured, by row and class.
 
 use super::board::{Board, Tool};
+use crate::core::calibrate::Standing;
 use crate::core::message::{Message, verbatim};
 use crate::core::scoreboard::{Column, Miss};
 use crate::core::t;
@@ -32,7 +33,6 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
     let group = |label: &'static str, buttons: Node| {
         el("span", &[("class", "tools"), ("role", "group")], &[buttons]).label(label)
     };
-    let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| look.slice.has(miss.column)).collect();
     let parts = [
         title("Predicted over measured"),
         el(
@@ -40,15 +40,19 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
             &[("class", "board-filters")],
             &[group("Class of runs", slices.collect()), group("Calculator", tools.collect())],
         ),
-        picture(tool, look.slice, &misses),
+        if look.slice == Slice::Verdicts {
+            muted("Verdicts are no figures: they stand beside this and in the list below.")
+        } else {
+            points(tool, look.slice, "Predicted over measured", &[], &[])
+        },
     ];
     el("figure", &[("class", "chart")], &parts)
 }
 
-fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
-    if slice == Slice::Verdicts {
-        return muted("Verdicts are no figures: they stand beside this and in the list below.");
-    }
+/// What the row predicts of a class over what was measured; `near` stand out, `yours` are runs of one's own.
+#[must_use]
+pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[Standing]) -> Node {
+    let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| slice.has(miss.column)).collect();
     if misses.is_empty() {
         return muted(t!("{name} predicts none of these runs.", name = verbatim(&tool.about.name)));
     }
@@ -59,16 +63,18 @@ fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
     let across = across.named(if is_peak { "measured peak" } else { "measured step time" });
     let up = Scale::log([0.5, 2.0].into_iter(), 1.0);
     let up = Axis::new(up, vec![0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
-    let dot = |miss: &&Miss| {
-        let (form, ink) = match miss.column {
-            Column::Experts => (Form::Square, Ink::Backward),
-            Column::Tuned => (Form::Hollow, Ink::Exposed),
-            _ => (Form::Faint, Ink::Forward),
-        };
-        Mark::Dot((miss.fact.measured, miss.fact.ratio()), form, ink, Message::default())
-    };
-    let agreement = Mark::Level(1.0, Message::default());
-    let marks = std::iter::once(agreement).chain(misses.iter().map(dot)).collect();
+    let dot = |place, form, ink| Mark::Dot(place, form, ink, Message::default());
+    let place = |miss: &Miss| (miss.fact.measured, miss.fact.ratio());
+    let mut marks = vec![Mark::Band([0.9, 1.1], t!("within 10 %")), Mark::Level(1.0, Message::default())];
+    marks.extend(misses.iter().map(|miss| match miss.column {
+        Column::Experts => dot(place(miss), Form::Square, Ink::Backward),
+        Column::Tuned => dot(place(miss), Form::Hollow, Ink::Exposed),
+        _ => dot(place(miss), Form::Faint, Ink::Forward),
+    }));
+    // Last, so that they lie over the others.
+    marks.extend(near.iter().map(|miss| dot(place(miss), Form::Large, Ink::Accent)));
+    let of_own = |own: &Standing| dot((own.measured_s, own.before_s / own.measured_s), Form::Ring, Ink::Text);
+    marks.extend(yours.iter().map(of_own));
     let within = |share: f64| misses.iter().filter(|miss| miss.fact.error() <= share).count();
     let words = t!(
         "{count} runs: {near} within 10 %, {far} within 25 %. Over 1: predicted too slow or too large. Squares: experts; hollow: fine-tuning; beyond half and twice: on the edge.",
@@ -76,6 +82,8 @@ fn picture(tool: &Tool, slice: Slice, misses: &[&Miss]) -> Node {
         near = within(0.1),
         far = within(0.25)
     );
-    let drawing = draw(&across, 260.0, &[Plot { up, marks }]).inline("Predicted over measured");
-    Node::from_iter([drawing, caption(words), save("scoreboard")])
+    let alike = if near.is_empty() { Node::none() } else { caption("Large: the runs most like yours.") };
+    let own = if yours.is_empty() { Node::none() } else { caption("Ring: your runs, by the shipped constants.") };
+    let drawing = draw(&across, 260.0, &[Plot { up, marks }]).inline(label);
+    Node::from_iter([drawing, caption(words), alike, own, save("scoreboard")])
 }

@@ -127,8 +127,9 @@ fn outcomes(found: &Outcomes) -> Option<Cell> {
 }
 
 fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> Node {
+    let name = slice.name();
     let Some(Cell { class, figure, beside, coverage }) = content else {
-        return el("td", &[("class", "uncovered")], &[leaf("span", "muted", "does not cover")]);
+        return el("td", &[("class", "uncovered")], &[leaf("span", "muted", "does not cover")]).say("data-name", name);
     };
     let bar = el("i", &[("style", &format!("width:{:.1}%", 100.0 * coverage))], &[]);
     let parts = [
@@ -139,6 +140,7 @@ fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> No
     let pressed = if is_chosen { "true" } else { "false" };
     let pick = Action::Board(BoardAction::Pick(tool.id.clone(), slice));
     el("td", &[], &[el("button", &[("class", "board-cell"), ("aria-pressed", pressed)], &parts).on(pick)])
+        .say("data-name", name)
 }
 
 /// Readings that adapters needed, and why a row is empty.

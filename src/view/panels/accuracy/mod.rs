@@ -1,24 +1,24 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
 mod layouts;
-mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
-use crate::core::accuracy::{Bench, Fact, LEFT_OUT, nearest};
+use crate::core::accuracy::{Bench, LEFT_OUT};
 use crate::core::calibrate::{Observation, Standing};
 use crate::core::message::verbatim;
-use crate::core::run::Scenario;
+use crate::core::run::Run;
+use crate::core::scoreboard::{Column, Miss};
 use crate::core::t;
-use crate::core::time::range;
 use crate::core::units::show_percent;
+use crate::view::look::Slice;
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::{Action, Node, bullet, el, fold, footnote, heading, link_button, muted, text};
+use crate::view::node::markup::{Action, Node, bullet, el, fold, heading, link_button, muted, text};
+use crate::view::scoreboard::{Board, Tool, alike, nearest, points};
 use crate::view::views::View;
 use layouts::layouts;
-use scatter::picture;
-use tables::{bands, by_class, by_source, constants_table, likes_table, misses, uneven};
+use tables::{bands, by_class, by_source, constants_table, misses, uneven};
 
 /// A person's own runs, and how each stands to the model.
 #[derive(Clone, Copy, Default)]
@@ -29,46 +29,40 @@ pub struct Yours<'a> {
     pub standings: &'a [Standing],
 }
 
-/// A Run beside the published ones: the scatter, `yours`, and the published runs most like it.
+/// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and `yours`.
 #[must_use]
-pub fn near(bench: &Bench, scenario: &Scenario, yours: Yours) -> Node {
-    let like = nearest(bench, &scenario.run, NEAREST);
+pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
+    let Some(tool) = board.tools.first() else {
+        return Node::none();
+    };
+    let like = nearest(board, tool, run, NEAREST);
     let own = standings(yours.runs, yours.standings);
     let head = if own == Node::none() { Node::none() } else { heading("Your runs") };
     let open = link_button("Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
-    let board = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
-    let parts = [head, own, likes(bench, scenario, &like), open, text(verbatim(" ")), board];
+    let all = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
+    let alike = [heading("Published runs most like yours"), alike(board, tool, &like)];
+    let parts = [head, own, alike.into_iter().collect(), open, text(verbatim(" ")), all];
     let beside = el("div", &[], &parts);
-    el("div", &[("class", "two")], &[picture(bench, false, &like, yours.standings), beside])
+    let picture = picture(tool, Slice::Steps, "Step times: predicted over measured", &like, yours.standings);
+    el("div", &[("class", "two")], &[picture, beside])
+}
+
+fn picture(tool: &Tool, slice: Slice, title: &'static str, like: &[&Miss], yours: &[Standing]) -> Node {
+    el("figure", &[("class", "chart")], &[heading(title), points(tool, slice, title, like, yours)])
 }
 
 /// All published runs, folded.
 #[must_use]
-pub fn all(bench: &Bench) -> Node {
-    let parts = [summary(bench), picture(bench, true, &[], &[]), layouts(bench), details(bench)];
+pub fn all(bench: &Bench, board: &Board) -> Node {
+    let title = "Memory peaks: predicted over measured";
+    let peaks = board.tools.first().map(|tool| picture(tool, Slice::Column(Column::Peaks), title, &[], &[]));
+    let parts = [summary(bench), peaks.unwrap_or_default(), layouts(bench), details(bench)];
     fold("All runs, by source", parts.into_iter().collect::<Node>())
 }
 
 /// Runs that are shown as those most like the page's.
 const NEAREST: usize = 5;
-
-/// The published runs most like the page's, with what the calculator is off by on each, and how many are in the range.
-fn likes(bench: &Bench, scenario: &Scenario, like: &[Fact]) -> Node {
-    let range = range(scenario);
-    let held = |fact: &&Fact| (range.low..=range.high).contains(&(1.0 / fact.ratio()));
-    let inside = like.iter().filter(held).count();
-    let words = t!(
-        "Same GPU, software, precision, kind and size first. {inside} of these {count} are in the range {low} to {high} of their prediction, which holds four of five of {runs} {of}.",
-        inside,
-        count = like.len(),
-        low = range.low,
-        high = range.high,
-        runs = range.runs,
-        of = range.of
-    );
-    Node::from_iter([heading("Runs most like yours"), likes_table(bench, like), footnote(words)])
-}
 
 /// Rows shown without a fold.
 const FIRST: usize = 20;
@@ -139,11 +133,10 @@ fn list(items: &[&'static str]) -> Node {
 
 #[cfg(test)]
 mod tests {
-    use super::scatter::{points, points_in_words};
     use super::*;
     use crate::core::accuracy::read;
     use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use crate::core::scoreboard::{About, Score, predictions, questions};
 
     fn bench() -> Bench {
         let mut bench = Bench::default();
@@ -166,34 +159,35 @@ mod tests {
         assert!(miss.unwrap() < hit.unwrap());
         assert!(html.contains("measured was 1.448"), "{html}");
         assert!(summary(&bench).to_html().contains("Out of memory"));
-        assert_eq!((points(&bench, false).len(), points(&bench, true).len()), (3, 0));
-        assert!(points_in_words(&bench, false).to_string().starts_with("3 step times: 1 within 10 %"));
+    }
+
+    /// This calculator's row of the published runs of `bench`.
+    fn board(bench: &Bench) -> Board {
+        let questions = questions(&bench.rows);
+        let score = Score::new(&questions, &predictions(&bench.rows));
+        Board { questions, tools: vec![Tool { id: String::new(), about: About::default(), score }] }
     }
 
     /// Fujii 2024, table 3: a published run is most like itself, and stands first with what it was measured at.
     #[test]
     fn the_runs_most_like_one_begin_with_itself() {
         let bench = bench();
-        let own = bench.rows.iter().find(|row| row.label.starts_with("tp 4"));
-        let evaluation = evaluate(&own.unwrap().run).unwrap();
-        let like = nearest(&bench, &evaluation.scenario.run, NEAREST);
-        assert_eq!(bench.rows[like[0].row].run, evaluation.scenario.run);
-        let html = near(&bench, &evaluation.scenario, Yours::default()).to_html();
+        let own = &bench.rows.iter().find(|row| row.label.starts_with("tp 4")).unwrap().run;
+        let html = near(&board(&bench), own, Yours::default()).to_html();
         let (first, second) = (html.find("tp 4 cp 1"), html.find("10 and 18 layers"));
         assert!(first.unwrap() < second.unwrap());
+        assert_eq!(html.matches("mean error of its class").count(), 1);
     }
 
     /// A run of one's own stands beside the published ones: in the table, and in the picture with a mark of its own.
     #[test]
     fn own_runs_stand_beside_the_published_ones() {
-        let bench = bench();
         let run = Run::default();
-        let evaluation = evaluate(&run).unwrap();
-        let seconds = evaluation.report.step.time_s.0;
-        let runs = [Observation::step("our first", run, seconds * 1.25)];
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        let runs = [Observation::step("our first", run.clone(), seconds * 1.25)];
         let fit = crate::core::calibrate::fit(&runs).unwrap();
         let yours = Yours { runs: &runs, standings: &fit.standings };
-        let html = near(&bench, &evaluation.scenario, yours).to_html();
+        let html = near(&board(&bench()), &run, yours).to_html();
         assert!(html.contains("our first") && html.contains("−20.0 %"), "{html}");
         assert_eq!(html.matches("stroke-width:2\"").count(), 1);
     }

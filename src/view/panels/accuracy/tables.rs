@@ -6,8 +6,8 @@ use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::t;
 use crate::core::time::RANGES;
-use crate::core::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, strong, table, text};
+use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
+use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, table, text};
 use crate::view::panels::words;
 
 /// A mean error above which a source is called a miss.
@@ -78,28 +78,6 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
         .collect();
     let head = ["run (opens it)", "measured", "predicted", "error"];
     table(label, &head, &rows)
-}
-
-/// Step times as tokens a second and GPU.
-pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
-    let rows = facts.iter().map(|fact| {
-        let row = &bench.rows[fact.row];
-        let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
-        let rate = |seconds: f64| text(verbatim(fixed(tokens / seconds, 0)));
-        let name = load("link", &row.run, verbatim(&row.label), &[text(verbatim(row.source().name))]);
-        let cells = vec![
-            el("span", &[("class", "wrap"), ("translate", "no")], &[name]),
-            text(verbatim(row.run.gpus.to_string())),
-            rate(fact.measured),
-            rate(fact.predicted),
-            // The prediction's rate over the measured one.
-            strong(verbatim(show_off(1.0 / fact.ratio() - 1.0, 0))),
-        ];
-        (false, cells)
-    });
-    let rows: Vec<_> = rows.collect();
-    let head = ["source", "GPUs", "measured", "predicted", "error"];
-    table("Runs most like yours, tokens/s/GPU", &head, &rows)
 }
 
 /// Error of a step by class of runs: as fitted, and with each group left out; and the range that comes of it.
