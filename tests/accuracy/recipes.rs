@@ -124,3 +124,28 @@ fn the_recipes_of_the_tables_are_those_of_the_recipes_functions() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!((joined, stale, recipes.len()), (280, 3, 283));
 }
+
+/// Bytes of gradients, weights and moments: every recipe sets `grad_reduce_in_fp32 = False`, and Megatron's gradient buffer has
+/// the format that it reduces (`param_and_grad_buffer.py`); `mixed_precision.py` gathers parameters in fp8 and MXFP8, in NVFP4
+/// from v0.4.2 on, which Muon's optimizer (Kimi K2) and Nemotron 3 Super switch off; DeepSeek-V3 has bf16 moments.
+#[test]
+fn gradients_weights_and_moments_have_the_formats_of_the_recipes() {
+    let mut held = 0;
+    for row in ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(table) {
+        let Some(container) = container(&row).filter(|_| !row["run"].is_empty()) else { continue };
+        let set = |pair: &str| row["run"].split('&').any(|other| other == pair);
+        let model = row["model"].as_str();
+        let gathers = match () {
+            () if set("precision.base=mxfp8") => !model.starts_with("Kimi"),
+            () if set("precision.base=nvfp4") => model.starts_with("LLAMA") && container >= "26.04.01",
+            () => set("precision.base=fp8-current"),
+        };
+        assert!(set("precision.grads=2") || set("precision.base=bf16") || set("precision=bf16"), "{row:?}");
+        assert_eq!(set("precision.param_gather=true"), gathers, "{row:?}");
+        for moment in ["precision.moment1=2", "precision.moment2=2"] {
+            assert_eq!(set(moment), model.starts_with("DeepSeekV3"), "{row:?}");
+        }
+        held += 1;
+    }
+    assert!(held > 250, "{held}");
+}

@@ -48,8 +48,8 @@ fn layers_leave_the_stage_that_loads() {
     assert!(first(0.05) < first(0.0));
     let uneven = answer(&note).unwrap().uneven.unwrap();
     let words = uneven.note.unwrap().to_string();
-    // Issue: 83 % short of 28.4 and 19.6 s.
-    assert!(words.contains("28.4 s and 19.6 s") && words.contains("83 %"), "{words}");
+    // 28.4 and 19.6 s: 82.4 and 78.2 % are missing; the larger is said.
+    assert!(words.contains("28.4 s and 19.6 s") && words.contains("82 %"), "{words}");
     let other = Run { loader_stage_s: 0.7, ..note };
     assert!(answer(&other).unwrap().uneven.is_some_and(|uneven| uneven.measured.is_some() && uneven.note.is_none()));
 }

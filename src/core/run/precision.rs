@@ -160,11 +160,17 @@ impl Precision {
         self.grads + self.grad_accumulation
     }
 
+    /// Bytes of what gradients of several micro-batches are added to.
+    #[must_use]
+    pub(crate) fn accumulated(self) -> f64 {
+        if self.grad_accumulation > 0.0 { self.grad_accumulation } else { self.grads }
+    }
+
     /// Bytes of a gradient between ranks: one of the two travels. Source: nanotron `gradient_accumulator.py`, which reduces
     /// its fp32 sums; DeepSeek-V3, section 3.3.3.
     #[must_use]
     pub fn reduced(self) -> f64 {
-        if self.grad_accumulation > 0.0 && !self.reduces_first { self.grad_accumulation } else { self.grads }
+        if self.reduces_first { self.grads } else { self.accumulated() }
     }
 
     /// Two moments of one byte, each with its part of an fp32 scale for 256 of them.

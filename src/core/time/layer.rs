@@ -111,9 +111,11 @@ fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
     mixer + if kind.ffn.is_dense() { half(GraphPart::Mlp) } else { 0.0 }
 }
 
-/// Buffer that weight gradients are added to, fp32 or none.
+/// Gradients that weight gradients are added to: those of a flat buffer whatever their format, others in fp32. Source:
+/// Transformer Engine `module/linear.py` (`fuse_wgrad_accumulation` into `main_grad`).
 pub(super) fn accumulation(scenario: &Scenario) -> Output {
-    if scenario.precision.gradients() >= 4.0 { Output::Accumulated } else { Output::Plain }
+    let added = scenario.precision.accumulated();
+    if scenario.software.flat_buffers || added >= 4.0 { Output::Added(added) } else { Output::Plain }
 }
 
 /// Share of a layer's products that are not the first, third, fifth or seventh of q, k, v, out, gate, up, down: those

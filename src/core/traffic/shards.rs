@@ -59,10 +59,9 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
         let held = Held::of(scenario, &[stage]);
         all([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
     });
-    let early = if scenario.software.gathers_alone { 0.0 } else { share };
     let beside = |comm, window, share| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
-    let taken = if early > 0.0 { 1.0 / early } else { 0.0 };
+    let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
     // Gathered before the forward pass, and again before the backward pass.
     let passes = gatherings.max(1.0);
     let fetched = once.map(|part| part * (gatherings / passes));
@@ -72,8 +71,8 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
         bytes: fetched[0].bytes + refetched[0].bytes,
-        forward: beside(gather, windows.forward, early),
-        backward: beside(again, windows.backward, early),
+        forward: beside(gather, windows.forward, share),
+        backward: beside(again, windows.backward, share),
         experts: fetched[1] + refetched[1],
     };
     let gradients = Wait {

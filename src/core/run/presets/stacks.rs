@@ -90,7 +90,6 @@ pub const MEGATRON_2024: Software = Software {
     peers: Some(Peers::Megatron2024),
     frees_gradients: false,
     sums_whole: false,
-    gathers_alone: false,
     metrics: 0.0,
     launches: None,
     trains_bf16: false,
@@ -308,13 +307,12 @@ pub static STACKS: &[Stack] = &[
             compile: true,
             attention: AttentionKernel::Cudnn,
             fsdp: true,
-            gathers_alone: true,
             peers: None,
             selective: Selective::Layers,
             ..MEGATRON_2024
         },
         &NEMO,
-        "XLA of 2024 gathers weights before the layers that need them; their gradients overlap",
+        "XLA of 2024 with pipelined gathers and reductions (its flags in the recipes)",
     ),
     stack(
         "torchtune",
@@ -400,8 +398,6 @@ pub struct Software {
     pub frees_gradients: bool,
     /// Gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
     pub sums_whole: bool,
-    /// Weights that are sharded arrive before a layer starts, not beside the layer before.
-    pub gathers_alone: bool,
     /// Cross-entropies that are computed again of every batch to be logged.
     pub metrics: f64,
     /// Launches of a layer's forward pass, each by the host alone; none: `host` a layer.
