@@ -54,7 +54,8 @@ fn pair(measured: Measured, report: &Report) -> (f64, f64) {
         | Measured::JobHours(_)
         | Measured::Interruptions(..)
         | Measured::HoursToInterrupt(_)
-        | Measured::Productive(_) => unreachable!("no report has it"),
+        | Measured::Productive(_)
+        | Measured::ToTrain { .. } => unreachable!("no report has it"),
     }
 }
 

@@ -12,4 +12,5 @@ mod joint;
 mod peers;
 mod periodic;
 mod properties;
+mod random_cases;
 mod steady;

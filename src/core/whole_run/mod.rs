@@ -32,7 +32,7 @@ pub use power::{Activity, node_power};
 pub use ramp::{Ramp, Steps};
 pub use random::{Random, quantile};
 pub use request::{Reply, answer};
-pub use setting::{Setting, evaluation_time};
+pub use setting::{Setting, evaluation_time, time_to_train};
 pub use spares::{spares, under_repair};
 pub use spread::{Doubt, Draw, Spread, draws, spread};
 pub use whole::{Range, RangeFrom, WholeRun, figures, range, setting, whole_run};

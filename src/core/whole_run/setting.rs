@@ -227,6 +227,15 @@ pub fn evaluation_time(share: f64, samples: f64, step: Seconds, batch: f64) -> S
     step * (share * samples / batch)
 }
 
+/// Time of an evaluated Run until `samples` sequences and `evaluations` evaluations of `set` sequences are done: MLPerf's time to train, whose
+/// clock starts at the first sample.
+#[must_use]
+pub fn time_to_train(evaluation: &Evaluation, samples: f64, evaluations: f64, set: f64) -> Seconds {
+    let (run, step) = (&evaluation.scenario.run, evaluation.report.step.time_s);
+    let batch = run.global_batch as f64;
+    step * (samples / batch) + evaluation_time(eval_share(run), evaluations * set, step, batch)
+}
+
 /// Time of a forward pass over the time of a step: a third, a quarter with full recomputation, 0.45 measured with adapters.
 fn eval_share(run: &Run) -> f64 {
     if run.adapter.method.is_some() {

@@ -5,9 +5,10 @@ use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, Memory, evaluate};
 use crate::core::run::Run;
-use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
+use crate::core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, group, show_count, show_off, show_percent, show_seconds, significant};
+use crate::core::whole_run::time_to_train;
 use crate::view::node::markup::{Node, cited_at, el, leaf, load, muted, table, text};
 use crate::view::panels::whole::Answer;
 
@@ -41,6 +42,10 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, 
             ("hours to an interruption", theirs, whole()?.mtti_s?.0 / 3600.0, |hours| significant(hours, 3))
         }
         Measured::Productive(theirs) => ("productive share", theirs, whole()?.productive, show_percent),
+        Measured::ToTrain { minutes, samples, evaluations, set } => {
+            let ours = time_to_train(evaluation, samples, evaluations, set);
+            ("time to train", 60.0 * minutes, ours.0, |s| show_seconds(Seconds(s)))
+        }
     };
     Some((name, show(theirs), show(ours), ours / theirs - 1.0))
 }
@@ -147,6 +152,9 @@ pub fn all(run: &Run) -> Node {
         leaf("h3", "", "Whole runs, from the first step to the last token"),
         muted("The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. What a source leaves open is said where the run is loaded."),
         table("Whole runs", &head, &lines(WHOLE_RUNS, true)),
+        leaf("h3", "", "MLPerf Training, from the first sample to the target"),
+        muted("Samples and evaluations until the target are those of the log; the time of a step is predicted."),
+        table("MLPerf Training", &head, &lines(MLPERF_RUNS, false)),
     ]
     .into_iter()
     .collect()
@@ -155,11 +163,12 @@ pub fn all(run: &Run) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::run::presets::all_published;
     use crate::view::node::action::Action;
 
     #[test]
     fn a_published_run_shows_both_figures_and_its_source_until_it_is_changed() {
-        for known in PUBLISHED.iter().chain(WHOLE_RUNS) {
+        for known in all_published() {
             let mut run = known.run();
             let html = beside(&run).to_html();
             assert!(html.contains(known.place) && html.contains("published and computed"), "{}", known.id);
@@ -183,9 +192,9 @@ mod tests {
         }
         assert!(told > 0);
         let page = all(&Run::default());
-        for (known, action) in PUBLISHED.iter().chain(WHOLE_RUNS).zip(page.actions()) {
+        for (known, action) in all_published().zip(page.actions()) {
             assert_eq!(*action, Action::Load(known.run().into()));
         }
-        assert_eq!(page.actions().len(), PUBLISHED.len() + WHOLE_RUNS.len());
+        assert_eq!(page.actions().len(), all_published().count());
     }
 }

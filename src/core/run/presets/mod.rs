@@ -2,6 +2,8 @@
 
 mod abilities;
 mod gpus;
+mod known;
+mod mlperf;
 mod models;
 mod published;
 mod shapes;
@@ -10,7 +12,9 @@ mod tuned;
 
 pub use abilities::Abilities;
 pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, ids_of};
+pub use known::{all as all_published, published};
+pub use mlperf::MLPERF_RUNS;
 pub use models::{MODELS, ModelPreset, by_maker, model};
-pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
+pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS};
 pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, Peers, STACKS, Software, Stack, Trainer};
 pub use tuned::{TUNED, TunedRun};

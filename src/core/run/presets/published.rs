@@ -7,7 +7,6 @@ use crate::source::{
     BIGSCIENCE, DEEPSEEK_V3, EPOCH, FUJII_2024, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, METASEQ, NARAYANAN_2021, Source,
     UNEVEN_PP,
 };
-use std::sync::OnceLock;
 
 /// A figure that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +35,17 @@ pub enum Measured {
     HoursToInterrupt(f64),
     /// Share of the calendar that trains.
     Productive(f64),
+    /// Time to train of MLPerf.
+    ToTrain {
+        /// Minutes from the first sample to the target.
+        minutes: f64,
+        /// Sequences until then.
+        samples: f64,
+        /// Evaluations until then.
+        evaluations: f64,
+        /// Sequences of an evaluation.
+        set: f64,
+    },
 }
 
 /// A run that was published.
@@ -72,20 +82,7 @@ pub(super) fn linked(link: &str) -> Run {
     Run::from_pairs(&pairs).0
 }
 
-/// Published runs of both kinds.
-pub fn all() -> impl Iterator<Item = &'static PublishedRun> {
-    PUBLISHED.iter().chain(WHOLE_RUNS)
-}
-
-/// The published run that `run` is, unchanged.
-#[must_use]
-pub fn published(run: &Run) -> Option<&'static PublishedRun> {
-    static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
-    let runs = RUNS.get_or_init(|| all().map(PublishedRun::run).collect());
-    all().nth(runs.iter().position(|known| known == run)?)
-}
-
-const fn row(
+pub(super) const fn row(
     id: &'static str,
     name: &'static str,
     source: (&'static Source, &'static str),
@@ -210,22 +207,6 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
 mod tests {
     use super::*;
     use crate::run::Scenario;
-
-    #[test]
-    fn every_published_run_is_read_whole_and_makes_sense() {
-        for (index, published) in all().enumerate() {
-            let pairs = published.link.split('&').filter_map(|pair| pair.split_once('='));
-            let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let (run, issues) = Run::from_pairs(&pairs);
-            assert_eq!(issues, [], "{}", published.id);
-            assert!(published.link.contains("stack"), "{}", published.id);
-            let scenario = Scenario::new(&run).map_err(|issues| format!("{}: {issues:?}", published.id)).unwrap();
-            assert_eq!(super::published(&run).map(|found| found.id), Some(published.id));
-            assert!(all().take(index).all(|other| other.id != published.id));
-            assert!(scenario.layout.dp > 0 && !published.measured.is_empty());
-        }
-        assert!(super::published(&Run::default()).is_none());
-    }
 
     /// "16 M tokens a batch" in all three phases; data parallel 64, 128 and 8 (Llama 3, table 4).
     #[test]
