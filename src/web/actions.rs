@@ -1,9 +1,9 @@
 //! Dispatcher of the actions of all panels.
 
 use crate::core::report::evaluate;
-use crate::io::export::picture;
+use crate::io::export::{launcher, picture};
 use crate::view::look::Look as Board;
-use crate::view::node::action::{BoardAction, Choice, Compare, Save};
+use crate::view::node::action::{BoardAction, Choice, Compare, Dialog, Save};
 use crate::view::node::markup::Action;
 use crate::view::views::View;
 use crate::web::compare::compare;
@@ -55,6 +55,15 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             history::load(state, (*run).clone());
             modal::close();
             browser::to_top();
+        }
+        Action::Import(run, launches) => {
+            history::import(state, (*run).clone());
+            browser::to_top();
+            if launches {
+                modal::open(state, Dialog::Export(launcher(&run)));
+            } else {
+                modal::close();
+            }
         }
         Action::Open(page) => modal::open(state, page),
         Action::Share => open_share(state, false),

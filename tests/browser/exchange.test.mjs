@@ -133,3 +133,19 @@ test('the package brings in and takes out', async () => {
   assert.equal((await call('importText', '{"tp":4}', { tp: 'x' })).errors[0].field, 'tp');
   assert.deepEqual(problems, []);
 });
+
+test('a config.json becomes a script of the run\'s software in four acts, in a layout chosen for its model', async () => {
+  const { page, problems } = await site.open('');
+  await more(page, 'Import');
+  await dialog(page).getByLabel('Choose the file').setInputFiles({
+    name: 'config.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify({
+      model_type: 'llama', hidden_size: 8192, intermediate_size: 28672, num_attention_heads: 64, num_hidden_layers: 80,
+      num_key_value_heads: 8, vocab_size: 128256, tie_word_embeddings: false, attention_bias: false, rope_theta: 5e5,
+    })),
+  });
+  await dialog(page).getByRole('button', { name: 'Use and export' }).click();
+  const script = () => dialog(page).locator('pre.file').textContent();
+  await eventually(script, (text) => text.includes('--num-layers 80') && text.includes('--tensor-model-parallel-size'));
+  await eventually(() => page.locator('.strip .verdict').innerText(), (text) => text.includes('Fits'));
+  assert.deepEqual(problems, []);
+});

@@ -9,9 +9,12 @@ use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
-use crate::view::node::markup::{Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text};
+use crate::view::node::markup::{
+    Action, Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text,
+};
 use crate::view::panels::issues::line;
 use crate::view::panels::words;
+use std::sync::Arc;
 
 /// Reads `text` and shows its effect on `present`, or why it cannot be read.
 #[must_use]
@@ -27,12 +30,7 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
     let changes = changes(present, run);
     let count = changes.len();
     let words = if count == 0 { "Nothing to change" } else { "Use this" };
-    let mut parts = vec![
-        leaf("p", "size", t!("Read as {format}.", format)),
-        size(run),
-        outcome(run),
-        load("main", run, "", &[text(words)]),
-    ];
+    let mut parts = vec![leaf("p", "size", t!("Read as {format}.", format)), size(run), outcome(run), take(run, words)];
     if count > 0 {
         parts.push(subheading("What changes"));
         parts.push(table("What changes", &["", "now", "then"], &changes));
@@ -53,6 +51,15 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         parts.push(fold(&count, leaf("code", "muted", Message::joined(", ", ignored.iter().map(Message::from)))));
     }
     el("div", &[("class", "imported")], &parts)
+}
+
+/// The buttons that take the Run: alone, or with the settings that launch it.
+fn take(run: &Run, words: &'static str) -> Node {
+    let run = Arc::new(run.clone());
+    let button = |class, words: &'static str, launches| {
+        leaf("button", class, words).on(Action::Import(Arc::clone(&run), launches))
+    };
+    el("p", &[("class", "choices")], &[button("main", words, false), button("", "Use and export", true)])
 }
 
 /// Parameters of the model that was read.
@@ -125,8 +132,6 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::node::markup::Action;
-
     fn summary_of(text: &str) -> Node {
         summary(text, &Run::default())
     }
@@ -139,7 +144,7 @@ mod tests {
         let shown = summary_of(config);
         let mut model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
         model.model.parts.arguments = Some("--rotary-base 500000".to_owned());
-        assert!(shown.actions().contains(&&Action::Load(model.into())));
+        assert!(shown.actions().contains(&&Action::Import(model.into(), false)));
         let html = shown.to_html();
         for words in ["70.6 B parameters", "llama-3.1-70b", "head width 128", "rope_theta", "num_hidden_layers"] {
             assert!(html.contains(words), "{words}: {html}");
@@ -156,10 +161,7 @@ mod tests {
             Action::Load(run) => Some((**run).clone()),
             _ => None,
         });
-        // The last button takes the Run as it was read.
-        let mut runs: Vec<Run> = runs.collect();
-        runs.pop();
-        runs
+        runs.collect()
     }
 
     /// An issue of an import offers its fix: the button takes the Run that was read, mended.

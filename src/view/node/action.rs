@@ -99,6 +99,8 @@ pub enum Action {
     ChooseLayout(bool),
     /// Makes a Run the page's own.
     Load(Arc<Run>),
+    /// Makes a Run that was read the page's own, and opens its settings where that is true.
+    Import(Arc<Run>, bool),
     /// Opens a page of the dialog.
     Open(Dialog),
     /// Opens the dialog that shares the run.
@@ -263,6 +265,7 @@ impl Action {
             Self::Focus(key) => format!("focus {key}"),
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
+            Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
             Self::Share => "share".to_owned(),
             Self::Compare(_) => "compare".to_owned(),
