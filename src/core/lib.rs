@@ -2,9 +2,11 @@
 //!
 //! A [`run::Run`] comes in (what a link holds), becomes a [`run::Scenario`] or a list of [`issue::Issue`]s, becomes one
 //! report. Dependencies run one way, in the order of the modules below; `tests/house/boundaries.rs` holds the crate to it.
+#![warn(clippy::disallowed_methods)]
 
 pub mod explain;
 pub mod issue;
+pub mod maths;
 pub mod message;
 pub mod sort;
 pub mod source;

@@ -1,5 +1,6 @@
 //! A Run written and read: the link, its timeline as files, requests as lines, and what other programs
 //! read and write.
+#![warn(clippy::disallowed_methods)]
 
 pub mod config;
 pub mod dialect;

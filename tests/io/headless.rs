@@ -19,6 +19,11 @@ const LONG: Duration = Duration::from_mins(1);
 
 /// Sends each request only after the answer to the one before; the answers.
 fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
+    lines(command, requests).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The same, as the program writes them.
+pub fn lines<T: AsRef<str>>(command: &str, requests: &[T]) -> Vec<String> {
     let mut process =
         Command::new(program()).arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = process.stdin.take().unwrap();
@@ -32,10 +37,10 @@ fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
     let answers = requests
         .iter()
         .map(|request| {
+            let request = request.as_ref();
             writeln!(input, "{request}").unwrap();
             let line = lines.recv_timeout(LONG);
-            let line = line.unwrap_or_else(|_| panic!("{command}: no answer to {request}"));
-            serde_json::from_str(&line).unwrap()
+            line.unwrap_or_else(|_| panic!("{command}: no answer to {request}"))
         })
         .collect();
     drop(input);

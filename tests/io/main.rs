@@ -9,6 +9,7 @@ mod configs;
 mod exchange;
 mod headless;
 mod hostile;
+mod identity;
 mod launch;
 mod links;
 mod logs;

@@ -6,6 +6,7 @@
 //! ranges and the effects of the code to it.
 
 use super::{Evidence, Measured};
+use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
 use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario};
 use crate::time::{Products, Range, range};
@@ -95,12 +96,12 @@ fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: 
         let mut means = run.profile.factors().0;
         means[kind as usize] *= NUDGE;
         run.profile.means = Some(means.to_vec());
-        evaluate(&run).map_or(0.0, |moved| (moved.report.step.time_s.0 / predicted).ln() / NUDGE.ln())
+        evaluate(&run).map_or(0.0, |moved| ln(moved.report.step.time_s.0 / predicted) / ln(NUDGE))
     };
     let products = slope(Multiplier::Gemm);
     let gemm = row.run.stack.preset_row().software.gemm;
     // Faster products take less time: the prior's share over the code's, as a time.
-    let software = constants.place(format!("products, software {gemm}"), (gemm / REACHED.0).ln(), REACHED.1);
+    let software = constants.place(format!("products, software {gemm}"), ln(gemm / REACHED.0), REACHED.1);
     let format = Products::of(scenario);
     let gpu = row.run.gpu.base.unwrap_or("");
     let family = constants.place(format!("products, {gpu} {format:?}"), 0.0, 0.10);
@@ -136,11 +137,11 @@ fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, 
             seconds(scenario)
         };
         let (up, down) = (moved(NUDGE), moved(1.0 / NUDGE));
-        up.zip(down).map_or(0.0, |(up, down)| (up / down).ln() / (2.0 * NUDGE.ln()))
+        up.zip(down).map_or(0.0, |(up, down)| ln(up / down) / (2.0 * ln(NUDGE)))
     };
     let mut slopes = Vec::new();
     for (at, prior) in PRIORS.iter().enumerate() {
-        let away = (prior.mean / prior.fitted.value).ln();
+        let away = ln(prior.mean / prior.fitted.value);
         let place = constants.place(prior.name.to_owned(), away, prior.width);
         slopes.push((place, if acts(prior.constant) { slope(at) } else { 0.0 }));
     }
@@ -188,7 +189,7 @@ pub fn assembled<'a>(
             gpu: gpu.to_owned(),
             release: row.origin.clone(),
             weight: if row.matched < 1.0 { 0.25 } else { 1.0 },
-            error: (predicted / measured).ln(),
+            error: ln(predicted / measured),
             predicted,
             slopes,
         });

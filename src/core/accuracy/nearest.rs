@@ -1,6 +1,7 @@
 //! The published runs most like a given one: same GPU, software, precision, kind and size. What the calculator was off by
 //! on them is what it may be off by here.
 
+use crate::maths::log2;
 use crate::run::Run;
 
 /// Weights of the distance between two runs; a doubling of a size counts less than another GPU.
@@ -39,7 +40,7 @@ impl Traits {
 
     fn distance(&self, other: &Self) -> f64 {
         let unlike = |differs: bool, weight: f64| if differs { weight } else { 0.0 };
-        let doublings = |a: f64, b: f64| (a / b).log2().abs();
+        let doublings = |a: f64, b: f64| log2(a / b).abs();
         unlike(self.experts != other.experts, KIND)
             + unlike(self.gpu != other.gpu, GPU)
             + unlike(self.stack != other.stack, STACK)

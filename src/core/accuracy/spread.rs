@@ -1,5 +1,6 @@
 //! Where four of five runs of a further group lie, by the errors of groups that were left out of the fit.
 
+use crate::maths::exp;
 use crate::sort::sort_by;
 
 /// Share of the distances outside at either end: four of five lie inside, and a little more since groups are few.
@@ -42,6 +43,6 @@ pub fn interval(groups: &[Vec<f64>]) -> (f64, f64) {
     }
     sort_by(&mut distances, f64::total_cmp);
     let (middle, deviation) = spread(groups.iter());
-    let end = |share: f64| (middle + deviation * quantile(&distances, share)).exp();
+    let end = |share: f64| exp(middle + deviation * quantile(&distances, share));
     (end(OUTSIDE), end(1.0 - OUTSIDE))
 }

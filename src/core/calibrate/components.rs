@@ -6,6 +6,7 @@
 
 use super::linear::dot;
 use crate::issue::Issue;
+use crate::maths::{exp, ln, pow};
 use crate::memory::StageMemory;
 use crate::report::{Evaluation, evaluate, nudged};
 use crate::run::{MULTIPLIERS, Multiplier, Profile, Run, Vector};
@@ -45,7 +46,7 @@ fn with_logarithms(run: &Run, at: &Vector) -> Run {
     let mut run = run.clone();
     run.measured_step_s = None;
     run.profile.widths = None;
-    run.profile.means = Some(at.iter().map(|log| log.exp()).collect());
+    run.profile.means = Some(at.iter().map(|log| exp(*log)).collect());
     run
 }
 
@@ -57,7 +58,7 @@ impl Components {
     pub fn of(run: &Run, at: &Vector) -> Result<Self, Vec<Issue>> {
         let (busy, floor, _) = exact(run, at)?;
         let base = with_logarithms(run, at);
-        let scale = at[Multiplier::All as usize].exp();
+        let scale = exp(at[Multiplier::All as usize]);
         let mut parts = [0.0; BUSY.len()];
         for (part, kind) in parts.iter_mut().zip(BUSY) {
             let longer = self::busy(&evaluate(&nudged(&base, kind, NUDGE))?);
@@ -89,27 +90,27 @@ impl Components {
     /// # Errors
     /// Every setting of `run` that cannot work.
     pub(crate) fn exact_log(run: &Run, at: &Vector) -> Result<f64, Vec<Issue>> {
-        Ok(exact(run, at)?.2.ln())
+        Ok(ln(exact(run, at)?.2))
     }
 
     /// Logarithm of the step at the logarithms `delta`, and its slopes.
     #[must_use]
     pub fn log_seconds(&self, delta: &Vector) -> (f64, Vector) {
-        let stretch = |kind: Multiplier| (delta[kind as usize] - self.at[kind as usize]).exp();
+        let stretch = |kind: Multiplier| exp(delta[kind as usize] - self.at[kind as usize]);
         let parts: [f64; BUSY.len()] = std::array::from_fn(|at| self.busy[at] * stretch(BUSY[at]));
         // What overlaps can make a part negative; the whole never is.
         let busy = (parts.iter().sum::<f64>() + self.rest).max(1e-12);
         let floor = self.floor * stretch(Multiplier::Loader);
         let p = COUPLING.value;
         let longer = busy.max(floor);
-        let (b, f) = ((busy / longer).powf(p), (floor / longer).powf(p));
+        let (b, f) = (pow(busy / longer, p), pow(floor / longer, p));
         let mut slopes = [0.0; MULTIPLIERS];
         for (part, kind) in parts.iter().zip(BUSY) {
             slopes[kind as usize] = b / (b + f) * part / busy;
         }
         slopes[Multiplier::Loader as usize] = f / (b + f);
         slopes[Multiplier::All as usize] = 1.0;
-        let log = longer.ln() + (b + f).ln() / p + delta[Multiplier::All as usize];
+        let log = ln(longer) + ln(b + f) / p + delta[Multiplier::All as usize];
         (log, slopes)
     }
 

@@ -8,6 +8,7 @@ use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, mixture};
 use super::{NOISE, RATIO_NOISE};
 use crate::issue::Issue;
+use crate::maths::ln;
 use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
 use crate::time::range;
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,7 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
         let alone = observation.ratios.iter().map(|(kind, ratio)| Measured {
             observation: index,
             components: Components::alone(*kind),
-            log_seconds: ratio.ln(),
+            log_seconds: ln(*ratio),
             sigma: RATIO_NOISE,
             is_step: false,
         });
@@ -114,7 +115,7 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
         measured.push(Measured {
             observation: index,
             components,
-            log_seconds: seconds.ln(),
+            log_seconds: ln(seconds),
             sigma: observation.sigma,
             is_step: true,
         });

@@ -6,6 +6,7 @@ use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, TIGHT, WIDE, mixture, prediction_sd};
 use super::suspects::{Suspect, suspects_of_step};
 use crate::issue::Issue;
+use crate::maths::{exp, ln};
 use crate::run::{MULTIPLIERS, Multiplier};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +94,7 @@ pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
         let width = found.covariance[at][at].max(0.0).sqrt();
         Lesson {
             multiplier,
-            factor: found.mean[at].exp(),
+            factor: exp(found.mean[at]),
             width,
             before,
             share,
@@ -117,7 +118,7 @@ fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let mut open: Vec<usize> =
         (0..measured.len()).filter(|at| measured[*at].is_step && far(*at, &apart[*at])).collect();
     // The likelihood of the others: that of `evidence`, which leaves σ out.
-    let without = |at: usize| apart[at].evidence + measured[at].sigma.ln();
+    let without = |at: usize| apart[at].evidence + ln(measured[at].sigma);
     open.sort_by(|a, b| without(*b).total_cmp(&without(*a)));
     let odd = match open[..] {
         [] => return agreements,
@@ -156,10 +157,10 @@ pub(super) fn standings(
         let before = Components::exact_log(run, &[0.0; MULTIPLIERS]);
         let mut standing = Standing {
             observation: one.observation,
-            measured_s: one.log_seconds.exp(),
-            before_s: before.map_err(|issues| named(one.observation, issues))?.exp(),
-            after_s: found.predict(&one.components).0.exp(),
-            expected_s: without.predict(&one.components).0.exp(),
+            measured_s: exp(one.log_seconds),
+            before_s: exp(before.map_err(|issues| named(one.observation, issues))?),
+            after_s: exp(found.predict(&one.components).0),
+            expected_s: exp(without.predict(&one.components).0),
             off: distance(one, without),
             agreement: agreements[at],
             suspects: Vec::new(),

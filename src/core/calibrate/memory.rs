@@ -7,6 +7,7 @@ use super::components::fullest;
 use super::observation::{MemoryKind, Observation, named};
 use super::suspects::{Suspect, suspects_of_memory};
 use crate::issue::Issue;
+use crate::maths::{exp, ln};
 use crate::memory::Nature;
 use crate::memory::verdict::FRAGMENTATION;
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,7 @@ impl MemoryFit {
     /// Every setting that cannot work in one of the runs.
     pub fn of(observations: &[Observation]) -> Result<Self, Vec<Issue>> {
         let mut overhead = Mean::prior(0.0, OVERHEAD_SD.0);
-        let mut ratio = Mean::prior(FRAGMENTATION.value.ln(), RATIO_SD.0);
+        let mut ratio = Mean::prior(ln(FRAGMENTATION.value), RATIO_SD.0);
         let (mut runs, mut all) = (0, Vec::new());
         for (index, observation) in observations.iter().enumerate() {
             if observation.peaks.is_empty() {
@@ -114,7 +115,7 @@ impl MemoryFit {
                 && blocks > 0.0
             {
                 let observed = 1.0 + (reserved - held) / blocks;
-                ratio.add(observed.clamp(1.0, 2.0).ln(), RATIO_SD.1);
+                ratio.add(ln(observed.clamp(1.0, 2.0)), RATIO_SD.1);
             }
             if let Some(device) = gib(MemoryKind::Device) {
                 let reserved = reserved.unwrap_or(held + fragments);
@@ -124,7 +125,7 @@ impl MemoryFit {
         }
         Ok(Self {
             overhead_gib: overhead.value().clamp(LEAST_OVERHEAD, 64.0),
-            ratio: ratio.value().exp(),
+            ratio: exp(ratio.value()),
             runs,
             allocated: all,
         })

@@ -7,6 +7,7 @@
 
 use super::components::{Components, variance};
 use super::linear::{Cholesky, add_outer};
+use crate::maths::{exp, ln};
 use crate::run::{MULTIPLIERS, Matrix, Vector};
 use serde::{Deserialize, Serialize};
 
@@ -103,11 +104,11 @@ fn prior_information(widths: &Vector) -> Matrix {
 fn evidence(data: &[Datum], mean: &Vector, start: &Vector, widths: &Vector, information: &Cholesky) -> f64 {
     let likelihood = data.iter().map(|datum| {
         let off = (datum.log_seconds - datum.components.log_seconds(mean).0) / datum.sigma;
-        -2.5 * (1.0 + off * off / 4.0).ln()
+        -2.5 * ln(1.0 + off * off / 4.0)
     });
     let prior = (0..MULTIPLIERS).map(|at| {
         let moved = (mean[at] - start[at]) / widths[at];
-        -0.5 * moved * moved - widths[at].ln()
+        -0.5 * moved * moved - ln(widths[at])
     });
     likelihood.sum::<f64>() + prior.sum::<f64>() - 0.5 * information.log_determinant()
 }
@@ -117,7 +118,7 @@ fn evidence(data: &[Datum], mean: &Vector, start: &Vector, widths: &Vector, info
 pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
     let tight = posterior(data, start, &TIGHT);
     let wide = posterior(data, start, &WIDE);
-    let share = 1.0 / (1.0 + (tight.evidence - wide.evidence).exp());
+    let share = 1.0 / (1.0 + exp(tight.evidence - wide.evidence));
     let parts = [(1.0 - share, &tight), (share, &wide)];
     let mean: Vector = std::array::from_fn(|at| parts.iter().map(|(share, of)| share * of.mean[at]).sum());
     let mut covariance = [[0.0; MULTIPLIERS]; MULTIPLIERS];

@@ -1,6 +1,7 @@
 //! Which single setting would explain a run that stands out: a wrong layout is more often the reason than a wrong constant.
 
 use super::posterior::Posterior;
+use crate::maths::exp;
 use crate::message::{Message, verbatim};
 use crate::report::evaluate;
 use crate::run::registry::field;
@@ -74,7 +75,7 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
 
 /// Finds settings that would explain a step of `measured` seconds, given the multipliers that the other runs teach.
 pub(super) fn suspects_of_step(run: &Run, others: &Posterior, measured: f64) -> Vec<Suspect> {
-    let learned = Profile { means: Some(others.mean.iter().map(|log| log.exp()).collect()), ..Profile::default() };
+    let learned = Profile { means: Some(others.mean.iter().map(|log| exp(*log)).collect()), ..Profile::default() };
     nearest(run, measured, |run| {
         let run = Run { profile: learned.clone(), measured_step_s: None, ..run.clone() };
         let report = evaluate(&run).ok()?.report;

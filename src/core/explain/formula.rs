@@ -7,6 +7,7 @@
 use super::Term;
 use super::expr::Expr;
 use super::reader::read;
+use crate::maths::pow;
 use crate::units::{MemoryUnit, parse_number};
 
 /// A formula over the parts of a [`Term`].
@@ -95,7 +96,7 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
             let one = value(one, parts)?;
             Some(if *under { product / one } else { product * one })
         }),
-        Expr::Power(base, power) => Some(value(base, parts)?.powf(value(power, parts)?)),
+        Expr::Power(base, power) => Some(pow(value(base, parts)?, value(power, parts)?)),
         Expr::Pick(which, list) => {
             let values = list.iter().map(|one| value(one, parts)).collect::<Option<Vec<_>>>()?;
             let better = if *which == "min" { f64::min } else { f64::max };

@@ -4,6 +4,7 @@
 use super::expr::Expr;
 use super::formula::{Formula, ceil};
 use super::{Derivation, Provenance, Term, Unit};
+use crate::maths::pow;
 use crate::message::Message;
 use crate::source::Source;
 use std::cell::RefCell;
@@ -125,7 +126,7 @@ impl Quantity for f64 {
         self
     }
     fn power(self, exponent: Self) -> Self {
-        self.powf(exponent)
+        pow(self, exponent)
     }
     fn max(self, other: Self) -> Self {
         self.max(other)
@@ -252,7 +253,7 @@ impl Quantity for Written {
     }
     fn power(self, exponent: Self) -> Self {
         let power = |base, exponent| Expr::Power(Box::new(base), Box::new(exponent));
-        self.join(exponent, self.value.powf(exponent.value), power)
+        self.join(exponent, pow(self.value, exponent.value), power)
     }
     fn max(self, other: Self) -> Self {
         self.join(other, self.value.max(other.value), |left, right| left.pick("max", right))

@@ -4,6 +4,7 @@
 //! objective for the others (1F1B was up to 1.36 times longer in simulation). Source: Fudan lecture;
 //! `DynaPipe`.
 
+use crate::maths::{cos, exp, ln};
 use crate::sort::{sort, sort_by};
 
 /// `(c − 1) max t + sum t` for micro-batches of `times` on `ranks` ranks.
@@ -135,8 +136,8 @@ pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
         Spread::LogNormal => {
             // Box and Muller.
             let (u, v) = (next().max(1e-12), next());
-            let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
-            0.25 * (0.8 * normal).exp()
+            let normal = (-2.0 * ln(u)).sqrt() * cos(std::f64::consts::TAU * v);
+            0.25 * exp(0.8 * normal)
         }
         Spread::Bimodal => {
             let (long, within) = (next() < 0.2, next());
@@ -222,7 +223,7 @@ mod tests {
         // Means of the distributions: 9/16; 0.8 · 1/8 + 0.2 · 0.9; e^(0.8²/2)/4 less what the longest cuts off.
         assert!((mean(Spread::Uniform) - 0.5625).abs() < 0.02);
         assert!((mean(Spread::Bimodal) - 0.28).abs() < 0.02);
-        let uncut = (0.8f64.powi(2) / 2.0).exp() / 4.0;
+        let uncut = exp(0.8f64.powi(2) / 2.0) / 4.0;
         let cut = mean(Spread::LogNormal);
         assert!(cut < uncut && cut > 0.9 * uncut, "{cut} {uncut}");
         // Half of them are below the median.

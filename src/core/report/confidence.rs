@@ -9,6 +9,7 @@
 
 use super::draft::Draft;
 use super::step::{ends, step};
+use crate::maths::{exp, ln};
 use crate::memory::RankLoad;
 use crate::pipeline::Stats;
 use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
@@ -46,7 +47,7 @@ pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &S
         let stats =
             Stats { makespan_s: stats.makespan_s * stretched, ideal_s: stats.ideal_s * stretched, ..stats.clone() };
         let longer = step(&draft_of, loads, &ends(&draft_of, loads), &stats).2.time_s.0;
-        Some((longer / of.time_s.0).ln() / NUDGE.ln())
+        Some(ln(longer / of.time_s.0) / ln(NUDGE))
     };
     let mut slopes: Vector = [0.0; MULTIPLIERS];
     for kind in Multiplier::ALL {
@@ -56,10 +57,10 @@ pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &S
         };
     }
     let means = run.profile.factors().0;
-    let moved: f64 = slopes.iter().zip(means).map(|(slope, mean)| slope * mean.ln()).sum();
+    let moved: f64 = slopes.iter().zip(means).map(|(slope, mean)| slope * ln(mean)).sum();
     let most = range(&draft.scenario).deviation().max(uncertainty.spread).max(moved.abs());
     let sd = uncertainty.of(&slopes).min(most);
-    of.low_s = of.time_s * (-FOUR_OF_FIVE * sd).exp();
-    of.high_s = of.time_s * (FOUR_OF_FIVE * sd).exp();
+    of.low_s = of.time_s * exp(-FOUR_OF_FIVE * sd);
+    of.high_s = of.time_s * exp(FOUR_OF_FIVE * sd);
     of.log_sd = Some(sd);
 }

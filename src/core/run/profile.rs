@@ -7,6 +7,7 @@ use super::presets::Software;
 use crate::cluster::Gpu;
 use crate::field::Steps::By;
 use crate::field::{fields, method};
+use crate::maths::exp;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -171,7 +172,7 @@ impl Profile {
         });
         let (low, high) = MEAN_RANGE;
         Self {
-            means: Some(means.iter().map(|log| rounded(log.exp().clamp(low, high), 3)).collect()),
+            means: Some(means.iter().map(|log| rounded(exp(*log).clamp(low, high), 3)).collect()),
             widths: Some((0..MULTIPLIERS).map(|row| rounded(width(row), 2)).collect()),
             correlations: Some(pairs.collect()),
             ..Self::default()

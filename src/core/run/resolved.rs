@@ -4,6 +4,7 @@ use super::registry::{Field, Slot, Steps};
 use super::{GpuParts, ModelParts, PrecisionParts};
 use super::{Run, Scenario};
 use crate::field::Value;
+use crate::maths::exp2;
 
 /// Values that the stepper tries in search of one that works.
 const SEARCH: u64 = 4096;
@@ -88,7 +89,7 @@ const ROUND: usize = 256;
 
 /// The numbers from `now` to its double or half, the roundest first: multiples of the largest powers of two.
 fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
-    let powers = (0..42).rev().map(|power| f64::from(power).exp2());
+    let powers = (0..42).rev().map(|power| exp2(f64::from(power)));
     let of = move |power: f64| {
         let first = if up { (now / power).floor() + 1.0 } else { (now / power).ceil() - 1.0 };
         let multiples = (0..ROUND).map(move |further| {

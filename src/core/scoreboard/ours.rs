@@ -7,6 +7,7 @@
 use super::prediction::{Asked, Predicted};
 use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled};
 use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
+use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
 use crate::report::evaluate;
@@ -70,7 +71,7 @@ fn steps(rows: &[Evidence], set: &mut Set) {
     let moves = table.left_out(&[GROUPINGS[0].1, GROUPINGS[2].1]);
     let mut ranges: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
     for (row, moved) in table.rows.iter().zip(&moves) {
-        let seconds = row.predicted * moved.exp();
+        let seconds = row.predicted * exp(*moved);
         let class = RANGES.iter().find(|class| class.of == row.class);
         let found = class.map(|class| {
             let key = group_key(class);
@@ -143,6 +144,6 @@ fn judged_by_others<'a>(measured: &[(&'a Evidence, Outcome)]) -> Vec<(&'a Eviden
 
 /// Four significant digits.
 fn digits(value: f64) -> f64 {
-    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
+    let scale = pow(10.0, 3.0 - log10(value.abs()).floor());
     if scale.is_finite() { (value * scale).round() / scale } else { value }
 }

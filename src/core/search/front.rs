@@ -7,6 +7,7 @@
 use super::engine::Search;
 use super::promise::Promise;
 use super::ranking::Found;
+use crate::maths::ln;
 use crate::memory::Verdict;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -83,7 +84,7 @@ impl Front {
             queue: promises.iter().copied().map(Lean).collect(),
             best: Vec::new(),
             peaks: Grid::new(promises.iter().map(|one| one.peak), across),
-            times: Grid::new(promises.iter().map(|one| one.bound.ln()), down),
+            times: Grid::new(promises.iter().map(|one| ln(one.bound)), down),
             cells: vec![None; across * down],
         }
     }
@@ -107,7 +108,7 @@ impl Front {
                 point = place(&found);
                 self.enter(found);
             }
-            let cell = self.times.cell(point.1.ln()) * self.peaks.cells + self.peaks.cell(point.0);
+            let cell = self.times.cell(ln(point.1)) * self.peaks.cells + self.peaks.cell(point.0);
             let kept = &mut self.cells[cell];
             if kept.is_none_or(|other| point.1 < other.1) {
                 *kept = Some(point);

@@ -14,6 +14,7 @@ use super::rates::Rates;
 use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
+use crate::maths::pow;
 use crate::model::{Kinds, LayerKind};
 use crate::run::{Constant, GraphPart, Module, Multiplier, Recompute, Saved, Scenario};
 use crate::units::Seconds;
@@ -81,7 +82,7 @@ pub fn paced_by(gpu: f64, host: f64) -> f64 {
     if longer <= 0.0 {
         return 0.0;
     }
-    longer * ((gpu / longer).powf(PACE) + (host / longer).powf(PACE)).powf(1.0 / PACE)
+    longer * pow(pow(gpu / longer, PACE) + pow(host / longer, PACE), 1.0 / PACE)
 }
 
 /// Host seconds of a routed layer that a graph launches whole.

@@ -4,6 +4,7 @@
 //! left out, all constants that it could have moved are fitted again without it, and its distance from the middle of the
 //! other groups is counted in their deviations (`tests/time/left_out/` computes, prints and holds it).
 
+use crate::maths::ln;
 use crate::run::presets::Peers;
 use crate::run::{Format, Scenario};
 use serde::Serialize;
@@ -178,7 +179,7 @@ impl Range {
     /// Standard deviation of a logarithm of which the range holds four of five.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        (self.high / self.low).ln() / (2.0 * FOUR_OF_FIVE)
+        ln(self.high / self.low) / (2.0 * FOUR_OF_FIVE)
     }
 
     /// Its text in the report.

@@ -6,6 +6,7 @@
 
 use super::families::family;
 use super::kernels::kernel_shares;
+use crate::maths::ln;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
 use crate::run::{AttentionKernel, Constant, Format, GraphPart, Multiplier, Precision, Scenario, recipe};
 use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, NEMO, SIMUMAX, TRANSFORMER_ENGINE};
@@ -63,7 +64,7 @@ pub(crate) const ATTENTION_HALF: Cited<f64> =
 /// Time of products on the slowest of `gpus` GPUs over the slowest of 128, where the other figures were fitted.
 #[must_use]
 pub fn slowest(gpus: u64) -> f64 {
-    let longest = |n: f64| 1.0 + SPREAD.value * (2.0 * n.ln()).sqrt();
+    let longest = |n: f64| 1.0 + SPREAD.value * (2.0 * ln(n)).sqrt();
     longest(gpus.max(1) as f64) / longest(128.0)
 }
 

@@ -1,6 +1,7 @@
 //! Time of state-space models and linear attentions between their projections: kernels in chunks of the sequence, far
 //! below the peak of matrix products.
 
+use crate::maths::pow;
 use crate::model::{Architecture, Mixer};
 use crate::source::{Cited, MEGATRON_BRIDGE};
 
@@ -51,7 +52,7 @@ fn executed(model: &Architecture, mixer: Mixer) -> (f64, f64) {
 #[must_use]
 pub(crate) fn recurrence(peak: f64, model: &Architecture, mixer: Mixer, tokens: f64) -> (f64, f64) {
     let (flops, rate) = executed(model, mixer);
-    let forward = tokens * flops / (rate * (peak / HOPPER).powf(GROWTH));
+    let forward = tokens * flops / (rate * pow(peak / HOPPER, GROWTH));
     (forward, BACKWARD * forward)
 }
 

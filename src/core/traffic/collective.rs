@@ -6,6 +6,7 @@
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Group, Link};
+use crate::maths::log2;
 use crate::run::presets::GpuFamily;
 use crate::run::{Multiplier, Scenario};
 use crate::source::{Cited, DEEPEP, NCCL, STAS};
@@ -120,7 +121,7 @@ impl Fabric {
         let [launch, near, far] = self.latency;
         let n = group.size as f64;
         let ring = 2.0 * self.turn(group) - launch;
-        let depth = (group.nodes() as f64).log2() * far;
+        let depth = log2(group.nodes() as f64) * far;
         let tree = launch + 2.0 * ((group.in_node - 1) as f64 * near + depth);
         let moved = 2.0 * (n - 1.0) / n * bytes.0;
         let around = ring.min(tree) + moved / self.bus(group);

@@ -6,6 +6,7 @@
 //! moves elsewhere.
 
 use crate::cluster::Group;
+use crate::maths::pow;
 use crate::model::Moe;
 use crate::run::{MoeDispatch, Scenario};
 use crate::source::{Cited, DEEPSEEK_V3};
@@ -43,7 +44,7 @@ impl Copies {
 pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
-    let visited = |places: f64| places * (1.0 - (1.0 - 1.0 / places).powf(moe.top_k as f64));
+    let visited = |places: f64| places * (1.0 - pow(1.0 - 1.0 / places, moe.top_k as f64));
     Copies { crossing: visited(allowed) * (nodes - 1.0) / nodes, inside: visited(allowed * near) * (near - 1.0) / near }
 }
 

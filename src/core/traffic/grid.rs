@@ -4,6 +4,8 @@
 //! broadcasts along rows and columns; 3D over q x q x q multiplies blocks (i, j, l) and adds along the third axis.
 //! Source: Fudan lecture, section on 2D and 3D tensor parallelism.
 
+use crate::maths::cbrt;
+
 /// One way to cut a matrix product, relative to a single rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridCut {
@@ -43,7 +45,7 @@ pub fn grid_cuts(ranks: u64) -> Vec<GridCut> {
         communication: 2.0 * (p - 1.0) / p,
         steps: 2.0 * (p - 1.0),
     }];
-    for (dimensions, side) in [(2, p.sqrt()), (3, p.cbrt())] {
+    for (dimensions, side) in [(2, p.sqrt()), (3, cbrt(p))] {
         if ranks > 1 && whole(side) {
             let q = side.round();
             let axis = (q - 1.0) / q;

@@ -1,6 +1,7 @@
 //! Calendar of a run by what takes the time.
 
 use super::setting::Setting;
+use crate::maths::exp_m1;
 use crate::units::Seconds;
 use serde::Serialize;
 
@@ -68,7 +69,7 @@ impl Calendar {
         let saving = rhythm.saving(work);
         let segment = rhythm.every + rhythm.save;
         let fails = rhythm.mtti.0.is_finite() && segment.0.is_finite();
-        let broken = if fails { work / rhythm.every * (segment / rhythm.mtti).exp_m1() } else { 0.0 };
+        let broken = if fails { work / rhythm.every * exp_m1(segment / rhythm.mtti) } else { 0.0 };
         let downtime = rhythm.downtime() * broken;
         let total = rhythm.calendar(work);
         Self {

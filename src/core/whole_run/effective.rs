@@ -12,6 +12,7 @@
 //! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on `R` nor on `L`.
 //! Young (1974) and Daly (2006) are its first and third order.
 
+use crate::maths::{exp, exp_m1};
 use crate::units::Seconds;
 
 /// Segments and restarts longer than this many mean times to interrupt count as never finished.
@@ -47,14 +48,14 @@ impl Rhythm {
         if m.is_infinite() {
             return tau / (tau + delta);
         }
-        tau / ((m + self.downtime().0 + self.lag.0) * ((tau + delta) / m).exp_m1())
+        tau / ((m + self.downtime().0 + self.lag.0) * exp_m1((tau + delta) / m))
     }
 
     /// Downtime of an interruption of the running job, with the restarts that another interruption begins anew.
     #[must_use]
     pub fn downtime(&self) -> Seconds {
         if self.by_calendar && self.mtti.0.is_finite() {
-            self.mtti * (self.restart / self.mtti).min(LONGEST_RESTART).exp_m1()
+            self.mtti * exp_m1((self.restart / self.mtti).min(LONGEST_RESTART))
         } else {
             self.restart
         }
@@ -101,7 +102,7 @@ pub fn lambert_w0(z: f64) -> f64 {
 fn refined(z: f64, p: f64) -> f64 {
     let mut w = -1.0 + p - p * p / 3.0 + 11.0 * p.powi(3) / 72.0;
     for _ in 0..8 {
-        let e = w.exp();
+        let e = exp(w);
         let f = w * e - z;
         let slope = e * (w + 1.0);
         let change = f / (slope - (w + 2.0) * f / (2.0 * w + 2.0));
@@ -124,7 +125,7 @@ pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
         return Seconds((2.0 * mtti.0 * save.0).sqrt());
     }
     // 1 + e z is 1 - e^(-x), which loses no digits as `exp_m1`.
-    let w = refined(-(-1.0 - x).exp(), (-2.0 * (-x).exp_m1()).sqrt());
+    let w = refined(-exp(-1.0 - x), (-2.0 * exp_m1(-x)).sqrt());
     mtti * (1.0 + w)
 }
 
@@ -167,6 +168,7 @@ pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::maths::pow;
 
     const HOUR: f64 = 3600.0;
 
@@ -223,8 +225,8 @@ mod tests {
     fn no_interval_beats_the_best() {
         let mut random = super::super::random::Random::new(3);
         for _ in 0..1000 {
-            let mtti = 0.2 * 1000_f64.powf(random.unit());
-            let save = mtti * 1e-6 * 1e6_f64.powf(random.unit());
+            let mtti = 0.2 * pow(1000.0, random.unit());
+            let save = mtti * 1e-6 * pow(1e6, random.unit());
             let restart = random.unit() * 2.0;
             let best = best_interval(Seconds(mtti * HOUR), Seconds(save * HOUR)).0 / HOUR;
             let share = |every: f64| rhythm([mtti, save, every, restart]).share();
@@ -240,7 +242,7 @@ mod tests {
         let running = rhythm([2.78, 1.0 / 180.0, 0.33, 0.25]);
         let both = running.share() / Rhythm { by_calendar: true, ..running }.share();
         let x = 0.25 / 2.78_f64;
-        assert!((both - x.exp() / (1.0 + x)).abs() < 1e-12 && (both - 1.004).abs() < 5e-4, "{both}");
+        assert!((both - exp(x) / (1.0 + x)).abs() < 1e-12 && (both - 1.004).abs() < 5e-4, "{both}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::effective::Rhythm;
 use super::random::Random;
 use super::setting::Setting;
+use crate::maths::exp;
 use crate::run::Run;
 use crate::units::Seconds;
 
@@ -54,7 +55,7 @@ pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
         done += kept;
         let mut lost = gap - kept / every.0 * segment;
         loop {
-            let down = restart.0 * (BETWEEN_EVENTS * random.normals()[0] - BETWEEN_EVENTS.powi(2) / 2.0).exp();
+            let down = restart.0 * exp(BETWEEN_EVENTS * random.normals()[0] - BETWEEN_EVENTS.powi(2) / 2.0);
             // Another interruption begins the restart anew.
             let next = if by_calendar { random.exponential(mtti.0) } else { f64::INFINITY };
             let at = Seconds(clock);

@@ -3,6 +3,8 @@
 //! `L = E + A/N^α + B/D^β` is least at `N* = G (C/6)^(β/(α+β))`, `G = (αA/βB)^(1/(α+β))`, for `C = 6 N D` FLOP. Constants: Besiroglu et
 //! al. 2024, who refit the points of Hoffmann et al. 2022 and show the printed fit of its third approach to be wrong.
 
+use crate::maths::pow;
+
 const A: f64 = 482.01;
 const B: f64 = 2085.43;
 const ALPHA: f64 = 0.3478;
@@ -11,16 +13,16 @@ const BETA: f64 = 0.3658;
 /// Parameters and tokens that reach the least loss with `flops`.
 #[must_use]
 pub fn compute_optimal(flops: f64) -> (f64, f64) {
-    let g = (ALPHA * A / (BETA * B)).powf(1.0 / (ALPHA + BETA));
-    let parameters = g * (flops / 6.0).powf(BETA / (ALPHA + BETA));
+    let g = pow(ALPHA * A / (BETA * B), 1.0 / (ALPHA + BETA));
+    let parameters = g * pow(flops / 6.0, BETA / (ALPHA + BETA));
     (parameters, flops / 6.0 / parameters)
 }
 
 /// Tokens for which a model of `parameters` is compute-optimal.
 #[must_use]
 pub fn optimal_tokens(parameters: f64) -> f64 {
-    let g = (ALPHA * A / (BETA * B)).powf(1.0 / (ALPHA + BETA));
-    (parameters / g).powf((ALPHA + BETA) / BETA) / parameters
+    let g = pow(ALPHA * A / (BETA * B), 1.0 / (ALPHA + BETA));
+    pow(parameters / g, (ALPHA + BETA) / BETA) / parameters
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Seeded random numbers: splitmix64 (Steele, Lea, Flood 2014), normal deviates by Box and Muller, quantiles.
 
+use crate::maths::ln_1p;
+
 /// A stream of random numbers, the same for the same seed on every machine.
 pub struct Random(u64);
 
@@ -26,14 +28,14 @@ impl Random {
     /// Two independent standard normal deviates.
     pub fn normals(&mut self) -> [f64; 2] {
         let (u, v) = (self.unit(), self.unit());
-        let radius = (-2.0 * (-u).ln_1p()).sqrt();
+        let radius = (-2.0 * ln_1p(-u)).sqrt();
         let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
         [radius * cos, radius * sin]
     }
 
     /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (-self.unit()).ln_1p()
+        -mean * ln_1p(-self.unit())
     }
 }
 

@@ -5,6 +5,7 @@ use super::failures::{self, Uncertain};
 use super::ramp::{Ramp, Steps};
 use super::spread::Doubt;
 use crate::issue::Issue;
+use crate::maths::ln;
 use crate::message::Message;
 use crate::report::{Evaluation, evaluate};
 use crate::run::length::{ContextPhase, PUE, REPAIR_DAYS, ROLLBACK_STEPS, RunLength, SPARE_QUANTILE, STORAGE_GB_PER_S};
@@ -131,7 +132,7 @@ impl Setting {
             doubt: Doubt {
                 rate: rate_sigma,
                 restart: if length.restart_s.is_some() { 0.0 } else { restart.sigma },
-                step: at((report.step.high_s / report.step.low_s).ln()),
+                step: at(ln(report.step.high_s / report.step.low_s)),
             },
             under_repair: nodes * per_day * repair_days,
             repair_days,

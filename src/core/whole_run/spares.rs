@@ -1,6 +1,8 @@
 //! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the distribution of
 //! repair times does not matter).
 
+use crate::maths::exp;
+
 /// Means above which the Poisson quantile is taken from its normal approximation with skewness, right to one node.
 const LARGE: f64 = 500.0;
 
@@ -16,7 +18,7 @@ pub fn spares(mean: f64, share: f64) -> u64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and far below 2^53
         return count.max(0.0).round() as u64;
     }
-    let mut term = (-mean).exp();
+    let mut term = exp(-mean);
     let (mut sum, mut count) = (term, 0u64);
     while sum < share && term > 0.0 {
         count += 1;
@@ -71,7 +73,7 @@ fn normal_integral(z: f64) -> f64 {
         term *= z * z / n;
         sum += term;
     }
-    0.5 + sum * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()
+    0.5 + sum * exp(-z * z / 2.0) / std::f64::consts::TAU.sqrt()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::effective::Rhythm;
 use super::random::{Random, quantile};
+use crate::maths::exp;
 use crate::sort::sort_by;
 use crate::units::Seconds;
 
@@ -59,10 +60,10 @@ pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt, draws: &[Draw])
 }
 
 fn calendar(rhythm: Rhythm, productive: f64, doubt: Doubt, [rate, restart, scatter, step]: Draw) -> f64 {
-    let work = Seconds(productive * (doubt.step * step).exp());
+    let work = Seconds(productive * exp(doubt.step * step));
     let drawn = Rhythm {
-        mtti: rhythm.mtti * (-doubt.rate * rate).exp(),
-        restart: rhythm.restart * (doubt.restart * restart - doubt.restart.powi(2) / 2.0).exp(),
+        mtti: rhythm.mtti * exp(-doubt.rate * rate),
+        restart: rhythm.restart * exp(doubt.restart * restart - doubt.restart.powi(2) / 2.0),
         ..rhythm
     };
     let least = drawn.uninterrupted(work).0;
@@ -71,7 +72,7 @@ fn calendar(rhythm: Rhythm, productive: f64, doubt: Doubt, [rate, restart, scatt
     }
     let interruptions = least / drawn.mtti.0;
     let (r, tau) = (drawn.restart.0, drawn.every.0);
-    let variance = interruptions * (r * r * BETWEEN_EVENTS.powi(2).exp() + tau * tau / 3.0 + r * tau);
+    let variance = interruptions * (r * r * exp(BETWEEN_EVENTS.powi(2)) + tau * tau / 3.0 + r * tau);
     (drawn.calendar(work).0 + variance.sqrt() * scatter).max(least)
 }
 

@@ -8,6 +8,7 @@ use super::setting::Setting;
 use super::spares::spares;
 use super::spread::{Doubt, Draw, Spread, draws, spread};
 use crate::issue::Issue;
+use crate::maths::{exp, ln};
 use crate::message::Message;
 use crate::report::Evaluation;
 use crate::t;
@@ -130,8 +131,8 @@ pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let spread = spread(setting.rhythm, setting.work(), setting.doubt, &draws);
     let (low_days, high_days) = (days(spread.low), days(spread.high));
     let energy = energy(evaluation, setting, &calendar);
-    let of_days = |days: f64| (days * DAY / total.0).max(f64::MIN_POSITIVE).ln();
-    let width = |days: f64| (of_days(days).powi(2) + (1.0 + energy.range).ln().powi(2)).sqrt().exp();
+    let of_days = |days: f64| ln((days * DAY / total.0).max(f64::MIN_POSITIVE));
+    let width = |days: f64| exp((of_days(days).powi(2) + ln(1.0 + energy.range).powi(2)).sqrt());
     Range {
         low_days,
         high_days,

@@ -1,6 +1,7 @@
 //! The step out of many: the first ones and the odd ones left out, the median and the spread of the rest.
 
 use super::patterns::Quantity;
+use crate::core::maths::ln;
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;
@@ -180,7 +181,7 @@ impl Series {
 
 /// True if two values are not of the same step.
 fn differ(a: f64, b: f64) -> bool {
-    (a / b).ln().abs() > SAME
+    ln(a / b).abs() > SAME
 }
 
 /// The middle of sorted values.

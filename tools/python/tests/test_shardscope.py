@@ -1,13 +1,17 @@
 """The package as it is installed: facts from outside the calculator, and what is Python's own."""
+import json
+import os
 import subprocess
 import sys
 import time
 import unittest
 import xml.etree.ElementTree as xml
 from dataclasses import fields
+from pathlib import Path
 
 from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, schedule, whole_run
 from shardscope._answer import Answer
+from shardscope._program import answers
 
 
 class Answers(unittest.TestCase):
@@ -56,6 +60,21 @@ class Answers(unittest.TestCase):
     def test_no_order_ends_before_its_bound(self):
         answer = certify(gpus=32, tp=1, pp=4)
         self.assertLessEqual(answer.certificate.lower_bound_s, answer.makespan_s)
+
+
+class Identity(unittest.TestCase):
+    """The requests and answers that tests/io/identity.rs writes."""
+
+    FILE = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[3] / "target"), "tmp/identity.jsonl")
+
+    @unittest.skipUnless(FILE.exists(), "cargo test --test io identity was not run")
+    def test_answers_are_the_native_programs_byte_for_byte(self):
+        asked = [json.loads(line) for line in self.FILE.read_text(encoding="utf-8").splitlines()]
+        self.assertGreaterEqual(len(asked), 500)
+        for verb in sorted({one["verb"] for one in asked}):
+            of = [one for one in asked if one["verb"] == verb]
+            for one, answer in zip(of, answers(verb, [one["line"] for one in of])):
+                self.assertEqual(answer, one["answer"], one["line"])
 
 
 class Refusals(unittest.TestCase):

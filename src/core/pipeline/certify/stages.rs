@@ -1,6 +1,7 @@
 //! The stages of a pipeline, their times and their room, as a [`Problem`] in ticks.
 
 use super::problem::{Arc, Chain, Pool, Problem, Ticks};
+use crate::maths::{exp2, log2};
 
 /// The stages of a step whose order is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,7 +71,7 @@ impl Stages {
         let longest = kept.iter().copied().flatten().copied().fold(self.lag, f64::max);
         let finest = LONGEST / longest;
         // A power of two keeps whole numbers whole.
-        Scale(if finest.is_finite() && finest > 0.0 { finest.log2().floor().exp2() } else { 1.0 })
+        Scale(if finest.is_finite() && finest > 0.0 { exp2(log2(finest).floor()) } else { 1.0 })
     }
 
     /// The problem and the seconds of its tick.
