@@ -5,7 +5,9 @@
 //! program cannot say is found by saying it and reading it back: see [`not_said`].
 
 pub(crate) mod accelerate;
+mod arithmetic;
 pub(crate) mod axolotl;
+mod branches;
 pub mod deepspeed;
 mod hub;
 mod launcher;

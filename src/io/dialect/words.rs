@@ -4,8 +4,12 @@
 //! With its tests the file has over 400 lines.
 
 use super::Entries;
+use super::arithmetic::compute;
+use super::branches::Branches;
+use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::core::run::registry::plain;
+use crate::core::t;
 
 /// Depth to which arguments may be kept in variables of variables: a launch script uses one level.
 const MAX_DEPTH: u32 = 4;
@@ -24,13 +28,15 @@ pub(crate) struct Script {
     pub variables: Vec<(String, String)>,
     /// Variables that it sets to several values and then uses: branches are not decided, the last value counts.
     pub ambiguous: Vec<String>,
+    /// Words that choose a branch and that it does not set: the first branch counts.
+    pub undecided: Vec<String>,
 }
 
 impl Script {
     /// Reads a script.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut reader = Reader { left: MAX_EXPANDED, ..Reader::default() };
+        let mut reader = Reader { left: MAX_EXPANDED, begins: true, ..Reader::default() };
         reader.take(text, 0);
         reader.script
     }
@@ -39,6 +45,22 @@ impl Script {
     #[must_use]
     pub fn number(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
+    }
+
+    /// What is taken where the script leaves a choice.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Message> {
+        let several = self.ambiguous.iter().map(|name| {
+            t!(
+                "{name} is set to several values in the text: the last one, {value}, is taken",
+                name = name.clone(),
+                value = self.known(name).unwrap_or_default().to_owned()
+            )
+        });
+        let branches = self.undecided.iter().map(|word| {
+            t!("of the branches of {word} the first is taken: the text does not set it", word = word.clone())
+        });
+        several.chain(branches).collect()
     }
 
     /// The last value of a variable.
@@ -91,6 +113,10 @@ struct Reader {
     script: Script,
     /// Bytes of variables that may still be put in.
     left: usize,
+    /// The `case` statements that have not ended.
+    branches: Branches,
+    /// True before the first word of a statement.
+    begins: bool,
 }
 
 impl Reader {
@@ -130,8 +156,14 @@ impl Reader {
                         ')' => brackets = brackets.saturating_sub(1),
                         _ => {}
                     }
+                    match c {
+                        ';' if chars.next_if_eq(&';').is_some() => self.branches.end(),
+                        ')' => self.branches.begin(),
+                        _ => {}
+                    }
                     if matches!(c, ')' | ';' | '&' | '|') || c == '\n' && brackets == 0 {
                         self.script.words.push(String::new());
+                        self.begins = true;
                     }
                 }
                 (c, _) => word.get_or_insert_default().push(c),
@@ -187,7 +219,10 @@ impl Reader {
         }
         let name = name.get(1..).unwrap_or_default();
         if open == '(' {
-            return format!("$({name})");
+            // `$((1024 * 2))` has a result, what another program prints has none here.
+            let sum = name.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
+            let result = sum.and_then(|sum| compute(&self.numbers(sum)));
+            return result.map_or_else(|| format!("$({name})"), |result| result.to_string());
         }
         // An array was read where it was set.
         if name.ends_with("[@]") || name.ends_with("[*]") {
@@ -199,6 +234,26 @@ impl Reader {
             (None, Some(default)) => self.said_default(default),
             (None, None) => format!("${name}"),
         }
+    }
+
+    /// A sum with the values of its variables, which need no `$` there.
+    fn numbers(&mut self, sum: &str) -> String {
+        let mut out = String::new();
+        let mut chars = sum.chars().peekable();
+        while let Some(c) = chars.next() {
+            if c == '$' {
+                out.push_str(&self.variable(&mut chars));
+            } else if c.is_ascii_alphabetic() || c == '_' {
+                let mut name = String::from(c);
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                }
+                out.push_str(&self.put_in(&name).unwrap_or(name));
+            } else {
+                out.push(c);
+            }
+        }
+        out
     }
 
     /// The default of `${NAME:-"default"}` where the name is not set: without its quotes, its own variables put in.
@@ -235,9 +290,11 @@ impl Reader {
     }
 
     fn end(&mut self, word: Option<String>, depth: u32) {
-        let Some(word) = word.filter(|word| !word.is_empty()) else {
+        let begins = word.is_some() && std::mem::take(&mut self.begins);
+        let Some(word) = word else { return };
+        if depth == 0 && self.branches.take(&word, begins, &mut self.script.undecided) || word.is_empty() {
             return;
-        };
+        }
         let named = word.split_once('=').filter(|(name, _)| {
             // `ARGS+=( --more )` adds to an array.
             let mut letters = name.strip_suffix('+').unwrap_or(name).chars();
