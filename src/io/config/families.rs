@@ -62,7 +62,7 @@ pub(crate) struct Family {
 }
 
 const LLAMA: Family = Family {
-    kinds: &["llama", "mistral", "ministral", "yi", "aquila", "internlm3", "seed_oss"],
+    kinds: &["llama", "mistral", "ministral", "ministral3", "yi", "aquila", "internlm3", "seed_oss", "granite"],
     norm: Norm::Rms,
     gated: true,
     qk_norm: QkNorm::None,
@@ -96,7 +96,15 @@ static FAMILIES: &[Family] = &[
     LLAMA,
     Family { kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"], biases: Biases::Qkv, attention_bias_key: false, ..LLAMA },
     Family { kinds: &["qwen3", "qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
-    Family { kinds: &["gemma"], tied: true, ..LLAMA },
+    Family { kinds: &["gemma", "ernie4_5"], tied: true, ..LLAMA },
+    Family { kinds: &["hunyuan_v1_dense"], qk_norm: QkNorm::Head, ..LLAMA },
+    Family { kinds: &["mimo"], biases: Biases::Qkv, attention_bias_key: false, prediction: true, ..LLAMA },
+    Family { kinds: &["glm4"], post_norms: true, ..LLAMA },
+    Family { kinds: &["ernie4_5_moe"], tied: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    Family { kinds: &["hunyuan_v1_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
+    Family { kinds: &["bailing_moe", "granitemoe", "granitemoehybrid"], ..EXPERTS },
+    Family { kinds: &["bailing_moe_v2"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    Family { kinds: &["olmoe"], qk_norm: QkNorm::All, ..EXPERTS },
     Family { kinds: &["gemma2"], tied: true, post_norms: true, mixers: Mixers::Windows(2), ..LLAMA },
     Family {
         kinds: &["gemma3"],
@@ -208,7 +216,7 @@ static FAMILIES: &[Family] = &[
     Family { kinds: &["minimax_m2"], qk_norm: QkNorm::All, attention_bias_key: false, notes: &[ROUTER], ..EXPERTS },
     Family { kinds: &["deepseek_v2"], latent: true, ..EXPERTS },
     Family {
-        kinds: &["deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"],
+        kinds: &["deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "glm4_moe_lite"],
         latent: true,
         prediction: true,
         notes: &[ROUTER],

@@ -85,11 +85,11 @@ impl Reader<'_> {
             parts.delta_net.head_dim = self.need(&["linear_key_head_dim"], "delta net head width");
             self.count(&["linear_value_head_dim"], "delta net head width");
         }
-        if self.has("mamba_num_heads") {
-            parts.mamba.heads = self.need(&["mamba_num_heads"], "Mamba heads");
-            parts.mamba.head_dim = self.need(&["mamba_head_dim"], "Mamba head width");
-            parts.mamba.state = self.need(&["ssm_state_size"], "Mamba state");
-            parts.mamba.groups = self.need(&["n_groups"], "Mamba groups");
+        if self.has("mamba_num_heads") || self.has("mamba_n_heads") {
+            parts.mamba.heads = self.need(&["mamba_num_heads", "mamba_n_heads"], "Mamba heads");
+            parts.mamba.head_dim = self.need(&["mamba_head_dim", "mamba_d_head"], "Mamba head width");
+            parts.mamba.state = self.need(&["ssm_state_size", "mamba_d_state"], "Mamba state");
+            parts.mamba.groups = self.need(&["n_groups", "mamba_n_groups"], "Mamba groups");
         }
         if self.has("global_head_dim") {
             parts.second.head_dim = self.need(&["global_head_dim"], "second shape, head width");
@@ -166,10 +166,10 @@ impl Reader<'_> {
         let of = |mixer| LayerKind::new(mixer, Ffn::Both);
         let listed = self.list(&["layer_types", "layers_block_type"], "what mixes tokens, by layer");
         let kinds: Option<Vec<LayerKind>> = if let Some(list) = listed {
-            let kinds = list.iter().map(|item| match item {
-                Value::Text(name) => named(name, full, parts),
-                _ => None,
-            });
+            // Where no layer is an FFN alone, each has one behind its mixer.
+            let apart = list.iter().any(|item| matches!(item.text(), Some("moe" | "mlp")));
+            let behind = |kind: LayerKind| if apart { kind } else { LayerKind::new(kind.mixer, Ffn::Both) };
+            let kinds = list.iter().map(|item| named(item.text()?, full, parts).map(behind));
             let kinds: Option<Vec<LayerKind>> = kinds.collect();
             if kinds.is_none() {
                 self.unread("layer_types");

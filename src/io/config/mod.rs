@@ -44,9 +44,12 @@ impl Config {
 /// The entries of every decoder like Llama.
 const SHARED: [&str; 3] = ["hidden_size", "num_key_value_heads", "intermediate_size"];
 /// Names that a count of experts goes by.
-const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
+const EXPERTS: [&str; 4] = ["num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"];
 /// Names of how many of them a token visits.
-const TOP_K: [&str; 3] = ["num_experts_per_tok", "num_experts_per_token", "top_k_experts"];
+const TOP_K: [&str; 5] = ["num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_k", "moe_topk"];
+/// Names of how many experts every token visits.
+const SHARED_EXPERTS: [&str; 4] =
+    ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"];
 /// Reads a `config.json`.
 ///
 /// # Errors
@@ -63,8 +66,12 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         return Err(refuse(t!("no model_type: is it a model's config.json?")));
     };
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
-    let beside = matches!(text.get("enable_moe_block"), Some(Value::Bool(true)));
-    let known = if beside { "gemma4_moe" } else { kind };
+    let yes = |key: &str| matches!(text.get(key), Some(Value::Bool(true)));
+    let known = match kind.as_str() {
+        _ if yes("enable_moe_block") => "gemma4_moe",
+        "bailing_moe" if yes("use_qk_norm") => "bailing_moe_v2",
+        kind => kind,
+    };
     let family = match family(known) {
         Some(family) => family,
         None if !SHARED.iter().all(says) => {
@@ -130,7 +137,12 @@ impl Reader<'_> {
     /// The whole number under the first of `keys` that is there.
     fn count(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         for key in keys {
-            match self.config.get(key) {
+            // A number for each layer, where all are one.
+            let value = match self.config.get(key) {
+                Some(Value::List(items)) if items.iter().all(|item| item == &items[0]) => items.first(),
+                value => value,
+            };
+            match value {
                 None | Some(Value::Null) => {}
                 Some(Value::Number(number)) if crate::core::units::whole(*number).is_some() => {
                     let count = crate::core::units::whole(*number)?;
@@ -264,6 +276,9 @@ impl Reader<'_> {
         if family.latent {
             self.latent(&mut parts);
         }
+        if family.prediction {
+            parts.mtp_modules = self.count(&["num_nextn_predict_layers"], "multi-token-prediction modules");
+        }
         self.layers(family, &mut parts);
         parts
     }
@@ -275,24 +290,21 @@ impl Reader<'_> {
         let width_key = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
         parts.moe.expert_ffn = self.count(&[width_key], "expert FFN size").or(parts.ffn);
         parts.moe.latent = self.count(&["moe_latent_size"], "latent width");
-        parts.moe.dense_layers = Some(self.count(&["first_k_dense_replace"], "leading dense layers").unwrap_or(0));
+        let dense = ["first_k_dense_replace", "moe_layer_start_index"];
+        parts.moe.dense_layers = Some(self.count(&dense, "leading dense layers").unwrap_or(0));
         let wide = self.has("moe_shared_expert_intermediate_size");
-        let counted =
-            if wide { None } else { self.count(&["n_shared_experts", "num_shared_experts"], "shared experts") };
+        let counted = if wide { None } else { self.count(&SHARED_EXPERTS, "shared experts") };
         let shared = counted.unwrap_or_else(|| self.shared_width(parts));
         parts.moe.shared_experts = Some(shared.max(family.shared_experts));
         // A group of one is no limit, and some kinds leave both out.
         parts.moe.groups = self.count(&["n_group"], "expert groups");
         parts.moe.top_groups = self.count(&["topk_group"], "groups per token");
-        if family.prediction {
-            let key = "num_nextn_predict_layers";
-            parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");
-        }
     }
 
     /// Shared experts of a file that gives their joint width.
     fn shared_width(&mut self, parts: &ModelParts) -> u64 {
-        let keys = ["shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"];
+        let keys =
+            ["shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"];
         let width = self.count(&keys, "width of the shared experts").unwrap_or(0);
         let each = parts.moe.expert_ffn.unwrap_or(1).max(1);
         if !width.is_multiple_of(each) {

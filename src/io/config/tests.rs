@@ -88,6 +88,38 @@ const PYTHIA_6_9B: &str = r#"{"architectures":["GPTNeoXForCausalLM"],"hidden_act
 "intermediate_size":16384,"model_type":"gpt_neox","num_attention_heads":32,"num_hidden_layers":32,
 "tie_word_embeddings":false,"use_parallel_residual":true,"vocab_size":50432}"#;
 
+const ERNIE_45_21B: &str = r#"{"architectures":["Ernie4_5_MoeForCausalLM"],"head_dim":null,"hidden_act":"silu","hidden_size":2560,
+"intermediate_size":12288,"max_position_embeddings":131072,"model_type":"ernie4_5_moe","moe_gate_act":null,
+"moe_intermediate_size":1536,"moe_k":6,"moe_layer_end_index":null,"moe_layer_interval":1,"moe_layer_start_index":1,
+"moe_num_experts":64,"moe_num_shared_experts":2,"num_attention_heads":20,"num_hidden_layers":28,"num_key_value_heads":4,
+"rms_norm_eps":1e-05,"rope_theta":500000,"tie_word_embeddings":true,"use_bias":false,"vocab_size":103424}"#;
+/// Its numbers by layer are lists.
+const HUNYUAN_A13B: &str = r#"{"architectures":["HunYuanMoEV1ForCausalLM"],"head_dim":128,"hidden_size":4096,"intermediate_size":3072,
+"model_type":"hunyuan_v1_moe","moe_intermediate_size":[3072,3072],"moe_topk":[8,8],"num_attention_heads":32,"num_experts":64,
+"num_hidden_layers":32,"num_key_value_heads":8,"num_shared_expert":[1,1],"tie_word_embeddings":true,"use_qk_norm":true,
+"vocab_size":128167}"#;
+const LING_LITE_15: &str = r#"{"architectures":["BailingMoeForCausalLM"],"first_k_dense_replace":0,"hidden_act":"silu","hidden_size":2048,
+"intermediate_size":1408,"model_type":"bailing_moe","moe_intermediate_size":1408,"norm_head":false,"norm_topk_prob":true,
+"num_attention_heads":16,"num_experts":64,"num_experts_per_tok":6,"num_hidden_layers":28,"num_key_value_heads":4,
+"num_shared_experts":2,"rope_theta":600000,"tie_word_embeddings":false,"use_bias":false,"use_qkv_bias":false,"vocab_size":126464}"#;
+const LING_MINI_2: &str = r#"{"architectures":["BailingMoeV2ForCausalLM"],"first_k_dense_replace":1,"head_dim":128,"hidden_size":2048,
+"intermediate_size":5120,"model_type":"bailing_moe","moe_intermediate_size":512,"moe_router_enable_expert_bias":true,
+"moe_shared_expert_intermediate_size":512,"n_group":8,"num_attention_heads":16,"num_experts":256,"num_experts_per_tok":8,
+"num_hidden_layers":20,"num_key_value_heads":4,"num_shared_experts":1,"tie_word_embeddings":false,"topk_group":4,"use_qk_norm":true,
+"vocab_size":157184}"#;
+const GRANITE_4_H_SMALL: &str = r#"{"attention_bias":false,"hidden_size":4096,"intermediate_size":768,"layer_types":["mamba","mamba","mamba",
+"mamba","mamba","attention","mamba","mamba","mamba","mamba","mamba","mamba","mamba","mamba","mamba","attention","mamba","mamba","mamba",
+"mamba","mamba","mamba","mamba","mamba","mamba","attention","mamba","mamba","mamba","mamba","mamba","mamba","mamba","mamba","mamba",
+"attention","mamba","mamba","mamba","mamba"],"mamba_d_conv":4,"mamba_d_head":64,"mamba_d_state":128,"mamba_expand":2,
+"mamba_n_groups":1,"mamba_n_heads":128,"model_type":"granitemoehybrid","num_attention_heads":32,"num_experts_per_tok":10,
+"num_hidden_layers":40,"num_key_value_heads":8,"num_local_experts":72,"position_embedding_type":"nope","shared_intermediate_size":1536,
+"tie_word_embeddings":true,"vocab_size":100352}"#;
+const GLM_47_FLASH: &str = r#"{"architectures":["Glm4MoeLiteForCausalLM"],"attention_bias":false,"first_k_dense_replace":1,"hidden_size":2048,
+"intermediate_size":10240,"kv_lora_rank":512,"model_type":"glm4_moe_lite","moe_intermediate_size":1536,"n_group":1,
+"n_routed_experts":64,"n_shared_experts":1,"norm_topk_prob":true,"num_attention_heads":20,"num_experts_per_tok":4,
+"num_hidden_layers":47,"num_key_value_heads":20,"partial_rotary_factor":1.0,"q_lora_rank":768,"qk_nope_head_dim":192,
+"qk_rope_head_dim":64,"topk_group":1,"topk_method":"noaux_tc","v_head_dim":256,"vocab_size":154880}"#;
+
 fn parse(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
 }
@@ -116,6 +148,13 @@ fn published_parameter_counts_are_met_to_half_a_percent() {
         (QWEN_3_VL_30B, 30_532_122_624.0),
         (SMOLLM_3, 3_075_098_624.0),
         (PYTHIA_6_9B, 6_857_302_016.0),
+        (ERNIE_45_21B, 21.83e9),
+        (HUNYUAN_A13B, 80.39e9),
+        (LING_LITE_15, 16.8e9),
+        (LING_MINI_2, 16.26e9),
+        (GRANITE_4_H_SMALL, 32.2e9),
+        // 30B-A3B: its name at the hub.
+        (GLM_47_FLASH, 30e9),
     ] {
         let imported = read(&parse(config)).unwrap();
         let model = imported.model().resolve().unwrap();
@@ -151,7 +190,9 @@ fn files_and_presets_of_a_model_agree() {
 
 #[test]
 fn every_entry_is_used_or_listed_as_ignored() {
-    for config in [LLAMA_31_8B, GPT_2, QWEN_3_30B, DEEPSEEK_V3, GEMMA_2_9B] {
+    for config in
+        [LLAMA_31_8B, GPT_2, QWEN_3_30B, DEEPSEEK_V3, GEMMA_2_9B, ERNIE_45_21B, HUNYUAN_A13B, GRANITE_4_H_SMALL]
+    {
         let config = parse(config);
         let imported = read(&config).unwrap();
         let Value::Map(entries) = &config else { panic!() };
