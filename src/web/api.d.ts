@@ -212,7 +212,10 @@ export interface Imported {
 export type ExportFormat = "markdown" | "json" | "csv" | "order" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
   | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
   | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
-/** A link, JSON, a config.json, or the settings of one of the programs above; what the text does not say is as in `run`. */
+/**
+ * A link, JSON, a config.json, or settings of the programs above, of Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus,
+ * ms-swift or MLPerf; several files in one text, the lowest first, with a line of three dashes between. What it does not say is as in `run`.
+ */
 export function importText(text: string, run?: Run): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):

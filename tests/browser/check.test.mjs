@@ -66,6 +66,21 @@ test('--base tells what changed', () => {
   assert.match(stdout, /^ {2}recompute: default -> "full"$/m);
 });
 
+test('a file stands over those that it names, now and at the base, and its name may say the GPU', () => {
+  const base = readFileSync(join(ROOT, 'tests/data/launch/nemo_rl_base.yaml'), 'utf8');
+  const recipe = readFileSync(join(ROOT, 'tests/data/launch/nemo_rl_recipe.yaml'), 'utf8');
+  write('nemo_rl_base.yaml', base);
+  mkdirSync(join(repository, 'a/b'), { recursive: true });
+  write('a/b/recipe_b200.yaml', recipe);
+  git('add', 'nemo_rl_base.yaml', 'a');
+  git('commit', '--quiet', '--message', 'recipes');
+  write('nemo_rl_base.yaml', base.replace('train_global_batch_size: 512', 'train_global_batch_size: 1024'));
+  const { files: [over] } = json('--base', 'HEAD', 'a/b/recipe_b200.yaml');
+  assert.deepEqual(over.changed, [{ key: 'global_batch', before: 512, after: 1024 }]);
+  assert.deepEqual([over.run.gpu, over.run.gpus], ['b200-sxm', 32]);
+  assert.ok(!over.assumed.some((line) => line.includes('is not here')), over.assumed.join('\n'));
+});
+
 test('annotations are commands of GitHub, one a file, of the level that the file has', () => {
   write('a,b:c%.sh', LARGE);
   const { stdout, status } = check('--format', 'github', 'small.sh', 'a,b:c%.sh', 'prose.md');

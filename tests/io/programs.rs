@@ -2,14 +2,15 @@
 
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
-use shardscope::core::run::Run;
 use shardscope::core::run::registry::field;
+use shardscope::core::run::{Run, Value};
+use shardscope::io::dialect::yaml;
 use shardscope::io::import::{Meaning, read};
 use std::fs;
 
 /// A file, the GPUs of the page that it is read on, and what it means: `key=value` with blanks between. The sizes are the
 /// file's own; a batch of reinforcement learning is prompts times answers, one of MLPerf sequences a rank times ranks.
-const FILES: [(&str, u64, &str); 19] = [
+const FILES: [(&str, u64, &str); 26] = [
     (
         "primus_llama3_70b.yaml",
         8,
@@ -112,14 +113,87 @@ const FILES: [(&str, u64, &str); 19] = [
          adapter.rank=16",
     ),
     ("torchtitan_derived.py", 64, "model=llama-3.1-405b gpus=512"),
+    (
+        "verl_case.sh",
+        64,
+        "model=qwen-3-8b gpu=h100-sxm-80gb gpus=8 micro_batch=8 global_batch=1280 seq_len=3072 precision=fsdp-mixed zero=3 \
+         phases.offload=false phases.rollout_tp=2",
+    ),
+    (
+        "verl_tuning.sh",
+        64,
+        "model=qwen-2.5-7b gpus=8 tp=4 pp=1 micro_batch=1 global_batch=8 seq_len=1024 zero=1 recompute=none",
+    ),
+    (
+        "automodel_gb200.yaml",
+        64,
+        "model=gpt-oss-120b gpu=gb200 gpus=32 ep=16 micro_batch=8 global_batch=1280 seq_len=4096 precision=mxfp8 recompute=full \
+         moe_dispatch=hybridep",
+    ),
+    (
+        "primus_mixtral.yaml",
+        64,
+        "model=mixtral-8x22b gpu=mi300x gpus=32 tp=1 pp=4 ep=8 etp=1 micro_batch=1 global_batch=16 seq_len=4096 recompute.layers=14",
+    ),
+    (
+        "llama-factory_oft.yaml",
+        8,
+        "model=llama-3.1-8b gpus=8 micro_batch=1 global_batch=64 seq_len=2048 adapter.method=lora adapter.rank=8 recompute=full",
+    ),
+    (
+        "nemo_rl_base.yaml nemo_rl_recipe.yaml",
+        64,
+        "model=llama-3.1-8b gpus=32 tp=1 micro_batch=1 global_batch=512 seq_len=4096 recompute=full zero=3 phases.framework=nemo-rl",
+    ),
+    (
+        "primus_model.yaml primus_qwen.yaml",
+        64,
+        "model.layers=24 model.hidden=5120 model.ffn=13824 model.kv_heads=8 model.biases=qkv model.vocab=152064 gpu=mi300x gpus=8 \
+         global_batch=64 seq_len=4096",
+    ),
 ];
 
-fn import(name: &str, gpus: u64) -> Meaning {
-    let path = format!("{}/tests/data/launch/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(path).unwrap();
-    assert!(text.contains("Source: "), "{name}");
+/// A file alone says that the one below it is missing; with that it does not.
+#[test]
+fn a_file_over_another_one_asks_for_it() {
+    let asks = |names: &str| {
+        let lines = import(names, 32).assumed;
+        lines.iter().any(|said| said.to_string().contains("nemo_rl_base.yaml says is not here"))
+    };
+    assert!(asks("nemo_rl_recipe.yaml") && !asks("nemo_rl_base.yaml nemo_rl_recipe.yaml"));
+    // What stands above wins: null takes the section away.
+    let both = import("nemo_rl_base.yaml nemo_rl_recipe.yaml", 32);
+    assert!(both.ignored.iter().all(|said| !said.to_string().starts_with("policy.optimizer.")), "{:?}", both.ignored);
+}
+
+/// A model that is no preset is the one whose config.json stands before the settings; alone, experts that it needs are missed.
+#[test]
+fn a_model_of_a_config_json_is_taken_with_the_settings() {
+    let config = r#"{"model_type":"qwen3_moe","hidden_size":1024,"intermediate_size":3072,"moe_intermediate_size":512,
+        "num_attention_heads":16,"num_key_value_heads":4,"head_dim":128,"num_hidden_layers":12,"num_experts":32,
+        "num_experts_per_tok":4,"vocab_size":151936}"#;
+    let settings = text("automodel_gb200.yaml").replace("openai/gpt-oss-120b", "ours/small-moe");
+    let alone = read(&settings, &Run::default()).unwrap_err();
+    assert!(alone[0].message.to_string().starts_with("ours/small-moe is no preset"), "{alone:?}");
+    let both = read(&format!("{config}\n---\n{settings}"), &Run::default()).unwrap();
+    let model = both.run.model.resolve().unwrap();
+    assert_eq!((model.layers, model.moe.map(|moe| moe.experts), both.run.ep), (12, Some(32), 16));
+}
+
+/// Reads a file, or several with blanks between, the first ones below the others.
+fn import(names: &str, gpus: u64) -> Meaning {
     let present = Run { gpus, ..Run::default() };
-    read(&text, &present).unwrap_or_else(|issues| panic!("{name}: {issues:?}"))
+    read(&text(names), &present).unwrap_or_else(|issues| panic!("{names}: {issues:?}"))
+}
+
+fn text(names: &str) -> String {
+    let text = |name: &str| {
+        let path = format!("{}/tests/data/launch/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains("Source: "), "{name}");
+        text
+    };
+    names.split(' ').map(text).collect::<Vec<_>>().join("\n---\n")
 }
 
 #[test]
@@ -162,8 +236,7 @@ fn files_that_are_known_to_run_fit() {
 #[test]
 fn every_entry_of_a_program_is_accounted_for() {
     for (name, gpus, _) in FILES {
-        let path = format!("{}/tests/data/launch/{name}", env!("CARGO_MANIFEST_DIR"));
-        let text = fs::read_to_string(path).unwrap();
+        let text = text(name);
         let read = import(name, gpus);
         let book: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -186,4 +259,30 @@ fn every_entry_of_a_program_is_accounted_for() {
         }
         assert!(book.iter().all(|entry| entry.contains(": ")), "{name}: {book:?}");
     }
+}
+
+/// Every entry of every file of YAML that says something: used, ignored with its reason, or named where something else is taken.
+#[test]
+fn every_entry_of_yaml_is_accounted_for() {
+    let folder = format!("{}/tests/data/launch", env!("CARGO_MANIFEST_DIR"));
+    let names = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    // The second is a model's alone.
+    let names: Vec<String> =
+        names.filter(|name| name.rsplit('.').next() == Some("yaml") && name != "primus_model.yaml").collect();
+    let mut wrong = Vec::new();
+    for name in &names {
+        let read = import(name, 64);
+        let ignored: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
+        let assumed: Vec<String> = read.assumed.iter().map(ToString::to_string).collect();
+        for (entry, value) in yaml::read(&text(name)).unwrap().flat(|_| true) {
+            let used = read.used.iter().any(|(known, _)| *known == entry);
+            let left = ignored.iter().any(|line| line.strip_prefix(&*entry).is_some_and(|rest| rest.starts_with(": ")));
+            let shown = value.text().unwrap_or(&entry);
+            let instead = assumed.iter().any(|line| line.contains(&entry) || line.contains(shown));
+            if value != Value::Null && shown != "none" && !used && !left && !instead {
+                wrong.push(format!("{name}: {entry}"));
+            }
+        }
+    }
+    assert!(names.len() > 25 && wrong.is_empty(), "{wrong:#?}");
 }

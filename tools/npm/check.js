@@ -2,7 +2,7 @@
 // and what changed since `--base REF` of git.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { answerLine, decodeLink, encodeLink, report } from './index.js';
 import { print } from './lines.js';
@@ -81,6 +81,31 @@ function changes(before, after) {
   return differ.map((key) => ({ key, before: old.get(key) ?? null, after: now.get(key) ?? null }));
 }
 
+/** Files that a file names as what it stands over: `defaults` and `extends` of YAML, what a script sources. */
+function basesOf(text) {
+  const sourced = [...text.matchAll(/^[ \t]*(?:source|\.)[ \t]+.*?([\w./-]*\w\.sh)["']?[ \t]*$/gm)].map(([, name]) => name.replace(/^\/+/, ''));
+  const [, listed = ''] = /^(?:defaults|extends):((?:[^\n]*\.ya?ml.*\n?|\s*\n)(?:[ \t]*- .*\n?)*)/m.exec(text) ?? [];
+  return [...sourced, ...[...listed.matchAll(/[^\s"'[\],-][^\s"'[\],]*\.ya?ml/g)].map(([name]) => name)];
+}
+
+/** The text of `file` as `read` gives it, behind those that it stands over, each once; a line of three dashes between them. */
+function whole(file, read, seen = new Set()) {
+  const text = seen.has(file) ? undefined : read(file);
+  seen.add(file);
+  if (text === undefined) return undefined;
+  const below = basesOf(text).map((name) => whole(join(dirname(file), name), read, seen));
+  return [...below.filter((base) => base !== undefined), text].join('\n---\n');
+}
+
+/** The text of a file here; undefined where there is none. */
+function textHere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
 /** The text of a file at a commit; undefined where that has none. */
 function textAt(commit, file) {
   const show = spawnSync('git', ['show', `${commit}:./${basename(file)}`], { cwd: dirname(file), encoding: 'utf8', maxBuffer: 1 << 26 });
@@ -97,20 +122,23 @@ function commitOf(ref, file) {
   }
 }
 
+/** The text with the file's name in a comment behind it: names of files often say the GPU that the text leaves out. */
+const named = (text, file) => (text.trimStart().startsWith('{') ? text : `${text}\n# ${file}\n`);
+
 /** What is said of one file. */
 function judge(file, { base, run, page, limits, anything }) {
-  let text;
   try {
-    text = readFileSync(file, 'utf8');
+    readFileSync(file);
   } catch (error) {
     return { file, errors: [{ field: '', message: `cannot be read: ${error.code}` }], failed: ['unreadable'] };
   }
-  const now = { file, ...judged(text, run) };
+  const now = { file, ...judged(named(whole(file, textHere), file), run) };
   if (now.errors.length > 0) return { ...now, failed: anything ? ['invalid'] : [] };
   now.link = `${page}#${encodeLink(now.run).fragment}`;
   if (base !== undefined) {
-    const before = textAt(commitOf(base, file), file);
-    now.base = { ref: base, ...(before === undefined ? { errors: [], new: true } : judged(before, run)) };
+    const commit = commitOf(base, file);
+    const before = whole(file, (name) => textAt(commit, name));
+    now.base = { ref: base, ...(before === undefined ? { errors: [], new: true } : judged(named(before, file), run)) };
     if (now.base.run) now.changed = changes(now.base.run, now.run);
     if (now.base.time_s) now.slower = now.time_s / now.base.time_s - 1;
   }

@@ -120,8 +120,10 @@ const TOOLS = {
     shows: (request) => request,
   },
   import: {
-    says: 'Run that settings of another program mean (Megatron-LM, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, '
-      + 'torchtune, llm-foundry, Nanotron, a config.json, a link), with every entry accounted for.',
+    says: 'Run that settings of another program mean (Megatron-LM, Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus, ms-swift, '
+      + 'MLPerf, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry, Nanotron, a config.json, a link), '
+      + 'with every entry accounted for. A file over another one, or over a config.json: both in one text, the other first, with a line of '
+      + 'three dashes between.',
     schema: () => object({ text: TEXT, run: { ...RUN, description: `what the text leaves out; ${RUN.description}` } }, ['text']),
     shows: (request, answer) => answer.run,
   },

@@ -2,7 +2,9 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use crate::core::run::{Based, ModelParts, Value};
+use crate::core::issue::Issue;
+use crate::core::run::registry::field;
+use crate::core::run::{Based, ModelParts, Run, Value};
 use crate::core::t;
 
 /// Presets and the repositories of their weights, as their model cards are named.
@@ -49,6 +51,7 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("mistral-large-3", "mistralai/Mistral-Large-3-675B-Instruct-2512"),
     ("nemotron-3-nano", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
     ("nemotron-3-super", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16"),
+    ("nemotron-3-ultra", "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16"),
     ("olmo-3-32b", "allenai/Olmo-3-1125-32B"),
     ("gpt-2-xl", "openai-community/gpt2-xl"),
 ];
@@ -93,9 +96,76 @@ const OTHERS: &[(&str, Option<&str>)] = &[
     ("gemma-3-27b", Some("gemma-3-27b")),
     ("glm-4.5v", None),
     ("glm-4.5-air", Some("glm-4.5-air")),
+    ("glm-4.7-flash", None),
+    ("glm-4.6v", None),
+    ("glm-4.6", Some("glm-4.5")),
+    ("glm-4.7", Some("glm-4.5")),
+    ("minimax-m2.5", Some("minimax-m2")),
+    ("nemotron-3-nano-30b-a3b", Some("nemotron-3-nano")),
+    ("nemotron-3-super-120b-a12b", Some("nemotron-3-super")),
+    ("nemotron-3-nano-omni", None),
     ("llama-2-7b", Some("llama-2-7b")),
     ("llama-2-13b", Some("llama-2-13b")),
     ("llama-2-70b", Some("llama-2-70b")),
+];
+
+/// Models that are no preset, as a preset with the numbers of their own config.json.
+/// Sources: THUDM/slime 624b824 `scripts/models`, AMD-AGI/Primus fd1eeab `primus/configs/models/megatron`.
+const SIZES: &[(&str, &str, &str)] = &[
+    ("qwen3-0.6b", "qwen-3-8b", "layers=28 hidden=1024 ffn=3072 heads=16 kv_heads=8 head_dim=128 tied_embeddings=true"),
+    ("qwen3-1.7b", "qwen-3-8b", "layers=28 hidden=2048 ffn=6144 heads=16 kv_heads=8 head_dim=128 tied_embeddings=true"),
+    ("qwen3-4b", "qwen-3-8b", "layers=36 hidden=2560 ffn=9728 heads=32 kv_heads=8 head_dim=128 tied_embeddings=true"),
+    ("qwen3-14b", "qwen-3-8b", "layers=40 hidden=5120 ffn=17408 heads=40 kv_heads=8 head_dim=128"),
+    (
+        "qwen2.5-0.5b",
+        "qwen-2.5-7b",
+        "layers=24 hidden=896 ffn=4864 heads=14 kv_heads=2 head_dim=64 vocab=151936 tied_embeddings=true",
+    ),
+    (
+        "qwen2.5-1.5b",
+        "qwen-2.5-7b",
+        "layers=28 hidden=1536 ffn=8960 heads=12 kv_heads=2 head_dim=128 vocab=151936 tied_embeddings=true",
+    ),
+    (
+        "qwen2.5-3b",
+        "qwen-2.5-7b",
+        "layers=36 hidden=2048 ffn=11008 heads=16 kv_heads=2 head_dim=128 vocab=151936 tied_embeddings=true",
+    ),
+    ("qwen2.5-14b", "qwen-2.5-7b", "layers=48 hidden=5120 ffn=13824 heads=40 kv_heads=8 head_dim=128"),
+    ("qwen2.5-32b", "qwen-2.5-7b", "layers=64 hidden=5120 ffn=27648 heads=40 kv_heads=8 head_dim=128"),
+    (
+        "llama-3.2-1b",
+        "llama-3.1-8b",
+        "layers=16 hidden=2048 ffn=8192 heads=32 kv_heads=8 head_dim=64 tied_embeddings=true",
+    ),
+    (
+        "llama-3.2-3b",
+        "llama-3.1-8b",
+        "layers=28 hidden=3072 ffn=8192 heads=24 kv_heads=8 head_dim=128 tied_embeddings=true",
+    ),
+    ("deepseek-v2-lite", "moonlight-16b-a3b", "ffn=10944 vocab=102400"),
+    (
+        "deepseek-v2",
+        "deepseek-v3",
+        "layers=60 hidden=5120 ffn=12288 vocab=102400 moe.experts=160 moe.top_k=6 moe.expert_ffn=1536 moe.shared_experts=2 \
+         moe.dense_layers=1 moe.top_groups=3",
+    ),
+];
+
+/// Other names of these.
+const SAME_SIZES: &[(&str, &str)] = &[
+    ("llama3.2-1b", "llama-3.2-1b"),
+    ("llama3.2-3b", "llama-3.2-3b"),
+    // torchtitan's sizes of DeepSeek-V3.
+    ("deepseek-v3-16b", "deepseek-v2-lite"),
+    ("deepseek-v3-236b", "deepseek-v2"),
+    ("deepseek-r1-distill-qwen-1.5b", "qwen2.5-1.5b"),
+    ("deepseek-r1-distill-qwen-14b", "qwen2.5-14b"),
+    ("deepseek-r1-distill-qwen-32b", "qwen2.5-32b"),
+    ("qwen2-0.5b", "qwen2.5-0.5b"),
+    ("qwen2-1.5b", "qwen2.5-1.5b"),
+    ("qwen2.5-math-1.5b", "qwen2.5-1.5b"),
+    ("qwen2.5-coder-32b", "qwen2.5-32b"),
 ];
 
 /// The repository of a model that is a preset as it is.
@@ -115,15 +185,38 @@ pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<Model
 /// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
 #[must_use]
 pub(super) fn preset(name: &str) -> Option<&'static str> {
+    model(name)?.as_published()
+}
+
+/// The model that a repository or a path holds: a preset, or one with other sizes.
+#[must_use]
+pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
     let last = |name: &str| {
         let last = name.trim_end_matches('/').trim_end_matches(".yaml").rsplit('/').next();
         last.unwrap_or_default().to_ascii_lowercase().replace('_', "-")
     };
     let name = last(name);
+    // "kimi-k3-8l": a part of a model's layers.
+    let cut = |part: &str| part.trim_end_matches(char::is_alphabetic).parse::<u64>().is_ok();
+    if name.split('-').any(|part| ["l", "layer", "layers"].iter().any(|end| part.ends_with(end)) && cut(part)) {
+        return None;
+    }
     let own = REPOSITORIES.iter().map(|(id, whole)| (last(whole), Some(*id)));
     let others = OTHERS.iter().map(|(word, id)| ((*word).to_owned(), *id));
-    let found = others.chain(own).filter(|(word, _)| names(&name, word)).max_by_key(|(word, _)| word.len())?;
-    found.1
+    let sizes = SIZES.iter().map(|(word, ..)| (*word, *word)).chain(SAME_SIZES.iter().copied());
+    let sizes = sizes.map(|(word, sizes)| (word.to_owned(), Some(sizes)));
+    let found = others.chain(own).chain(sizes).filter(|(word, _)| names(&name, word));
+    let id = found.max_by_key(|(word, _)| word.len())?.1?;
+    let Some((word, base, numbers)) = SIZES.iter().find(|(word, ..)| *word == id) else {
+        return Some(Based::preset(id));
+    };
+    let mut run = Run { model: Based::preset(base), ..Run::default() };
+    for (key, value) in numbers.split_whitespace().filter_map(|pair| pair.split_once('=')) {
+        let field = field(&format!("model.{key}"))?;
+        field.set(&mut run, &field.parse(value).ok()?).ok()?;
+    }
+    run.model.parts.name = Some((*word).to_owned());
+    Some(run.model)
 }
 
 /// True if `word` stands in `name`, ended by nothing, a dash or a version of the same shapes.
@@ -140,19 +233,33 @@ pub(super) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
         reader.assume("the model, as on this page: the text does not say");
         return None;
     };
-    match preset(&name) {
-        Some(id) => {
-            let model: Based<ModelParts> = Based::preset(id);
-            if let Ok(shapes) = model.resolve() {
-                reader.model(ModelParts::from(shapes));
-            }
-        }
-        None => reader.assume(t!(
-            "the model, as on this page: {name} is no preset; import its config.json first",
-            name = name.clone()
-        )),
+    match model(&name) {
+        Some(model) => take(reader, &model),
+        None => unknown(reader, &name),
     }
     Some(name)
+}
+
+/// Takes a model that was found, unless the Run means it already.
+pub(super) fn take(reader: &mut SettingsReader, model: &Based<ModelParts>) {
+    if let Ok(shapes) = model.resolve() {
+        reader.model(ModelParts { name: model.parts.name.clone(), ..ModelParts::from(shapes) });
+    }
+}
+
+/// Notes a name that none is known by.
+pub(super) fn unknown(reader: &mut SettingsReader, name: &str) {
+    let name = name.to_owned();
+    let run = &reader.run;
+    if run.ep > 1 && run.model.resolve().is_ok_and(|model| model.moe.is_none()) {
+        let ep = run.ep;
+        let message = t!("{name} is no preset, and EP {ep} needs its experts: import its config.json first", name, ep);
+        return reader.errors.push(Issue::error("model", message));
+    }
+    if run.model.base.is_none() {
+        return reader.assume(t!("the model, as on this page, is taken for {name}", name));
+    }
+    reader.assume(t!("the model, as on this page: {name} is no preset; import its config.json first", name));
 }
 
 #[cfg(test)]
@@ -175,6 +282,9 @@ mod tests {
             // Other shapes behind names that begin alike.
             ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", None),
             ("mistralai/Mistral-7B-v0.3", None),
+            ("zai-org/GLM-4.7-Flash", None),
+            ("kimi_k3_8L_official.yaml", None),
+            ("qwen3_235B_A22B_4layer.yaml", None),
             ("Qwen/Qwen3-4B-Instruct-2507", None),
             ("Qwen/Qwen2.5-VL-7B-Instruct", None),
             ("meta-llama/Llama-3.2-1B", None),
@@ -182,6 +292,32 @@ mod tests {
         ] {
             assert_eq!(preset(name), id, "{name}");
         }
+    }
+
+    /// Parameters of the checkpoints as their model pages give them.
+    #[test]
+    fn models_that_are_no_preset_have_the_parameters_of_their_checkpoints() {
+        for (name, published) in [
+            ("Qwen/Qwen3-0.6B", 596_049_920_u64),
+            ("Qwen/Qwen3-1.7B-Base", 1_720_574_976),
+            ("Qwen/Qwen3-4B-Instruct-2507", 4_022_468_096),
+            ("Qwen/Qwen3-14B", 14_768_307_200),
+            ("Qwen/Qwen2.5-0.5B-Instruct", 494_032_768),
+            ("Qwen/Qwen2.5-1.5B", 1_543_714_304),
+            ("qwen2.5_3B.yaml", 3_085_938_688),
+            ("qwen2.5_14B.yaml", 14_770_033_664),
+            ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", 32_763_876_352),
+            ("meta-llama/Llama-3.2-1B-Instruct", 1_235_814_400),
+            ("llama3.2_3B.yaml", 3_212_749_824),
+            ("deepseek-ai/DeepSeek-V2-Lite-Chat", 15_706_484_224),
+            ("deepseek_v3_236b.yaml", 235_741_434_880),
+        ] {
+            assert_eq!(preset(name), None, "{name}");
+            let shapes = model(name).unwrap().resolve().unwrap();
+            let off = shapes.elements().total() as f64 / published as f64 - 1.0;
+            assert!(off.abs() < 1e-4, "{name}: {off}");
+        }
+        assert_eq!(SIZES.len(), 13);
     }
 
     #[test]

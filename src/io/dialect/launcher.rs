@@ -6,6 +6,7 @@ use super::settings_writer::SettingsWriter;
 use super::words::Script;
 use crate::core::run::{Scenario, Value};
 use crate::core::t;
+use crate::core::units::whole;
 
 /// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {
@@ -59,15 +60,20 @@ impl Launcher {
             }
             // torchrun starts one node by default; where the ranks of a model need more, others start the rest.
             (None, Some(each)) if !reader.has(self.nodes.0) => {
-                let run = &reader.run;
-                let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
+                let ranks = ranks(reader);
                 let gpus = if each < ranks { common_multiple(each, ranks) } else { each };
                 if gpus > each {
                     reader.assume(t!(
-                        "{gpus} GPUs: the {ranks} ranks of tensor, pipeline and context parallelism need several nodes of {each}",
+                        "{gpus} GPUs: the {ranks} ranks of tensor, pipeline, context and expert parallelism need several nodes of {each}",
                         gpus,
                         ranks,
                         each
+                    ));
+                }
+                if reader.is_default(self.each.0) {
+                    reader.assume(t!(
+                        "{gpus} GPUs: the text does not say how many there are; with more of them each may need less memory",
+                        gpus
                     ));
                 }
                 reader.set("gpus", &Value::from(gpus));
@@ -86,6 +92,21 @@ impl Launcher {
         writer.count(self.nodes.0, gpus / each);
         writer.count(self.each.0, each);
     }
+}
+
+/// GPUs that a layout needs at least.
+fn ranks(reader: &SettingsReader) -> u64 {
+    let run = &reader.run;
+    let dense = run.tp.saturating_mul(run.cp);
+    // Megatron-LM cuts experts as it cuts all else unless it is told.
+    let etp = if reader.has("--tensor-model-parallel-size") { reader.run.tp } else { 1 };
+    let said = reader.said().iter().rev().find(|(name, _)| name == "--expert-tensor-parallel-size").cloned();
+    let etp = match said {
+        Some((_, Value::Number(etp))) => whole(etp).unwrap_or(1),
+        _ => etp,
+    };
+    let experts = if run.ep > 1 { run.ep.saturating_mul(etp) } else { 1 };
+    common_multiple(dense, experts).saturating_mul(run.pp).max(1)
 }
 
 /// GPUs of each node: the most that one can hold where all hold as many.

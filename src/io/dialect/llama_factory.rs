@@ -63,6 +63,9 @@ fn read(reader: &mut SettingsReader) {
     let pure = reader.flag("pure_bf16", "pure bf16, states too");
     let (bf16, fp16) = (reader.flag("bf16", "bf16"), reader.flag("fp16", "fp16"));
     tuning::precision(reader, bf16, fp16, pure, sharing);
+    if reader.flag("fp8", "fp8 linears") {
+        reader.assume("linears in bf16: Accelerate's fp8 keeps weights and states as they are, a step may be shorter");
+    }
     let none = reader.flag("disable_gradient_checkpointing", "recomputation");
     tuning::checkpoint(reader, !none);
     // Its own checkpoints of `use_unsloth_gc` wait on the host.
@@ -80,11 +83,14 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let bits = reader.count("quantization_bit", "bits of the base");
     let double = tuning::switch(reader, "double_quantization", "double quantisation");
     let rank = reader.count("lora_rank", "rank of the adapters");
-    let targets = tuning::targets(reader, "lora_target");
+    let list = if kind == "oft" { "oft_target" } else { "lora_target" };
+    let targets = tuning::targets(reader, list);
     let saved = tuning::saved(reader, "additional_target");
     let dora = reader.flag("use_dora", "DoRA");
+    let mut rank = rank;
     match kind.as_str() {
         "lora" => {}
+        "oft" => rank = Some(rotations(reader)),
         "full" => return,
         other => {
             reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
@@ -102,6 +108,20 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         None => name.and_then(tuning::stored_as),
     };
     LowRank { rank, dora, base, targets, saved }.take(reader);
+}
+
+/// The rank of LoRA with as many numbers as OFT has: a block of `b` inputs is turned by `b(b - 1) / 2` angles, so an input has
+/// `(b - 1) / 2`, where LoRA has its rank of every input and every output. Source: PEFT `tuners/oft/layer.py`; blocks of 32
+/// where `finetuning_args.py` is not told.
+fn rotations(reader: &mut SettingsReader) -> u64 {
+    let block = reader.count("oft_block_size", "inputs of a block").filter(|block| *block > 0).unwrap_or(32);
+    let rank = (block.saturating_sub(1)).div_ceil(4).max(1);
+    reader.assume(t!(
+        "OFT with blocks of {block} is counted as LoRA of rank {rank}, which has as many numbers",
+        block,
+        rank
+    ));
+    rank
 }
 
 fn write(s: &Scenario) -> Entries {

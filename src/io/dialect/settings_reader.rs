@@ -101,6 +101,21 @@ impl SettingsReader {
         self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
     }
 
+    /// Where an issue about `name` is, and the name that the text has for it; an argument is named by the message alone, however
+    /// it was written.
+    fn place(&self, name: &str) -> (String, String) {
+        let named = self.entries.iter().rev().filter(|entry| entry.name == name).find_map(Entry::text);
+        let written = named.map_or(name, String::as_str).trim_start_matches('$').to_owned();
+        let place = if written.starts_with("--") { String::new() } else { written.clone() };
+        (place, written)
+    }
+
+    /// True if only a program's defaults have `name`.
+    pub(crate) fn is_default(&self, name: &str) -> bool {
+        let mut named = self.entries.iter().filter(|entry| entry.name == name).peekable();
+        named.peek().is_some() && named.all(|entry| entry.text().is_none())
+    }
+
     /// The last value of `name`, as programs take it; null is none. Nothing is noted.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         let mut found = None;
@@ -158,8 +173,9 @@ impl SettingsReader {
                 None
             }
             other => {
-                let message = t!("{name} takes a number, this is {kind}", name = name.to_owned(), kind = other.kind());
-                self.errors.push(Issue::error(place(name), message));
+                let (place, name) = self.place(name);
+                let message = t!("{name} takes a number, this is {kind}", name, kind = other.kind());
+                self.errors.push(Issue::error(&place, message));
                 None
             }
         }
@@ -170,8 +186,9 @@ impl SettingsReader {
         let number = self.number(name, what)?;
         let count = whole(number);
         if count.is_none() {
-            let message = t!("{name} takes a whole number, this is {number}", name = name.to_owned(), number);
-            self.errors.push(Issue::error(place(name), message));
+            let (place, name) = self.place(name);
+            let message = t!("{name} takes a whole number, this is {number}", name, number);
+            self.errors.push(Issue::error(&place, message));
         }
         count
     }
@@ -281,11 +298,6 @@ impl SettingsReader {
             self.run.tokens_total = Some(super::tokens(&self.run, count));
         }
     }
-}
-
-/// Where an issue is: the setting of a file; an argument is named by the message alone, however it was written.
-fn place(name: &str) -> &str {
-    if name.starts_with("--") { "" } else { name }
 }
 
 /// The preset with exactly these shapes.

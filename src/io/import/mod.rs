@@ -11,6 +11,7 @@ mod sniff;
 pub mod summary;
 
 use super::config;
+use super::dialect::programs::merge;
 use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader, words::Script};
 use super::{json, link};
 use crate::core::issue::Issue;
@@ -64,11 +65,73 @@ pub struct Meaning {
 /// # Errors
 /// Why it cannot be read, by line or entry where there is one.
 pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
-    if text.len() > MAX_LENGTH || depth(text) > MAX_DEPTH {
+    let files = files(text);
+    if text.len() > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {
         let message = "longer than 400 kB or nested too deep for what is read here: it was not read";
         return Err(vec![Issue::error("", message)]);
     }
-    let read = match sniff(text).map_err(|issue| vec![issue])? {
+    if files.len() > 1 {
+        return together(&files, present);
+    }
+    let kind = sniff(text).map_err(|issue| vec![issue])?;
+    of_kind(kind, text, present)
+}
+
+/// The files of a text: those of several stand apart by lines of three dashes.
+fn files(text: &str) -> Vec<&str> {
+    let (mut files, mut start, mut at) = (Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            files.push(&text[start..at]);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    files.push(&text[start..]);
+    let says = |file: &&str| {
+        let mut lines = file.lines().map(str::trim);
+        lines.any(|line| !line.is_empty() && !line.starts_with('#') && line != "...")
+    };
+    if files.iter().filter(|file| says(file)).count() > 1 {
+        files.retain(says);
+    } else {
+        files = vec![text];
+    }
+    files
+}
+
+/// Reads several files as one: each model's config.json, then the settings, where each file stands over those before it.
+fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let mut known: Option<Meaning> = None;
+    let mut rest = Vec::new();
+    for file in files {
+        let is_object = file.trim_start().starts_with('{');
+        match is_object.then(|| sniff(file)) {
+            Some(Ok(Kind::Model(object))) => {
+                known = Some(from_model(&object, known.as_ref().map_or(present, |read| &read.run))?);
+            }
+            _ => rest.push(*file),
+        }
+    }
+    let now = known.as_ref().map_or(present, |read| &read.run);
+    let text = rest.join("\n");
+    let kind = match merge(&rest) {
+        Some((program, settings)) => Kind::Program(program, settings),
+        None if rest.is_empty() => return known.ok_or_else(|| vec![Issue::error("", t!("no file is there"))]),
+        None => sniff(&text).map_err(|issue| vec![issue])?,
+    };
+    let mut read = of_kind(kind, &text, now)?;
+    if let Some(model) = known {
+        read.used.splice(0..0, model.used);
+        read.assumed.splice(0..0, model.assumed);
+        read.ignored.splice(0..0, model.ignored);
+    }
+    Ok(read)
+}
+
+/// Reads a text that was recognised.
+fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let read = match kind {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, t!("a run as JSON")),
         Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
@@ -157,14 +220,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
         reader.note("link in the comment", "what the settings do not say; they were edited since");
     }
     let mut read = finish(dialect, reader, format, exported.is_none().then_some(stack))?;
-    let script = Script::read(text);
-    read.assumed.extend(script.ambiguous.iter().map(|name| {
-        t!(
-            "{name} is set to several values in the text: the last one, {value}, is taken",
-            name = name.clone(),
-            value = script.known(name).unwrap_or_default().to_owned()
-        )
-    }));
+    read.assumed.extend(Script::read(text).doubts());
     Ok(read)
 }
 

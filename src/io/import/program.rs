@@ -11,29 +11,51 @@ use crate::io::dialect::settings_reader::{Origin, SettingsReader};
 /// Share of a GPU that a rollout engine reserves.
 const SHARE: &str = "@share";
 
+/// Micro-batches of a number of tokens.
+const DYNAMIC: &str = "@dynamic";
+
 /// Fields that the settings say of the Run itself, and the adapters.
 pub(super) struct Direct {
     fields: Vec<(Origin, String, Value)>,
     adapter: AdapterParts,
 }
 
+/// GPUs a node of a launcher: a tray of GB200 or GB300, of which a rack has 18.
+const TRAY: u64 = 4;
+
 /// Begins to read the settings of a program: its base reads on, for the software that is named.
 pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (SettingsReader, Direct, &'static str) {
     let translated = program.translate(settings);
-    let (fields, base): (Vec<_>, Vec<_>) = translated.into_iter().partition(|(_, name, _)| name.starts_with('@'));
-    let entries = base.iter().map(|(_, name, value)| (name.clone(), value.clone())).collect();
-    let stack = (program.base.stack)(&entries);
+    let (mut fields, mut base): (Vec<_>, Vec<_>) =
+        translated.into_iter().partition(|(_, name, _)| name.starts_with('@'));
     let mut run = present.clone();
     run.phases = PhasesParts::default();
+    let named = gpu(&mut run, &mut fields, settings);
+    if run.gpu.base.is_some_and(|id| id.starts_with("gb")) {
+        for (origin, name, value) in &mut base {
+            if matches!(origin, Origin::Default(_))
+                && name.trim_start_matches('-').replace('-', "_") == "nproc_per_node"
+            {
+                *value = Value::from(TRAY);
+            }
+        }
+    }
+    let entries = base.iter().map(|(_, name, value)| (name.clone(), value.clone())).collect();
+    let stack = (program.base.stack)(&entries);
     let mut reader = SettingsReader::translated(base.into_iter(), run);
-    gpu(&mut reader, &fields, &settings.text);
+    reader.assumed.extend(named);
     take_adapter(&mut reader);
-    if let Some(file) = settings.get("defaults").and_then(Value::text) {
-        reader.assume(t!("what {file} says is not here: it is as on this page", file = file.to_owned()));
+    let missing = settings.missing();
+    if !missing.is_empty() {
+        reader.assume(t!(
+            "what {files} says is not here: it is as on this page; give that file first, with a line of three dashes behind it",
+            files = missing.join(", ")
+        ));
     }
     if let Some(says) = program.says {
         reader.assume(says);
     }
+    reader.assumed.extend(settings.doubts.iter().cloned());
     let adapter = reader.run.adapter.clone();
     (reader, Direct { fields, adapter }, stack)
 }
@@ -48,6 +70,9 @@ impl Direct {
     ) -> Result<(), Vec<Issue>> {
         if self.adapter.method.is_some() {
             run.adapter = self.adapter;
+        }
+        if self.fields.iter().any(|(_, name, _)| name == DYNAMIC) {
+            whole_share(run, assumed);
         }
         for (origin, name, value) in self.fields {
             let key = name.trim_start_matches('@');
@@ -73,10 +98,37 @@ impl Direct {
     }
 }
 
-/// Takes the GPU: as the settings say, else the first that the text names, else the page's.
-fn gpu(reader: &mut SettingsReader, fields: &[(Origin, String, Value)], text: &str) {
-    let said = fields.iter().any(|(_, name, _)| name == "@gpu");
-    let text = text.to_ascii_lowercase();
+/// Makes micro-batches that hold a number of tokens of one size, the largest that divides what a rank has of the batch.
+fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
+    let ranks = run.gpus / run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
+    let share = run.global_batch / ranks.max(1);
+    let Some(fits) = (1..=run.micro_batch.min(share)).rev().take(4096).find(|size| share.is_multiple_of(*size)) else {
+        return;
+    };
+    if fits != run.micro_batch {
+        assumed.push(t!(
+            "micro-batches of {fits}: the most that a batch of tokens holds and that divides the {share} of a rank",
+            fits,
+            share
+        ));
+        run.micro_batch = fits;
+    }
+}
+
+/// Takes the GPU: as the settings say, else the first that the text names, else the program's, where it runs on GPUs of one
+/// maker and the page's is another's, else the page's.
+fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Settings) -> Option<Message> {
+    let id = |(origin, name, value): &(Origin, String, Value)| {
+        let id = GPUS.iter().find(|(_, id)| value.text() == Some(*id) && name == "@gpu")?.1;
+        Some((matches!(origin, Origin::Text(_)), id))
+    };
+    let said = fields.iter().filter_map(id).next_back();
+    if let Some((true, id)) = said {
+        run.gpu = Based::preset(id);
+        return None;
+    }
+    fields.retain(|(_, name, _)| name != "@gpu");
+    let text = settings.text.to_ascii_lowercase();
     let named = |word: &str| {
         text.match_indices(word).map(|(at, _)| at).find(|at| {
             let after = text[at + word.len()..].chars().next();
@@ -84,16 +136,19 @@ fn gpu(reader: &mut SettingsReader, fields: &[(Origin, String, Value)], text: &s
         })
     };
     let first = GPUS.iter().filter_map(|(word, id)| Some((named(word)?, *id))).min();
-    match first {
-        _ if said => {}
-        Some((_, id)) => {
-            reader.run.gpu = Based::preset(id);
-            let message: Message = t!("the GPU is {gpu}, which the text names", gpu = reader.run.gpu.title());
-            reader.assume(message);
+    let maker = |id: &str| id.starts_with("mi3");
+    Some(match (first, said) {
+        (Some((_, id)), _) => {
+            run.gpu = Based::preset(id);
+            t!("the GPU is {gpu}, which the text names", gpu = run.gpu.title())
         }
-        None => {
-            let gpu = reader.run.gpu.title();
-            reader.assume(t!("the GPU is {gpu}, as on this page: the text does not say", gpu));
+        (None, Some((_, id))) if run.gpu.base.is_none_or(|now| maker(now) != maker(id)) => {
+            run.gpu = Based::preset(id);
+            t!(
+                "the GPU is {gpu}: the program runs on GPUs of its maker, the text does not say which",
+                gpu = run.gpu.title()
+            )
         }
-    }
+        _ => t!("the GPU is {gpu}, as on this page: the text does not say", gpu = run.gpu.title()),
+    })
 }

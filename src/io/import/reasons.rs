@@ -4,7 +4,8 @@ use crate::core::message::{Message, verbatim};
 use crate::core::t;
 
 /// Words of an entry's name, and what the entry is about; the first that stands in the name counts.
-const TOPICS: [(&[&str], &str); 9] = [
+const TOPICS: [(&[&str], &str); 10] = [
+    (&["padding", "packing", "packed"], "every sequence is counted at its full length"),
     (
         &["rollout", "generation", "vllm", "sglang", "reward", "grpo", "algorithm", "sampling", "eval", "val", "test"],
         "outside of the training step",
@@ -105,7 +106,6 @@ const TOPICS: [(&[&str], &str); 9] = [
             "walltime",
             "container",
             "dgxsystem",
-            "backend",
         ],
         "the environment's: not modelled here",
     ),
@@ -135,9 +135,14 @@ const TOPICS: [(&[&str], &str); 9] = [
 
 /// An ignored entry, with its reason.
 pub(super) fn ignored(name: &str) -> Message {
-    let lower = name.to_ascii_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let topic = TOPICS.iter().find(|(known, _)| words.iter().any(|word| known.contains(word)));
+    // verl's name for all of its models.
+    let lower = name.to_ascii_lowercase().replace("actor_rollout_ref.", "");
+    let about = |part: &str| {
+        let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        TOPICS.iter().find(|(known, _)| words.iter().any(|word| known.contains(word)))
+    };
+    // The last name tells more than the sections that it stands in.
+    let topic = lower.rsplit('.').next().and_then(about).or_else(|| about(&lower));
     let reason: &'static str = topic.map_or("not modelled here", |(_, reason)| reason);
     t!("{name}: {reason}", name = verbatim(name), reason)
 }

@@ -147,6 +147,15 @@ fn known_hostile_inputs_break_no_entry() {
         ("export", format!("--tensor-model-parallel-size {}", lines("1 "))),
         ("export", format!("{}--tensor-model-parallel-size 2", many("'\\\"", 90_000))),
         ("config.json", format!("{{\"model_type\":\"llama\",\"layer_types\":[{}1]}}", many("1,", 150_000))),
+        ("launch file", many("---\nx: null\nx.y: 1\n", 15_000)),
+        ("launch file", format!("{}policy:\n  dtensor_cfg:\n    tensor_parallel_size: 2\n", many("---\n", 90_000))),
+        ("launch file", format!("{}--tensor-model-parallel-size 2", many("case $X in\n a)\n", 20_000))),
+        ("launch file", format!("X={} --tensor-model-parallel-size $X", many("$((1+", 30))),
+        ("launch file", format!("X=9\n{} --num-layers $X --tensor-model-parallel-size 2", many("X=$((X*X))\n", 500))),
+        (
+            "launch file",
+            format!("{{\"model_type\":\"hunyuan_v1_moe\",\"moe_topk\":[{}8]}}\n---\na: 1", many("8,", 90_000)),
+        ),
         ("own order", many("0F0,", 500_000)),
         ("own order", many("|\n", 500_000)),
         ("own order", many("(", 1_000_000)),
@@ -166,6 +175,35 @@ fn known_hostile_inputs_break_no_entry() {
         })
         .collect();
     assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
+}
+
+/// Settings of every file of the readers of programs, one at a time with a value that it cannot have: what is refused says
+/// why, what is taken makes a Run that is sound.
+#[test]
+fn no_setting_of_a_launch_file_takes_what_it_cannot_have() {
+    let bad =
+        ["1e15", "-1", "0", "[1, [2, x]]", "{a: {b: 1}}", "\u{1F980}", "''", "0.5", "1073741824", "'8'", "yes", "~"];
+    let mut broken = Vec::new();
+    for (at, text) in launch_files().iter().enumerate() {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let ends = line.find(": ").map(|end| end + 2).or_else(|| line.find('=').map(|end| end + 1));
+            let Some(end) = ends.filter(|_| !line.trim_start().starts_with('#')) else { continue };
+            // Every third line with one of the values: all files together meet all.
+            if number % 3 != at % 3 {
+                continue;
+            }
+            let value = bad[(at + number) % bad.len()];
+            let behind = if line.ends_with('\\') { " \\" } else { "" };
+            let changed = format!("{}{value}{behind}", &line[..end]);
+            let mut all = lines.clone();
+            all[number] = &changed;
+            if let Err(why) = imported(&all.join("\n"), any_format) {
+                broken.push(format!("{changed}: {why:.500}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{} of them\n{}", broken.len(), broken.join("\n"));
 }
 
 fn link(text: &str) -> Result<bool, String> {

@@ -50,7 +50,7 @@ fn by_name(reader: &mut SettingsReader) -> bool {
         return false;
     }
     let known =
-        reader.said().iter().rev().find(|(name, _)| name == NAME).and_then(|(_, value)| hub::preset(value.text()?));
+        reader.said().iter().rev().find(|(name, _)| name == NAME).and_then(|(_, value)| hub::model(value.text()?));
     if known.is_none() && reader.has("--num-layers") {
         return false;
     }

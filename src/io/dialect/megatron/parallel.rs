@@ -86,10 +86,22 @@ pub fn read(reader: &mut SettingsReader) {
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
     let fsdp =
         ["--use-megatron-fsdp", "--use-custom-fsdp"].map(|name| reader.flag(name, "Megatron-FSDP")).contains(&true);
-    let torch = reader.flag("--use-torch-fsdp2", "ZeRO-3");
+    let torch = reader.flag("--use-torch-fsdp2", "PyTorch's FSDP2");
+    let whole = reader.flag("--torch-fsdp2-no-reshard-after-forward", "weights stay whole after the forward pass");
+    if torch {
+        reader.assume(
+            "gradients are counted over the whole step: FSDP2 makes their shards in the backward pass, so steps of one micro-batch may need less memory",
+        );
+    }
     let strategy = reader.word("--data-parallel-sharding-strategy", "sharded:");
     let zero = match strategy.as_deref() {
-        _ if torch => 3,
+        _ if torch => {
+            if whole {
+                2
+            } else {
+                3
+            }
+        }
         Some("optim_grads_params") if fsdp => 3,
         Some("optim_grads") if fsdp => 2,
         Some("optim") if fsdp => 1,

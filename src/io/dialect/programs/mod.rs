@@ -16,16 +16,18 @@ pub(crate) use source::Settings;
 pub(crate) use table::Program;
 pub(crate) use values::GPUS;
 
-use source::read_all;
+use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 15] = [
+pub(crate) static PROGRAMS: [&Program; 17] = [
     &on_megatron::PRIMUS,
     &on_shards::PRIMUS,
     &on_megatron::NEMO_RL,
     &on_shards::NEMO_RL,
     &on_megatron::VERL,
     &on_shards::VERL,
+    &on_megatron::VERL_TUNING,
+    &on_shards::VERL_TUNING,
     &on_megatron::SLIME,
     &on_megatron::SWIFT,
     &on_shards::SWIFT,
@@ -44,4 +46,12 @@ pub(crate) fn recognise(text: &str) -> Option<(&'static Program, Settings)> {
         let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
         Some((*program, settings))
     })
+}
+
+/// The program whose settings several files have, each over those before it.
+#[must_use]
+pub(crate) fn merge(files: &[&str]) -> Option<(&'static Program, Settings)> {
+    let settings = merged(files)?;
+    let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
+    Some((*program, settings))
 }

@@ -8,7 +8,9 @@
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
 
 use super::table::{Program, Row, Together, by, not, row};
-use super::values::{entries, full, gpu, gpus, leaves, measured, modules, on, precision, rank, recipe, reference};
+use super::values::{
+    adapted, dynamic, entries, full, gpu, gpus, leaves, measured, modules, on, precision, rank, recipe, reference,
+};
 use crate::core::run::Value;
 use crate::io::dialect::{Entries, megatron};
 
@@ -16,7 +18,7 @@ const STAGES: &str = "--num-virtual-stages-per-pipeline-rank";
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]
-static BRIDGE_ROWS: [Row; 42] = [
+static BRIDGE_ROWS: [Row; 43] = [
     by("def", recipe),
     by("begins with", recipe),
     by("--recipe", recipe),
@@ -47,6 +49,7 @@ static BRIDGE_ROWS: [Row; 42] = [
     row("model.num_query_groups", "--num-query-groups"),
     by("model.recompute_modules", modules),
     not("model.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+    not("model.add_bias_linear", "--disable-bias-linear"),
     not("model.bias_activation_fusion", "--no-bias-swiglu-fusion"),
     row("model.*", "--*"),
     row("dataset.seq_length", "--seq-length"),
@@ -98,13 +101,24 @@ pub(super) static PRIMUS: Program = Program {
         row("modules.*.model", "model"),
         row("modules.*.overrides.virtual_pipeline_model_parallel_size", STAGES),
         not("modules.*.overrides.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+        not("modules.*.overrides.add_bias_linear", "--disable-bias-linear"),
         row("modules.*.overrides.fp8", "--fp8-format"),
         row("modules.*.overrides.fp4", "--fp4-format"),
+        by("modules.*.overrides.lora.enabled", adapted),
+        row("modules.*.overrides.lora.dim", "peft.rank"),
         row("modules.*.overrides.*", "--*"),
         row("platform.num_nodes", "--nnodes"),
+        // Files of a model and of a trainer that stand before it.
+        row("virtual_pipeline_model_parallel_size", STAGES),
+        not("gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
+        not("add_bias_linear", "--disable-bias-linear"),
+        row("fp8", "--fp8-format"),
+        row("fp4", "--fp4-format"),
+        row("extends", "?extends"),
+        row("*", "--*"),
     ],
     together: &[],
-    silent: "--bf16 --use-distributed-optimizer --nproc-per-node 8",
+    silent: "--bf16 --use-distributed-optimizer --nproc-per-node 8 --@gpu mi300x",
     says: super::table::FILES_OF_PRIMUS,
 };
 
@@ -134,12 +148,10 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),
         row("policy.megatron_cfg.optimizer.*", "--*"),
         row("policy.megatron_cfg.peft.dim", "peft.rank"),
-        by(
-            "policy.megatron_cfg.peft.enabled",
-            |value| {
-                if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
-            },
-        ),
+        by("policy.megatron_cfg.peft.enabled", adapted),
+        by("policy.megatron_cfg.fp8_cfg.enabled", fp8),
+        row("policy.megatron_cfg.fp8_cfg.fp8_recipe", "--fp8-recipe"),
+        row("policy.megatron_cfg.fp8_cfg.fp8_param", "--fp8-param-gather"),
         row("policy.megatron_cfg.*", "--*"),
         row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
         row("policy.generation.vllm_cfg.gpu_memory_utilization", "@share"),
@@ -186,6 +198,7 @@ pub(super) static VERL: Program = Program {
     rows: &[
         row("actor_rollout_ref.model.path", "model"),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "--micro-batch-size"),
+        by("actor_rollout_ref.actor.use_dynamic_bsz", dynamic),
         row("actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size", STAGES),
         by("actor_rollout_ref.actor.megatron.param_offload", leaves),
         by("actor_rollout_ref.actor.megatron.optimizer_offload", leaves),
@@ -213,6 +226,40 @@ pub(super) static VERL: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
+/// What `sft_trainer_engine.yaml` says of a micro-batch: as many whole sequences as 8192 tokens hold.
+pub(super) const fn tuning_together(micro: &'static str) -> [Together; 1] {
+    [Together {
+        from: &[
+            ("data.use_dynamic_bsz", Some(1.0)),
+            ("data.max_token_len_per_gpu", Some(8192.0)),
+            ("data.max_length", Some(1024.0)),
+        ],
+        to: micro,
+        of: |n| (n[0] > 0.0).then(|| (n[1] / n[2].max(1.0)).floor().max(1.0)),
+    }]
+}
+
+/// verl's fine-tuning on Megatron-LM.
+pub(super) static VERL_TUNING: Program = Program {
+    name: "verl",
+    is: |s| s.is_tuning_of_verl() && s.text.contains("engine=megatron"),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("model.path", "model"),
+        row("data.train_batch_size", "--global-batch-size"),
+        row("data.micro_batch_size_per_gpu", "--micro-batch-size"),
+        row("data.max_length", "--seq-length"),
+        row("engine.virtual_pipeline_model_parallel_size", STAGES),
+        row("engine.override_transformer_config.*", "--*"),
+        row("engine.*", "--*"),
+        by("model.lora.rank", rank),
+        row("--*", "--*"),
+    ],
+    together: &tuning_together("--micro-batch-size"),
+    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 8 --global-batch-size 256 --seq-length 1024 --@dynamic",
+    says: super::table::FULL_LENGTH,
+};
+
 pub(super) static SLIME: Program = Program {
     name: "slime",
     is: |s| s.begins(&["--actor-num-nodes", "--rollout-batch-size", "--num-rollout"]),
@@ -221,6 +268,7 @@ pub(super) static SLIME: Program = Program {
         row("--hf-checkpoint", "model"),
         row("--actor-num-nodes", "--nnodes"),
         row("--actor-num-gpus-per-node", "--nproc-per-node"),
+        by("--use-dynamic-batch-size", dynamic),
         row("--*", "--*"),
     ],
     together: &[
@@ -303,15 +351,22 @@ fn fp8(value: &Value) -> Entries {
 
 pub(super) static MLPERF: Program = Program {
     name: "MLPerf's environment",
-    is: |s| s.begins(&["$MINIBS", "$DGXNNODES"]) && s.begins(&["$TENSOR_MODEL_PARALLEL", "$TP", "$CP", "$MINIBS"]),
+    is: |s| {
+        s.begins(&["$MINIBS", "$DGXNNODES", "$DGXSYSTEM"])
+            && s.begins(&["$TENSOR_MODEL_PARALLEL", "$TP", "$CP", "$MINIBS"])
+    },
     base: &megatron::DIALECT,
     rows: &[
         by("source", of_size),
         by("$MODEL_SIZE", of_size),
         // Only the benchmark of adapters has it: Llama 2 70B with rank 16, sequences of 8192.
         by("$LORA_A2A", |_| entries([("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")])),
+        by("$SIZE", of_size),
         row("$DGXNNODES", "--nnodes"),
+        row("$NNODES", "--nnodes"),
         row("$DGXNGPU", "--nproc-per-node"),
+        row("$GPUS_PER_NODE", "--nproc-per-node"),
+        row("$GBS", "--global-batch-size"),
         row("$TENSOR_MODEL_PARALLEL", "--tensor-model-parallel-size"),
         row("$TP", "--tensor-model-parallel-size"),
         row("$PIPELINE_MODEL_PARALLEL", "--pipeline-model-parallel-size"),
@@ -325,6 +380,9 @@ pub(super) static MLPERF: Program = Program {
         row("$MICRO_BATCH_SIZE", "--micro-batch-size"),
         row("$MBS", "--micro-batch-size"),
         row("$MAX_STEPS", "--train-iters"),
+        row("$ACG", "--recompute-granularity"),
+        row("$ACM", "--recompute-method"),
+        row("$ACL", "--recompute-num-layers"),
         row("$TP_COMM_OVERLAP", "--tp-comm-overlap"),
         row("$OVERLAP_GRAD_REDUCE", "--overlap-grad-reduce"),
         row("$OVERLAP_PARAM_GATHER", "--overlap-param-gather"),

@@ -5,9 +5,10 @@
 //! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`, hiyouga/LLaMA-Factory
 //! ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
-use super::on_megatron::verl_together;
+use super::on_megatron::{tuning_together, verl_together};
+use super::source::Settings;
 use super::table::{Program, Row, Together, by, row};
-use super::values::{entries, leaves, on, rank, reference};
+use super::values::{dynamic, entries, leaves, on, rank, reference};
 use crate::core::run::Value;
 use crate::io::dialect::{Entries, llama_factory, torchtitan};
 
@@ -82,6 +83,15 @@ fn fp8(value: &Value) -> Entries {
     if on(value) { entries([("model.converters", "float8")]) } else { Vec::new() }
 }
 
+/// Recipes of Transformer Engine by their short names: "current", "block", "mxfp8".
+fn recipe(value: &Value) -> Entries {
+    match value.text() {
+        Some("mxfp8") => entries([("model.converters", "mxfp8")]),
+        Some(_) => entries([("model.converters", "float8")]),
+        None => Vec::new(),
+    }
+}
+
 pub(super) static AUTOMODEL: Program = Program {
     name: "NeMo Automodel",
     is: |s| s.begins(&["step_scheduler."]) && s.begins(&["distributed.", "model._target_"]),
@@ -115,6 +125,8 @@ pub(super) static AUTOMODEL: Program = Program {
         by("model.backend.dispatcher", dispatcher),
         row("model.backend.fake_balanced_gate", "debug.moe_force_load_balance"),
         by("fp8.enabled", fp8),
+        row("fp8.recipe_name", "float8.recipe_name"),
+        by("model.backend.te_fp8.recipe", recipe),
         by("peft._target_", |_| entries([("peft.kind", "lora")])),
         row("peft.dim", "peft.rank"),
         row("peft.target_modules", "peft.targets"),
@@ -142,13 +154,16 @@ pub(super) static PRIMUS: Program = Program {
     base: &torchtitan::DIALECT,
     rows: &[row("modules.*.model", MODEL), row("modules.*.overrides.*.*", "*.*"), row("platform.num_nodes", "nnodes")],
     together: &[],
-    silent: "--nproc_per_node 8",
+    silent: "--nproc_per_node 8 --@gpu mi300x",
     says: super::table::FILES_OF_PRIMUS,
 };
 
 pub(super) static NEMO_RL: Program = Program {
     name: "NeMo-RL",
-    is: |s| s.begins(&["policy.dtensor_cfg.", "policy.train_global_batch_size", "policy.model_name"]),
+    is: |s| {
+        s.begins(&["policy.dtensor_cfg.", "policy.train_global_batch_size", "policy.model_name"])
+            || s.begins(&["defaults"]) && s.begins(&["policy.", "grpo.", "cluster."])
+    },
     base: &torchtitan::DIALECT,
     rows: &[
         row("policy.model_name", MODEL),
@@ -189,7 +204,9 @@ pub(super) static VERL: Program = Program {
     rows: &[
         row("actor_rollout_ref.model.path", MODEL),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", LOCAL),
+        by("actor_rollout_ref.actor.use_dynamic_bsz", dynamic),
         row("actor_rollout_ref.actor.ulysses_sequence_parallel_size", CP),
+        row("actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size", CP),
         by("actor_rollout_ref.model.enable_gradient_checkpointing", checkpoint),
         by("actor_rollout_ref.actor.fsdp_config.param_offload", leaves),
         by("actor_rollout_ref.actor.fsdp_config.optimizer_offload", leaves),
@@ -207,6 +224,30 @@ pub(super) static VERL: Program = Program {
     ],
     together: &verl_together(LENGTH, GLOBAL, LOCAL),
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm ulysses --@phases.framework verl",
+    says: super::table::FULL_LENGTH,
+};
+
+/// verl's fine-tuning on FSDP.
+pub(super) static VERL_TUNING: Program = Program {
+    name: "verl",
+    is: Settings::is_tuning_of_verl,
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("model.path", MODEL),
+        row("data.train_batch_size", GLOBAL),
+        row("data.micro_batch_size_per_gpu", LOCAL),
+        row("data.max_length", LENGTH),
+        row("engine.ulysses_sequence_parallel_size", CP),
+        by("engine.model_dtype", dtype),
+        by("model.enable_gradient_checkpointing", checkpoint),
+        by("model.lora_rank", rank),
+        row("model.target_modules", "peft.targets"),
+        row("--nnodes", "nnodes"),
+        row("--nproc-per-node", "nproc_per_node"),
+    ],
+    together: &tuning_together(LOCAL),
+    silent: "--activation_checkpoint.mode full --training.local_batch_size 8 --training.global_batch_size 256 --training.seq_len 1024 \
+        --@cp_comm ulysses --@dynamic",
     says: super::table::FULL_LENGTH,
 };
 

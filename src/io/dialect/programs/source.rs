@@ -1,14 +1,20 @@
 //! The settings of a text in any of the forms that programs take.
 
+use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::io::dialect::words::{Script, scalar};
 use crate::io::dialect::{Entries, python, yaml};
+use std::collections::BTreeMap;
 
 /// Settings as they stand: dotted names of YAML, Hydra and Python, `--name` of arguments, `$NAME` of variables.
 pub(crate) struct Settings {
     pub entries: Entries,
-    /// The text that they stand in.
+    /// The text that they stand in; of a script first the words that run.
     pub text: String,
+    /// What was taken where the text leaves a choice.
+    pub doubts: Vec<Message>,
+    /// Files that they are merged from.
+    pub files: usize,
 }
 
 impl Settings {
@@ -16,6 +22,17 @@ impl Settings {
     pub fn get(&self, name: &str) -> Option<&Value> {
         let mut latest = self.entries.iter().rev();
         latest.find(|(known, _)| known == name).map(|(_, value)| value).filter(|value| **value != Value::Null)
+    }
+
+    /// Files that these settings are over and that are not among them: what `defaults` and `extends` name.
+    pub fn missing(&self) -> Vec<&str> {
+        let lists = self.entries.iter().filter(|(name, _)| name == "defaults" || name == "extends");
+        let names = lists.flat_map(|(_, value)| match value {
+            Value::List(items) => items.iter().filter_map(Value::text).collect(),
+            value => value.text().into_iter().collect::<Vec<_>>(),
+        });
+        let names: Vec<&str> = names.filter(|name| *name != "_self_").collect();
+        if names.len() < self.files { Vec::new() } else { names }
     }
 
     /// A number, or a switch as 1 or 0.
@@ -32,6 +49,11 @@ impl Settings {
         self.entries.iter().any(|(name, _)| starts.iter().any(|start| name.starts_with(start)))
     }
 
+    /// True of verl's trainer for fine-tuning.
+    pub fn is_tuning_of_verl(&self) -> bool {
+        self.text.contains("verl.trainer.sft_trainer") && self.begins(&["engine.", "data."])
+    }
+
     /// True if a setting is this word.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.get(name).and_then(Value::text).is_some_and(|text| text.eq_ignore_ascii_case(word))
@@ -40,35 +62,65 @@ impl Settings {
 
 /// The settings of a text in each form that it may have.
 pub(crate) fn read_all(text: &str) -> Vec<Settings> {
-    let settings = |entries: Entries| Settings { entries, text: text.to_owned() };
+    let settings = |entries: Entries| Settings { entries, text: text.to_owned(), doubts: Vec::new(), files: 1 };
     if python::is_file(text) {
         return vec![settings(python::entries(text))];
     }
     let mut out = Vec::new();
-    // Its reader does not like a shell's words; what it makes of a comment alone says nothing.
-    if let Ok(entries) = yaml::entries(text)
-        && !entries.is_empty()
-    {
-        let plain = |(name, value)| (name, of_environment(value));
-        out.push(settings(entries.into_iter().map(plain).collect()));
-    }
-    out.push(settings(script(text)));
+    out.extend(of_yaml(text).map(settings));
+    out.push(script(text));
     out
 }
 
-/// `${NAME:-value}` and `${NAME:value}` of a file are the value where the environment is not told otherwise.
-fn of_environment(value: Value) -> Value {
-    let inner = value.text().and_then(|text| text.strip_prefix("${")?.strip_suffix('}')?.split_once(':'));
-    match inner {
-        Some((name, default)) if !name.contains(['.', '{']) && name.chars().any(|c| c.is_ascii_uppercase()) => {
-            scalar(default.trim_start_matches('-'))
+/// The settings of a file of YAML; none of a shell's words, or where there is a comment alone.
+fn of_yaml(text: &str) -> Option<Entries> {
+    let entries = yaml::entries(text).ok().filter(|entries| !entries.is_empty())?;
+    Some(entries.into_iter().map(|(name, value)| (name, of_environment(value))).collect())
+}
+
+/// The settings of several files of YAML, each over those before it; none where one is none.
+pub(super) fn merged(files: &[&str]) -> Option<Settings> {
+    let (mut all, mut gone) = (Vec::new(), BTreeMap::new());
+    for (at, file) in files.iter().enumerate() {
+        for (name, value) in of_yaml(file)? {
+            // Null takes a whole section of the files below away.
+            if value == Value::Null {
+                gone.insert(name.clone(), at);
+            }
+            all.push((at, name, value));
         }
-        _ => value,
     }
+    let stays = |at: usize, name: &str| {
+        let mut sections = name.match_indices('.').map(|(end, _)| &name[..end]);
+        !sections.any(|section| gone.get(section).is_some_and(|gone| *gone > at))
+    };
+    let entries: Entries =
+        all.into_iter().filter(|(at, name, _)| stays(*at, name)).map(|(_, name, value)| (name, value)).collect();
+    Some(Settings { entries, text: files.join("\n"), doubts: Vec::new(), files: files.len() })
+}
+
+/// `${NAME:-value}` and `${NAME:value}` within a text of a file are the value where the environment is not told otherwise;
+/// "none" is null, as the programs read it.
+fn of_environment(value: Value) -> Value {
+    let Some(text) = value.text() else { return value };
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let default = after.split_once('}').and_then(|(inner, after)| {
+            let (name, default) = inner.split_once(':')?;
+            let of_shell = !name.contains(['.', '{']) && name.chars().any(|c| c.is_ascii_uppercase());
+            of_shell.then_some((default.trim_start_matches('-'), after))
+        });
+        out.push_str(before);
+        let (said, after) = default.unwrap_or(("${", after));
+        out.push_str(said);
+        rest = after;
+    }
+    out.push_str(rest);
+    plain(if out == text { value } else { scalar(&out) })
 }
 
 /// Arguments, Hydra's overrides, variables and the files that a script begins with.
-fn script(text: &str) -> Entries {
+fn script(text: &str) -> Settings {
     let script = Script::read(text);
     let mut out: Entries = Vec::new();
     for (name, value) in &script.variables {
@@ -105,7 +157,13 @@ fn script(text: &str) -> Entries {
             out.push(("program".to_owned(), Value::Text(pair[0].clone())));
         }
     }
-    out
+    let set = script.variables.iter().map(|(_, value)| value);
+    let mut words: Vec<&str> = script.words.iter().chain(set).map(String::as_str).collect();
+    // Comments, where they are not about branches that do not run.
+    if !text.contains("esac") {
+        words.push(text);
+    }
+    Settings { entries: out, text: words.join("\n"), doubts: script.doubts(), files: 1 }
 }
 
 fn is_override(value: &Value) -> bool {

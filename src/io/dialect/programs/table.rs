@@ -60,7 +60,7 @@ pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
 
 /// Note beside a file of Primus, which names further files.
 pub(super) const FILES_OF_PRIMUS: Option<&'static str> = Some(
-    "settings in Primus's own model and trainer files are missing here; kernels of Primus-Turbo, which may need less memory, are not modelled",
+    "settings in Primus's own model and trainer files count where they stand before this one; kernels of Primus-Turbo are not modelled",
 );
 
 impl Program {

@@ -137,6 +137,16 @@ pub(super) fn reference(value: &Value) -> Entries {
     vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
 }
 
+/// Micro-batches of as many sequences as a number of tokens holds, where a switch is on.
+pub(super) fn dynamic(value: &Value) -> Entries {
+    if on(value) { entries([("@dynamic", "")]) } else { Vec::new() }
+}
+
+/// Adapters, where a switch is on.
+pub(super) fn adapted(value: &Value) -> Entries {
+    if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
+}
+
 /// A rank of adapters, where it is more than 0.
 pub(super) fn rank(value: &Value) -> Entries {
     match value {

@@ -57,15 +57,14 @@ pub fn model(reader: &mut SettingsReader) {
         name.as_deref() == Some(shipped.module)
             && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(shipped.flavor))
     });
-    let weights = reader.word("hf_assets_path", "files of").and_then(|path| hub::preset(&path));
-    match (found.map(|shipped| shipped.preset).or(weights), name, flavor) {
-        (Some(id), ..) => {
-            let preset: Based<ModelParts> = Based::preset(id);
-            if reader.run.model.resolve() != preset.resolve() {
-                reader.run.model = preset;
-            }
-        }
-        (None, None, None) => reader.assume("the model, as on this page: the text does not say"),
+    let weights = reader.word("hf_assets_path", "files of");
+    let held = || weights.as_deref().and_then(hub::model);
+    match (found.map(|shipped| Based::preset(shipped.preset)).or_else(held), name, flavor) {
+        (Some(model), ..) => hub::take(reader, &model),
+        (None, None, None) => match weights {
+            Some(path) => hub::unknown(reader, &path),
+            None => reader.assume("the model, as on this page: the text does not say"),
+        },
         (None, name, flavor) => {
             let known: Vec<String> =
                 SHIPPED.iter().map(|shipped| format!("{} {}", shipped.module, shipped.flavor)).collect();
