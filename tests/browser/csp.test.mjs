@@ -98,7 +98,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   await page.getByLabel('What to bring in').fill(CONFIG);
   await page.locator('#dialog .summary', { hasText: '8.03 B parameters' }).waitFor();
-  await page.locator('#dialog .summary [data-action=load]').first().click();
+  await page.locator('#dialog .summary [data-action=import]').first().click();
   await page.evaluate(() => document.querySelector('#dialog').close());
   await quiet('dialogs');
 

@@ -62,7 +62,7 @@ for (const { of, most, load, save } of WAYS) test(`a config.json to Megatron-LM 
   await load(page);
   const dialog = page.locator('dialog[open]');
   await dialog.locator('textarea').fill('{"model_type":"qwen2","hidden_size":5120,"intermediate_size":27648,"num_attention_heads":40,"num_hidden_layers":64,"num_key_value_heads":8,"vocab_size":152064}');
-  await dialog.locator('[data-action=load]').first().click();
+  await dialog.locator('[data-action=import]').first().click();
   await eventually(() => fragment(page), (now) => now.includes('layers=64'));
   await save(page);
   await page.locator('dialog[open]').getByRole('button', { name: /Megatron/ }).first().click();

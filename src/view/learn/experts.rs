@@ -90,7 +90,7 @@ fn capacity(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula(
-            "tokens of the fullest expert = (1 + x) K · tokens / E",
+            "most tokens = (1 + x) K · tokens / E",
             format!(
                 "{} · {TOP_K} · {TOKENS} / {EXPERTS} = {}",
                 1.0 + x as f64 / 100.0,
