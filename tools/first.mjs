@@ -106,8 +106,9 @@ try {
   console.log('first: no Chromium here, so the page keeps its skeleton without figures');
   process.exit();
 }
-const server = await serve({ dir: dist });
-const { page, problems } = await browser.open(`${server.url}worker.js`, { started: false, colorScheme: 'light' });
+// A page with an icon of its own: the browser would ask for one, which is not there.
+const server = await serve({ dir: dist, pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
+const { page, problems } = await browser.open(`${server.url}blank.html`, { started: false, colorScheme: 'light' });
 await page.addInitScript(silent);
 await page.goto(server.url);
 await page.waitForFunction(() => globalThis.shardscopeStarted);
