@@ -1,6 +1,6 @@
 //! The scoreboard: questions without answers, scores with closed forms, and our own row.
 
-use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity};
+use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, predictions, questions};
@@ -48,6 +48,18 @@ fn every_line_that_measures_something_is_asked_once() {
         .filter(|row| row.source().quantity != Quantity::Steady && matches!(row.measured, Measured::Memory(_)))
         .count();
     assert_eq!(asked().iter().filter(|question| question.peak_gib.is_some()).count(), peaks);
+}
+
+/// Dense steps in bf16 on H100 of a run of Llama 3.1 8B with Megatron-LM: NVIDIA's own of this model are most like it.
+#[test]
+fn the_runs_most_like_the_default_are_of_its_model_on_its_gpu() {
+    let score = Score::new(asked(), &answers());
+    let steps: Vec<&Run> = score.misses.iter().map(|miss| &asked()[miss.fact.row].run).collect();
+    let near = nearest_of(steps.iter().copied(), &Run::default(), 5);
+    for at in near {
+        let run = steps[at];
+        assert_eq!((run.model.base, run.gpu.base), (Some("llama-3.1-8b"), Some("h100-sxm-80gb")));
+    }
 }
 
 #[test]

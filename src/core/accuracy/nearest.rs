@@ -2,11 +2,12 @@
 //! on them is what it may be off by here.
 
 use crate::maths::log2;
-use crate::run::Run;
+use crate::run::{Format, Run};
 
 /// Weights of the distance between two runs; a doubling of a size counts less than another GPU.
 const KIND: f64 = 4.0;
 const GPU: f64 = 2.0;
+const MODEL: f64 = 1.0;
 const STACK: f64 = 1.0;
 const PRECISION: f64 = 1.0;
 const PARAMETERS: f64 = 0.5;
@@ -16,9 +17,11 @@ const SIZE: f64 = 0.25;
 #[derive(Clone, Debug, PartialEq)]
 struct Traits {
     experts: bool,
+    model: Option<&'static str>,
     gpu: Option<&'static str>,
     stack: Option<&'static str>,
-    precision: Option<&'static str>,
+    /// Format of the passes, and the recipe of quantised ones: gradients and states change no product.
+    products: (Format, Option<&'static str>),
     parameters: f64,
     gpus: f64,
     seq_len: f64,
@@ -26,12 +29,13 @@ struct Traits {
 
 impl Traits {
     fn of(run: &Run) -> Option<Self> {
-        let model = run.model.resolve().ok()?;
+        let (model, precision) = (run.model.resolve().ok()?, run.precision.resolve().ok()?);
         Some(Self {
             experts: model.moe.is_some(),
+            model: run.model.base,
             gpu: run.gpu.base,
             stack: run.stack.base,
-            precision: run.precision.base,
+            products: (precision.computes, precision.recipe.and(run.precision.base)),
             parameters: model.elements().total() as f64,
             gpus: run.gpus as f64,
             seq_len: run.seq_len as f64,
@@ -43,8 +47,9 @@ impl Traits {
         let doublings = |a: f64, b: f64| log2(a / b).abs();
         unlike(self.experts != other.experts, KIND)
             + unlike(self.gpu != other.gpu, GPU)
+            + unlike(self.model != other.model, MODEL)
             + unlike(self.stack != other.stack, STACK)
-            + unlike(self.precision != other.precision, PRECISION)
+            + unlike(self.products != other.products, PRECISION)
             + PARAMETERS * doublings(self.parameters, other.parameters)
             + SIZE * doublings(self.gpus, other.gpus)
             + SIZE * doublings(self.seq_len, other.seq_len)
