@@ -151,6 +151,8 @@ test('an answered challenge stays marked when lessons are left, and on the next 
   await page.locator('nav.views button[data-view^=learn]').click();
   await page.locator('.lessons .lesson', { hasText: 'How pipelines fill up' }).click();
   await marked.waitFor();
+  // The address follows a moment later.
+  await page.waitForFunction(() => location.hash.includes('view.lesson=pipelines'));
   await page.reload();
   await marked.waitFor();
   assert.deepEqual(problems, []);
