@@ -158,7 +158,7 @@ const FILES: [(&str, u64, &str); 26] = [
 fn a_file_over_another_one_asks_for_it() {
     let asks = |names: &str| {
         let lines = import(names, 32).assumed;
-        lines.iter().any(|said| said.to_string().contains("nemo_rl_base.yaml says is not here"))
+        lines.iter().any(|said| said.to_string().contains("nemo_rl_base.yaml, which is not here"))
     };
     assert!(asks("nemo_rl_recipe.yaml") && !asks("nemo_rl_base.yaml nemo_rl_recipe.yaml"));
     // What stands above wins: null takes the section away.

@@ -2,8 +2,9 @@
 
 use crate::core::issue::Issue;
 use crate::core::message::Message;
+use crate::core::run::presets::GpuFamily;
 use crate::core::run::registry::field;
-use crate::core::run::{AdapterParts, Based, PhasesParts, Run, Value};
+use crate::core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
 use crate::core::t;
 use crate::io::dialect::programs::{GPUS, Program, Settings, take_adapter};
 use crate::io::dialect::settings_reader::{Origin, SettingsReader};
@@ -31,7 +32,7 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let mut run = present.clone();
     run.phases = PhasesParts::default();
     let named = gpu(&mut run, &mut fields, settings);
-    if run.gpu.base.is_some_and(|id| id.starts_with("gb")) {
+    if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300)) {
         for (origin, name, value) in &mut base {
             if matches!(origin, Origin::Default(_))
                 && name.trim_start_matches('-').replace('-', "_") == "nproc_per_node"
@@ -48,7 +49,7 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let missing = settings.missing();
     if !missing.is_empty() {
         reader.assume(t!(
-            "what {files} says is not here: it is as on this page; give that file first, with a line of three dashes behind it",
+            "the settings extend {files}, which is not here: what it sets is as on this page. Give that file first, then a line of three dashes, then the settings",
             files = missing.join(", ")
         ));
     }
@@ -136,13 +137,13 @@ fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Sett
         })
     };
     let first = GPUS.iter().filter_map(|(word, id)| Some((named(word)?, *id))).min();
-    let maker = |id: &str| id.starts_with("mi3");
+    let is_amd = |gpu: &Based<GpuParts>| gpu.family().is_some_and(GpuFamily::is_amd);
     Some(match (first, said) {
         (Some((_, id)), _) => {
             run.gpu = Based::preset(id);
             t!("the GPU is {gpu}, which the text names", gpu = run.gpu.title())
         }
-        (None, Some((_, id))) if run.gpu.base.is_none_or(|now| maker(now) != maker(id)) => {
+        (None, Some((_, id))) if run.gpu.base.is_none() || is_amd(&run.gpu) != is_amd(&Based::preset(id)) => {
             run.gpu = Based::preset(id);
             t!(
                 "the GPU is {gpu}: the program runs on GPUs of its maker, the text does not say which",

@@ -38,7 +38,7 @@ pub enum GpuFamily {
 impl GpuFamily {
     /// AMD's.
     #[must_use]
-    pub(crate) const fn is_amd(self) -> bool {
+    pub const fn is_amd(self) -> bool {
         matches!(self, Self::Mi300)
     }
     /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's: preset of
