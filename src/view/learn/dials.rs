@@ -15,8 +15,8 @@ pub struct Slider {
     pub values: &'static [u64],
     /// Index of the value that it starts at.
     pub start: usize,
-    /// Names that are shown in place of the values; none: the values.
-    pub names: &'static [&'static str],
+    /// The name that is shown in place of the value at an index; none: the value.
+    pub name_of: Option<fn(usize) -> &'static str>,
 }
 
 impl Slider {
@@ -25,14 +25,14 @@ impl Slider {
         Self { values, start, ..self }
     }
     /// The same with a name for each value.
-    pub(super) const fn called(self, names: &'static [&'static str]) -> Self {
-        Self { names, ..self }
+    pub(super) const fn called(self, name_of: fn(usize) -> &'static str) -> Self {
+        Self { name_of: Some(name_of), ..self }
     }
 }
 
 /// A slider that is called `name` and written `symbol`.
 pub(super) const fn slider(symbol: &'static str, name: &'static str, values: &'static [u64], start: usize) -> Slider {
-    Slider { symbol, name, values, start, names: &[] }
+    Slider { symbol, name, values, start, name_of: None }
 }
 
 /// Tokens of a sequence.
@@ -140,8 +140,8 @@ impl Dials {
             name: slider.name.into(),
             values: slider.values.to_vec(),
             position: *position,
-            shown: match slider.names.get(*position) {
-                Some(name) => (*name).into(),
+            shown: match slider.name_of {
+                Some(name) => name(*position).into(),
                 None => verbatim(slider.values[*position].to_string()),
             },
         };

@@ -11,7 +11,7 @@ use crate::core::t;
 use crate::core::units::{number, scientific, show_percent};
 use crate::view::charts::ink::Ink;
 
-const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(&NAMES);
+const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(|at| FORMATS[at].name);
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);
 const G: Slider = slider("g", "halvings of the gradient from 1", &[8, 16, 24, 28], 2);
 
@@ -54,14 +54,6 @@ const FORMATS: [Format; 8] = [
     Format { most: Some(448.0), scale: Some((8.0, 32.0)), ..format("MXFP8", 4, 3) },
     Format { most: Some(6.0), scale: Some((8.0, 16.0)), ..format("NVFP4", 2, 1) },
 ];
-const NAMES: [&str; FORMATS.len()] = {
-    let (mut names, mut at) = ([""; FORMATS.len()], 0);
-    while at < names.len() {
-        names[at] = FORMATS[at].name;
-        at += 1;
-    }
-    names
-};
 const FP16: usize = 3;
 
 impl Format {

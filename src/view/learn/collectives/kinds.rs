@@ -108,15 +108,10 @@ const COLLECTIVES: [Collective; 8] = [
     },
 ];
 
-/// Their names.
-pub(super) const NAMES: [&str; COLLECTIVES.len()] = {
-    let (mut names, mut at) = ([""; COLLECTIVES.len()], 0);
-    while at < names.len() {
-        names[at] = COLLECTIVES[at].name;
-        at += 1;
-    }
-    names
-};
+/// The name of the collective at `index`.
+pub(super) fn name(index: usize) -> &'static str {
+    COLLECTIVES[index].name
+}
 
 /// Height of a rank's row and of the words above.
 const ROW: f64 = 30.0;

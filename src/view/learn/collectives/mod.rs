@@ -17,7 +17,7 @@ use crate::view::charts::ink::Ink;
 use rates::times;
 pub(super) use rates::{bus, fabric};
 
-const K: Slider = slider("k", "collective", &[1, 2, 3, 4, 5, 6, 7, 8], 0).called(&kinds::NAMES);
+const K: Slider = slider("k", "collective", &[1, 2, 3, 4, 5, 6, 7, 8], 0).called(kinds::name);
 const N: Slider = slider("n", "ranks of a group", &[2, 4, 8], 1);
 const STEP: Slider = slider("j", "steps done", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14], 1);
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 1);
