@@ -14,6 +14,7 @@ use crate::core::time::PartKind;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, el, fold, leaf, load, muted, strong, text};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Progress of the search in the background.
@@ -240,19 +241,22 @@ fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
 }
 
-/// The difference that `reason` depends on first; all differences where it has none of these.
+/// The first difference that moves `reason` the way it went, down; all differences where none does.
 fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
     use Component::{Activations, Buffers, Gradients, Optimizer, Overhead, Weights};
-    let size = |name: &'static str, of: fn(&Run) -> u64| {
+    use Ordering::{Greater, Less};
+    let size = |name: &'static str, of: fn(&Run) -> u64, way: Ordering| {
         let (now, then) = (of(own), of(other));
-        (now != then).then(|| t!("{name} {then} instead of {now}", name = verbatim(name), then, now))
+        (then.cmp(&now) == way).then(|| t!("{name} {then} instead of {now}", name = verbatim(name), then, now))
     };
-    let (tp, pp) = (size("TP", |run| run.tp), size("PP", |run| run.pp));
-    let (cp, ep) = (size("CP", |run| run.cp), size("EP", |run| run.ep));
-    let dp = size("DP", |run| run.data_parallel().unwrap_or(0));
-    let zero = size("ZeRO", |run| run.zero);
-    let micro = (own.micro_batch != other.micro_batch)
-        .then(|| t!("micro-batch {then} instead of {now}", then = other.micro_batch, now = own.micro_batch));
+    let (tp, pp) = (|way| size("TP", |run| run.tp, way), |way| size("PP", |run| run.pp, way));
+    let (cp, ep) = (|way| size("CP", |run| run.cp, way), |way| size("EP", |run| run.ep, way));
+    let dp = |way| size("DP", |run| run.data_parallel().unwrap_or(0), way);
+    let zero = |way| size("ZeRO", |run| run.zero, way);
+    let micro = |way| {
+        let (now, then) = (own.micro_batch, other.micro_batch);
+        (then.cmp(&now) == way).then(|| t!("micro-batch {then} instead of {now}", then, now))
+    };
     let schedule = || {
         let alike = (own.schedule, own.virtual_stages) == (other.schedule, other.virtual_stages);
         let label = |run: &Run| match run.virtual_stages {
@@ -268,24 +272,33 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
             Recompute::Selective => t!("selective recomputation"),
             _ => other.recompute.words(),
         };
-        (own.recompute != other.recompute).then_some(then)
+        let saves = other.recompute != Recompute::None || matches!(reason, Reason::Part(_) | Reason::Share(_));
+        (own.recompute != other.recompute && saves).then_some(then)
     };
     let first = match reason {
         Reason::Part(part) | Reason::Share(part) => match part {
-            PartKind::Bubble => schedule().or(pp).or(dp),
+            PartKind::Bubble => schedule().or_else(|| pp(Less)).or_else(|| dp(Less)),
             PartKind::Recompute => recompute(),
-            PartKind::ExposedCp => cp,
-            PartKind::ExposedEp => ep,
-            PartKind::ExposedDp => dp.or(zero),
-            PartKind::Optimizer => zero.or(dp),
-            PartKind::ExposedTp => tp,
-            PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Loader => micro.or(tp).or(cp),
+            PartKind::ExposedCp => cp(Less),
+            PartKind::ExposedEp => ep(Less),
+            PartKind::ExposedDp => dp(Less).or_else(|| zero(Less)),
+            PartKind::Optimizer => zero(Greater).or_else(|| dp(Greater)),
+            PartKind::ExposedTp => tp(Less),
+            PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Loader => {
+                micro(Greater).or_else(|| tp(Less)).or_else(|| cp(Less))
+            }
         },
-        Reason::Memory(component) => match component {
-            Weights | Gradients | Optimizer => zero.or(pp).or(tp).or(ep),
-            Activations => recompute().or(micro).or(cp).or(tp).or(pp).or_else(schedule),
-            Buffers | Overhead => micro.or(tp).or(cp).or(pp),
-        },
+        Reason::Memory(component) => {
+            let sharded = || tp(Greater).or_else(|| pp(Greater));
+            match component {
+                Weights | Gradients | Optimizer => zero(Greater).or_else(sharded).or_else(|| ep(Greater)),
+                Activations => {
+                    let smaller = recompute().or_else(|| micro(Less)).or_else(|| cp(Greater));
+                    smaller.or_else(sharded).or_else(schedule)
+                }
+                Buffers | Overhead => micro(Less).or_else(|| cp(Greater)).or_else(sharded),
+            }
+        }
     };
     first.unwrap_or_else(|| differences(other, own))
 }
@@ -325,4 +338,20 @@ pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
         (evaluated, false) => t!("Searching layouts: {evaluated}.", evaluated),
     };
     Message::joined(" ", [loss, searched])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Korthikanti 2022, equation 2: activations are `s b h (34 + 5 a s / h) / t` of a layer. They grow with the micro-batch b
+    /// and shrink with the ranks t.
+    #[test]
+    fn a_cause_moves_the_quantity_the_way_it_went() {
+        let own = Run { tp: 1, micro_batch: 1, ..Run::default() };
+        let other = Run { tp: 4, micro_batch: 2, ..own.clone() };
+        let said = |reason| relevant(&own, &other, reason).to_string();
+        assert_eq!(said(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
+        assert_eq!(said(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
+    }
 }
