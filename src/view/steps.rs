@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 /// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number beside a
-/// step is the one that links named it by at first, and opens it for ever; steps that came later have 0.
+/// step is the one that links named it by at first, and opens it always; steps that came later have 0.
 #[rustfmt::skip]
 const LESSONS: [(&str, &[(&str, usize)]); 12] = [
     ("memory", &[("states", 1), ("precisions", 2), ("activations", 3), ("scores", 4), ("recomputation", 5), ("logits", 6), ("fit", 7)]),

@@ -138,7 +138,7 @@ const fn drawn(panel: Embed) -> Option<&'static str> {
     }
 }
 
-/// What is copied: the link, or the code for a wiki.
+/// The text to copy: the link, or the code for a wiki.
 fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> String {
     let address = move |view: ViewState| {
         let fragment = state.run.with(|run| encode_with(run, &view));

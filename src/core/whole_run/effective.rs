@@ -17,7 +17,7 @@ use crate::units::Seconds;
 
 /// Segments and restarts longer than this many mean times to interrupt count as never finished.
 const LONGEST_SEGMENT: f64 = 10.0;
-/// Restarts of a draw are taken as no longer than this many mean times to interrupt: e^50 of them is for ever.
+/// Restarts of a draw are taken as no longer than this many mean times to interrupt: e^50 of them never end.
 const LONGEST_RESTART: f64 = 50.0;
 
 /// Interruptions, restarts and saves of a run.

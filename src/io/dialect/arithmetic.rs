@@ -10,7 +10,7 @@ pub(super) fn compute(text: &str) -> Option<i64> {
     rest.text.is_empty().then_some(result)
 }
 
-/// What is left to read.
+/// The text that is not read yet.
 struct Rest<'a> {
     text: &'a str,
     depth: u32,

@@ -47,7 +47,7 @@ impl Script {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
 
-    /// What is taken where the script leaves a choice.
+    /// Notes on the choices that the script leaves open.
     #[must_use]
     pub fn doubts(&self) -> Vec<Message> {
         let several = self.ambiguous.iter().map(|name| {

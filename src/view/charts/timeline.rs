@@ -147,7 +147,7 @@ fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut
     }
 }
 
-/// What makes two ops of two timelines the same block: row, direction of the pass, micro-batch.
+/// The identity of a block in two timelines: row, direction of the pass, micro-batch.
 fn block(cell: &Cell) -> Option<(usize, Kind, u32)> {
     let op = cell.op?.op;
     let kind = if op.kind == Kind::BW { Kind::B } else { op.kind };

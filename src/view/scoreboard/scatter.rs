@@ -49,7 +49,7 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
     el("figure", &[("class", "chart")], &parts)
 }
 
-/// What the row predicts of a class over what was measured; `near` stand out, `yours` are runs of one's own.
+/// Predictions of the row over measurements, for one class; `near` stand out, `yours` are runs of one's own.
 #[must_use]
 pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[Standing]) -> Node {
     let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| slice.has(miss.column)).collect();

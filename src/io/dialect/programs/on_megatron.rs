@@ -226,7 +226,7 @@ pub(super) static VERL: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
-/// What `sft_trainer_engine.yaml` says of a micro-batch: as many whole sequences as 8192 tokens hold.
+/// The micro-batch of `sft_trainer_engine.yaml`: as many whole sequences as 8192 tokens hold.
 pub(super) const fn tuning_together(micro: &'static str) -> [Together; 1] {
     [Together {
         from: &[

@@ -11,7 +11,7 @@ pub(crate) struct Settings {
     pub entries: Entries,
     /// The text that they stand in; of a script first the words that run.
     pub text: String,
-    /// What was taken where the text leaves a choice.
+    /// Notes on the choices that the text leaves open.
     pub doubts: Vec<Message>,
     /// Files that they are merged from.
     pub files: usize,
