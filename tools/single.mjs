@@ -85,8 +85,8 @@ const blocks = [
   ['page.wasm', packed('pkg/node/calculator.wasm')],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
-  ...readdirSync(`${dist}/data`, { withFileTypes: true }).filter((one) => one.isFile())
-    .map(({ name }) => [`data/${name}`, read(`data/${name}`)]),
+  ...readdirSync(`${dist}/data`, { recursive: true }).filter((name) => /\.(csv|jsonl)$/.test(name))
+    .map((name) => [`data/${name}`, read(`data/${name}`)]),
 ];
 for (const [name, text] of [...blocks, ['the script', script], ['the guard', guard]]) {
   if (/<\/script|<!--/i.test(text)) fail(`${name} cannot stand in a script element`);
