@@ -28,6 +28,12 @@ pub struct Folded {
 }
 
 impl Folded {
+    /// All ops.
+    #[must_use]
+    pub fn chains(&self) -> Vec<u16> {
+        self.unfolded(self.times)
+    }
+
     /// All ops with the period run `times` times.
     fn unfolded(&self, times: u32) -> Vec<u16> {
         let mut chains = self.fill.clone();
@@ -39,7 +45,7 @@ impl Folded {
     }
 }
 
-/// Ops that are searched directly at most.
+/// Ops of which a repeated period is not looked for.
 pub const DIRECT: usize = 3_000;
 
 /// Cuts that are timed, of each order.
@@ -82,7 +88,7 @@ pub fn folded(stages: &Stages, budget: u64) -> Option<Folded> {
     sort_by(&mut found, |one, other| one.0.cmp(&other.0));
     // A period may drift beyond what two of it show: the most promising are timed whole.
     found.truncate((REPLAYED / problem.ops().max(1)).clamp(3, CUTS));
-    let timed = found.into_iter().filter_map(|(_, fold)| Some((replay(&problem, &fold.unfolded(fold.times))?, fold)));
+    let timed = found.into_iter().filter_map(|(_, fold)| Some((replay(&problem, &fold.chains())?, fold)));
     timed.min_by_key(|(ticks, _)| *ticks).map(|(_, fold)| fold)
 }
 
