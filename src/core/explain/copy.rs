@@ -1,7 +1,7 @@
 //! A formula to copy: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
-use super::expr::Expr;
+use super::expr::{Expr, Pick};
 use super::formula::{flat, signed};
 use super::reader::is_word;
 use crate::units::MemoryUnit;
@@ -139,9 +139,9 @@ impl Set<'_> {
             }
             Expr::Pick(which, list) => {
                 let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
-                match *which {
-                    "ceil" => format!("\\lceil {} \\rceil", inside.join(", ")),
-                    _ => format!("\\{which}({})", inside.join(", ")),
+                match which {
+                    Pick::Ceil => format!("\\lceil {} \\rceil", inside.join(", ")),
+                    _ => format!("\\{}({})", which.name(), inside.join(", ")),
                 }
             }
             one => format!("({})", self.sum(one)),

@@ -17,8 +17,32 @@ pub(super) enum Expr {
     Product(Vec<(bool, Expr)>),
     /// A power.
     Power(Box<Expr>, Box<Expr>),
-    /// The largest, the smallest, or the next whole number: `max`, `min` or `ceil`.
-    Pick(&'static str, Vec<Expr>),
+    /// The largest, the smallest, or the next whole number of the largest.
+    Pick(Pick, Vec<Expr>),
+}
+
+/// A function of a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// The next whole number.
+    Ceil,
+}
+
+impl Pick {
+    pub(super) const ALL: [Self; 3] = [Self::Max, Self::Min, Self::Ceil];
+
+    /// Its name in a formula.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Ceil => "ceil",
+        }
+    }
 }
 
 impl Expr {
@@ -79,7 +103,7 @@ impl Expr {
     }
 
     /// The larger or smaller of this and `other`.
-    pub(super) fn pick(self, which: &'static str, other: Self) -> Self {
+    pub(super) fn pick(self, which: Pick, other: Self) -> Self {
         let list = [self, other].into_iter().flat_map(|one| match one {
             Self::Pick(same, list) if same == which => list,
             one => vec![one],

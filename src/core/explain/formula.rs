@@ -5,7 +5,7 @@
 //! `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
-use super::expr::Expr;
+use super::expr::{Expr, Pick};
 use super::reader::read;
 use crate::maths::pow;
 use crate::units::{MemoryUnit, parse_number};
@@ -99,9 +99,9 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
         Expr::Power(base, power) => Some(pow(value(base, parts)?, value(power, parts)?)),
         Expr::Pick(which, list) => {
             let values = list.iter().map(|one| value(one, parts)).collect::<Option<Vec<_>>>()?;
-            let better = if *which == "min" { f64::min } else { f64::max };
+            let better = if *which == Pick::Min { f64::min } else { f64::max };
             let picked = values.into_iter().reduce(better)?;
-            Some(if *which == "ceil" { ceil(picked) } else { picked })
+            Some(if *which == Pick::Ceil { ceil(picked) } else { picked })
         }
     }
 }
@@ -180,7 +180,7 @@ impl Line<'_> {
             },
             Expr::Pick(which, list) => {
                 let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
-                format!("{which}({})", inside.join(", "))
+                format!("{}({})", which.name(), inside.join(", "))
             }
             Expr::Total(name) => {
                 let several = self.values(name).len() > 1;

@@ -1,7 +1,7 @@
 //! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over [`Written`] it
 //! is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
-use super::expr::Expr;
+use super::expr::{Expr, Pick};
 use super::formula::{Formula, ceil};
 use super::{Derivation, Provenance, Term, Unit};
 use crate::maths::pow;
@@ -256,14 +256,14 @@ impl Quantity for Written {
         self.join(exponent, pow(self.value, exponent.value), power)
     }
     fn max(self, other: Self) -> Self {
-        self.join(other, self.value.max(other.value), |left, right| left.pick("max", right))
+        self.join(other, self.value.max(other.value), |left, right| left.pick(Pick::Max, right))
     }
     fn min(self, other: Self) -> Self {
-        self.join(other, self.value.min(other.value), |left, right| left.pick("min", right))
+        self.join(other, self.value.min(other.value), |left, right| left.pick(Pick::Min, right))
     }
     fn ceil(self) -> Self {
         let Step { expr, parts, .. } = self.read();
-        Self::push(ceil(self.value), Expr::Pick("ceil", vec![expr]), parts)
+        Self::push(ceil(self.value), Expr::Pick(Pick::Ceil, vec![expr]), parts)
     }
     fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         let terms = parts.map(|(name, part)| part.term(sign, name, Unit::Bytes));

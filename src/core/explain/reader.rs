@@ -1,6 +1,6 @@
 //! Formulas read from their text.
 
-use super::expr::{Expr, one_or};
+use super::expr::{Expr, Pick, one_or};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -77,15 +77,13 @@ impl Reader<'_> {
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             return Some(Expr::Number(word));
         }
-        match word.as_str() {
-            "max" => self.list("max"),
-            "min" => self.list("min"),
-            "ceil" => self.list("ceil"),
-            _ => Some(Expr::Symbol(word)),
+        match Pick::ALL.into_iter().find(|pick| pick.name() == word) {
+            Some(pick) => self.list(pick),
+            None => Some(Expr::Symbol(word)),
         }
     }
 
-    fn list(&mut self, which: &'static str) -> Option<Expr> {
+    fn list(&mut self, which: Pick) -> Option<Expr> {
         let mut list = Vec::new();
         if !self.next_if('(') {
             return None;
