@@ -5,7 +5,7 @@ use serde_json::json;
 use shardscope::core::message::Catalogue;
 use shardscope::core::run::registry::{FIELDS, Field, Slot, field as found};
 use shardscope::core::run::{Choice, Run};
-use shardscope::io::export::{FORMATS, PICTURES};
+use shardscope::io::export;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::{document, sources};
 use std::error::Error;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         write("limits", "What it does not model", limits())?;
     }
     let fields: Vec<_> = FIELDS.iter().map(row).collect();
-    let formats: Vec<_> = FORMATS.iter().map(|format| format.id).chain(PICTURES).collect();
+    let formats: Vec<_> = export::ids().collect();
     std::fs::write(folder.join("fields.json"), json!({ "fields": fields, "formats": formats }).to_string())?;
     Ok(())
 }

@@ -125,8 +125,9 @@ fn keep(state: State, save: Save, button: Element) {
             let width = around.map_or(1200, |around| around.client_width()) - 96;
             let theme = theme.unwrap_or_else(|| state.view.theme.get_untracked());
             let evaluation = run.and_then(|run| evaluate(&run).ok());
-            let svg =
-                evaluation.and_then(|evaluation| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));
+            let svg = drawn
+                .zip(evaluation)
+                .map(|(drawn, evaluation)| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));
             offer_picture(&button, name, png, svg);
         }
     }

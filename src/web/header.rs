@@ -2,7 +2,7 @@
 
 use crate::core::units::MemoryUnit;
 use crate::io::export::launcher;
-use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
+use crate::view::node::action::{Compare, Dialog, Drawn, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;
 use crate::view::views::View;
@@ -41,8 +41,9 @@ fn files(state: State) -> Node {
     let shown = state.evaluation().map(|evaluation| evaluation.scenario.run.clone());
     let run = Arc::new(shown.unwrap_or_else(|| state.run.get()));
     let unit = state.view.unit.get();
-    let picture = |name: &'static str, label: &'static str| {
-        let save = |png| Save::Picture { name, drawn: name, unit, png, run: Some(Arc::clone(&run)), theme: None };
+    let picture = |drawn: Drawn, label: &'static str| {
+        let run = || Some(Arc::clone(&run));
+        let save = |png| Save::Picture { name: drawn.name(), drawn: Some(drawn), unit, png, run: run(), theme: None };
         pair(label, [false, true].map(|png| Action::Save(save(png)).into()))
     };
     let timeline = |action| PanelAction::Timeline(action).into();
@@ -50,9 +51,9 @@ fn files(state: State) -> Node {
         |label: &'static str, press: crate::view::node::markup::Press| el("button", &[], &[words(label)]).on(press);
     Node::from_iter([
         pair("Timeline", [timeline(TimelineAction::Svg), timeline(TimelineAction::Png)]),
-        picture("step", "Where the step goes"),
-        picture("memory", "Memory"),
-        picture("overlap", "Overlap"),
+        picture(Drawn::Step, "Where the step goes"),
+        picture(Drawn::Memory, "Memory"),
+        picture(Drawn::Overlap, "Overlap"),
         item("Every op as CSV", timeline(TimelineAction::Csv)),
         item("Trace for Perfetto", timeline(TimelineAction::Trace)),
         item("Settings, tables, report…", Action::Open(Dialog::Export(launcher(&run))).into()),

@@ -8,7 +8,7 @@ use crate::io::link::{encode, encode_with};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
 use crate::view::gallery::Look;
-use crate::view::node::action::Save;
+use crate::view::node::action::{Drawn, Save};
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
 use crate::view::panel::Panel;
@@ -63,9 +63,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let name = |name: &'static str| leaf("p", "", name);
     match panel {
-        Embed::Timeline if evaluation.has_timeline() => {
-            raw(&drawing("timeline", evaluation, theme, WIDE, unit).unwrap_or_default())
-        }
+        Embed::Timeline if evaluation.has_timeline() => raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit)),
         Embed::Strip => {
             let cost = [leaf("span", "name", budget_name(run)), budget(run, &report.step)];
             el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
@@ -124,16 +122,14 @@ const FORMS: [(Form, &str, &str); 6] = [
     (Form::Card, "Social preview", "1200 × 630, for posts and slides: a link alone cannot show this run in a preview."),
 ];
 
-/// The picture of a panel as [`crate::io::export::picture`] names it.
-const fn drawn(panel: Embed) -> Option<&'static str> {
+/// The picture of a panel.
+const fn drawn(panel: Embed) -> Option<Drawn> {
     match panel {
-        Embed::Timeline => Some("timeline"),
-        Embed::Strip => Some("card"),
-        Embed::Waterfall => Some("step"),
-        Embed::Memory => Some("memory"),
-        Embed::Overlap => Some("overlap"),
-        // What is shown, as it stands.
-        Embed::Schedules => Some(""),
+        Embed::Timeline => Some(Drawn::Timeline),
+        Embed::Strip => Some(Drawn::Card),
+        Embed::Waterfall => Some(Drawn::Step),
+        Embed::Memory => Some(Drawn::Memory),
+        Embed::Overlap => Some(Drawn::Overlap),
         _ => None,
     }
 }
@@ -226,25 +222,26 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
         let unit = state.view.unit.get();
         evaluation.map_or_else(Node::none, |evaluation| match form.get() {
-            Form::Card => raw(&drawing("card", &evaluation, theme, CARD, unit).unwrap_or_default()),
+            Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit)),
             _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
         })
     };
     // Buttons that save the picture; a sentence where it is saved beside itself.
     let files = move || {
-        let name = match (form.get(), panel()) {
-            (Form::Card, _) => Some("card"),
-            (_, Embed::Schedules) if state.view.gallery.with(|look| look.ticked.is_none()) => None,
-            (_, panel) => drawn(panel),
+        let saved = match (form.get(), panel()) {
+            (Form::Card, _) => Some(Some(Drawn::Card)),
+            // The picture that is shown, as it stands.
+            (_, Embed::Schedules) => state.view.gallery.with(|look| look.ticked.is_some().then_some(None)),
+            (_, panel) => drawn(panel).map(Some),
         };
         let run = state.drawn.get().map(|evaluation| Arc::new(evaluation.scenario.run.clone()));
         let (unit, colours) = (state.view.unit.get(), theme.get());
-        let Some(name) = name else {
+        let Some(drawn) = saved else {
             return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
         };
         let button = |(png, label): (bool, &'static str)| {
-            let (file, run) = if name.is_empty() { ("schedules", None) } else { (name, run.clone()) };
-            let save = Save::Picture { name: file, drawn: name, unit, png, run, theme: colours };
+            let (name, run) = drawn.map_or(("schedules", None), |drawn| (drawn.name(), run.clone()));
+            let save = Save::Picture { name, drawn, unit, png, run, theme: colours };
             leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
         };
         [(true, "Save as PNG"), (false, "Save as SVG")].into_iter().map(button).collect()

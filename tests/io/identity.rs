@@ -6,7 +6,7 @@ use crate::headless::lines;
 use serde_json::{Value, json};
 use shardscope::core::report::{schedule_ids, work};
 use shardscope::core::run::Run;
-use shardscope::io::export::{FORMATS, PICTURES};
+use shardscope::io::export;
 use shardscope::io::link::encode;
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ static REQUESTS: [Requests; 7] = [
         json!({ "gpus": 32, "tp": 1, "pp": random.one(&[2, 4]), "global_batch": random.one(&[64, 96]), "schedule": schedule }).to_string()
     }),
     ("export", 100, |random| {
-        let formats: Vec<_> = FORMATS.iter().map(|format| format.id).chain(PICTURES).collect();
+        let formats: Vec<_> = export::ids().collect();
         json!({ "run": run(random, true).to_value(), "format": random.one(&formats) }).to_string()
     }),
     ("calibrate", 12, |random| {

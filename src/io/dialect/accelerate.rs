@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Sharing};
-use super::{Dialect, Entries, yaml};
+use super::{Dialect, Entries, Syntax, yaml};
 use crate::core::run::{OffloadFramework, OffloadTo, Recompute, Scenario, Value};
 use crate::core::t;
 
@@ -14,6 +14,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",
     name: "Accelerate",
     file: "accelerate.yaml",
+    syntax: Syntax::Yaml,
     stack: |_| "hf-trainer",
     read,
     write,

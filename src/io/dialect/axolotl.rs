@@ -5,12 +5,20 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
-use super::{Dialect, Entries, hub, yaml};
+use super::{Dialect, Entries, Syntax, hub, yaml};
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 
 /// axolotl.
-pub(crate) static DIALECT: Dialect =
-    Dialect { id: "axolotl", name: "axolotl", file: "axolotl.yaml", stack, read, write, print: yaml::print };
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "axolotl",
+    name: "axolotl",
+    file: "axolotl.yaml",
+    syntax: Syntax::Yaml,
+    stack,
+    read,
+    write,
+    print: yaml::print,
+};
 
 const MESH: Mesh = Mesh {
     tp: "tensor_parallel_size",

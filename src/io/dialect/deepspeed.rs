@@ -5,7 +5,7 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, computes, is_precision};
+use super::{Dialect, Entries, Syntax, computes, is_precision};
 use crate::core::issue::Issue;
 use crate::core::run::{
     CpComm, Leaving, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
@@ -14,8 +14,16 @@ use crate::core::t;
 use crate::io::json::pretty;
 
 /// DeepSpeed.
-pub(crate) static DIALECT: Dialect =
-    Dialect { id: "deepspeed", name: "DeepSpeed", file: "ds_config.json", stack: |_| "deepspeed", read, write, print };
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "deepspeed",
+    name: "DeepSpeed",
+    file: "ds_config.json",
+    syntax: Syntax::Json,
+    stack: |_| "deepspeed",
+    read,
+    write,
+    print,
+};
 
 /// Where comments go: JSON has none, and DeepSpeed ignores keys that it does not know.
 const COMMENT: &str = "_comment";

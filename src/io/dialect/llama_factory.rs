@@ -7,7 +7,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::trl::BATCH;
 use super::tuning::{self, Files, LowRank, Sharing};
-use super::{Dialect, Entries, hub, yaml};
+use super::{Dialect, Entries, Syntax, hub, yaml};
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value};
 use crate::core::t;
 
@@ -16,6 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "llama-factory",
     name: "LLaMA-Factory",
     file: "llama_factory.yaml",
+    syntax: Syntax::HuggingFace,
     stack,
     read,
     write,

@@ -6,7 +6,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, Entries, computes, hub, steps, yaml};
+use super::{Dialect, Entries, Syntax, computes, hub, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::model::{Biases, Norm};
 use crate::core::run::{ModelParts, OffloadFramework, Optimizer, Recompute, Scenario, Value};
@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "llm-foundry",
     name: "llm-foundry",
     file: "llm_foundry.yaml",
+    syntax: Syntax::Composer,
     stack: |_| "composer-2023",
     read,
     write,

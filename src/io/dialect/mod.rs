@@ -30,7 +30,7 @@ mod values;
 pub mod words;
 pub mod yaml;
 
-pub use program::Dialect;
+pub use program::{Dialect, Syntax};
 pub(crate) use values::Entries;
 use values::is_precision;
 pub use values::{Same, alike, computes, same, steps, tokens};
@@ -67,14 +67,14 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
 /// # Errors
 /// Why it cannot be read, by line where there is one.
 pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
-    match dialect.id {
-        "torchtitan" => torchtitan::entries(text),
-        "deepspeed" | "peft" => deepspeed::entries(text),
-        "megatron" => Ok(megatron::entries(text)),
+    match dialect.syntax {
+        Syntax::Python => torchtitan::entries(text),
+        Syntax::Json => deepspeed::entries(text),
+        Syntax::Arguments => Ok(megatron::entries(text)),
         _ if text.trim_start().starts_with('{') => deepspeed::entries(text),
-        "llm-foundry" => llm_foundry::entries(text),
-        "llama-factory" | "trl" => trl::entries(text),
-        _ => yaml::entries(text),
+        Syntax::Composer => llm_foundry::entries(text),
+        Syntax::HuggingFace => trl::entries(text),
+        Syntax::Yaml => yaml::entries(text),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, Same, same, yaml};
+use super::{Dialect, Entries, Same, Syntax, same, yaml};
 use crate::core::model::Biases;
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
@@ -15,6 +15,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
+    syntax: Syntax::Yaml,
     stack: |_| "megatron-2024",
     read,
     write,

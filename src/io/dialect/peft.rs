@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, Entries, deepspeed, hub};
+use super::{Dialect, Entries, Syntax, deepspeed, hub};
 use crate::core::run::{AdapterMethod, AdapterParts, BaseFormat, Scenario, Value};
 use crate::core::t;
 
@@ -14,6 +14,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",
     name: "PEFT",
     file: "adapter_config.json",
+    syntax: Syntax::Json,
     stack: |_| "hf-trainer",
     read,
     write,

@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::{Dialect, Entries, yaml};
+use super::{Dialect, Entries, Syntax, yaml};
 use crate::core::model::Target;
 use crate::core::run::{
     AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer, Recompute,
@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",
     name: "torchtune",
     file: "torchtune.yaml",
+    syntax: Syntax::Yaml,
     stack: |_| "torchtune",
     read,
     write,

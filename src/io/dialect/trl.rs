@@ -7,13 +7,21 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Sharing};
 use super::words::Script;
-use super::{Dialect, Entries, deepspeed, hub, yaml};
+use super::{Dialect, Entries, Syntax, deepspeed, hub, yaml};
 use crate::core::issue::Issue;
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
 
 /// Hugging Face's Trainer and TRL.
-pub(crate) static DIALECT: Dialect =
-    Dialect { id: "trl", name: "Hugging Face Trainer, TRL", file: "trl.yaml", stack, read, write, print: yaml::print };
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "trl",
+    name: "Hugging Face Trainer, TRL",
+    file: "trl.yaml",
+    syntax: Syntax::HuggingFace,
+    stack,
+    read,
+    write,
+    print: yaml::print,
+};
 
 /// The batch of Trainer's arguments.
 pub(super) const BATCH: Batch =

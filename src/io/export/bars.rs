@@ -11,6 +11,7 @@ use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
+use crate::view::node::action::Drawn;
 use crate::view::palette::Theme;
 use crate::view::panels::memory::bars;
 use crate::view::panels::waterfall::parts;
@@ -23,25 +24,24 @@ const PLOT: f64 = 0.93;
 /// Paper between two parts of a bar, and the least that a part is drawn as, of the width.
 const APART: f64 = 0.0012;
 
-/// The picture called `name` as an SVG file `width` pixels wide; none where there is no such picture.
+/// A picture as an SVG file `width` pixels wide.
 #[must_use]
-pub fn picture(name: &str, evaluation: &Evaluation, theme: Theme, width: f64, unit: MemoryUnit) -> Option<String> {
+pub fn picture(drawn: Drawn, evaluation: &Evaluation, theme: Theme, width: f64, unit: MemoryUnit) -> String {
     let run = &evaluation.scenario.run;
-    let (drawing, what) = match name {
-        "card" => return Some(card(evaluation, theme, unit)),
-        "timeline" => {
+    let (drawing, what) = match drawn {
+        Drawn::Card => return card(evaluation, theme, unit),
+        Drawn::Timeline => {
             let (sums, view) = (Sums::of(evaluation.timeline()), Viewport::all(evaluation.spans.makespan()));
             let rank = evaluation.report.memory.peak_stage;
             let whole = Picture { evaluation, sums: &sums, view, width, rank, theme };
-            return Some(svg(&whole));
+            return svg(&whole);
         }
-        "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
-        "overlap" => (overlap(evaluation), "communication against the compute beside it"),
-        "step" => (step(evaluation), "where a step's time goes"),
-        _ => return None,
+        Drawn::Memory => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
+        Drawn::Overlap => (overlap(evaluation), "communication against the compute beside it"),
+        Drawn::Step => (step(evaluation), "where a step's time goes"),
     };
     let title = format!("{} on {} GPUs: {what}", run.model.title(), run.gpus);
-    Some(drawing.file(width, theme, verbatim(&title)))
+    drawing.file(width, theme, verbatim(&title))
 }
 
 /// A swatch with its name each, in a row at `y`.
@@ -167,13 +167,14 @@ mod tests {
     #[test]
     fn every_bar_picture_is_a_file_of_its_own() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        for (name, said) in [("memory", "rank 3"), ("overlap", "on the wire"), ("step", "Kernels below peak")] {
+        for (drawn, said) in
+            [(Drawn::Memory, "rank 3"), (Drawn::Overlap, "on the wire"), (Drawn::Step, "Kernels below peak")]
+        {
             for theme in [Theme::Light, Theme::Dark] {
-                let svg = picture(name, &evaluation, theme, 800.0, MemoryUnit::Gib).unwrap();
-                assert!(svg.starts_with("<svg xmlns=") && svg.contains(said), "{name}");
-                assert!(!svg.contains("NaN") && !svg.contains("var("), "{name}");
+                let svg = picture(drawn, &evaluation, theme, 800.0, MemoryUnit::Gib);
+                assert!(svg.starts_with("<svg xmlns=") && svg.contains(said), "{drawn:?}");
+                assert!(!svg.contains("NaN") && !svg.contains("var("), "{drawn:?}");
             }
         }
-        assert_eq!(picture("none", &evaluation, Theme::Light, 800.0, MemoryUnit::Gib), None);
     }
 }

@@ -17,11 +17,12 @@ use crate::io::dialect::{
     not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
+use crate::view::node::action::Drawn;
 use crate::view::palette::Theme;
 use serde::Serialize;
 
 /// A form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Format {
     /// As the JavaScript package names it.
     pub id: &'static str,
@@ -31,23 +32,41 @@ pub struct Format {
     pub what: &'static str,
     /// End of its file's name.
     pub end: &'static str,
+    writer: Writer,
 }
 
-const fn format(id: &'static str, label: &'static str, what: &'static str, end: &'static str) -> Format {
-    Format { id, label, what, end }
+/// Writer of a form.
+#[derive(Clone, Copy)]
+enum Writer {
+    Markdown,
+    Json,
+    Csv,
+    Order,
+    Settings(&'static Dialect),
+}
+
+const fn format(
+    writer: Writer,
+    id: &'static str,
+    label: &'static str,
+    what: &'static str,
+    end: &'static str,
+) -> Format {
+    Format { id, label, what, end, writer }
 }
 
 /// The settings of a program, under its own name.
-const fn settings(dialect: &Dialect, what: &'static str) -> Format {
-    format(dialect.id, dialect.name, what, dialect.file)
+const fn settings(dialect: &'static Dialect, what: &'static str) -> Format {
+    format(Writer::Settings(dialect), dialect.id, dialect.name, what, dialect.file)
 }
 
 /// All of them, in the order of the page.
 pub static FORMATS: &[Format] = &[
-    format("markdown", "Markdown", "a report for a wiki or a review", "md"),
-    format("json", "JSON", "the run and its report, for a program", "json"),
-    format("csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
+    format(Writer::Markdown, "markdown", "Markdown", "a report for a wiki or a review", "md"),
+    format(Writer::Json, "json", "JSON", "the run and its report, for a program", "json"),
+    format(Writer::Csv, "csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
     format(
+        Writer::Order,
         "order",
         "Pipeline order",
         "the order of every rank, as PyTorch's runtime schedules and torchtitan load it",
@@ -66,8 +85,18 @@ pub static FORMATS: &[Format] = &[
     settings(&peft::DIALECT, "its JSON"),
 ];
 
-/// The page's pictures as SVG files, `svg-` before the names of [`picture`].
-pub const PICTURES: [&str; 4] = ["svg-memory", "svg-step", "svg-overlap", "svg-timeline"];
+/// The page's pictures as SVG files, by their ids.
+pub const PICTURES: [(&str, Drawn); 4] = [
+    ("svg-memory", Drawn::Memory),
+    ("svg-step", Drawn::Step),
+    ("svg-overlap", Drawn::Overlap),
+    ("svg-timeline", Drawn::Timeline),
+];
+
+/// The ids of all forms and pictures.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.id).chain(PICTURES.map(|(id, _)| id))
+}
 
 /// Width of a picture, pixels.
 const WIDTH: f64 = 900.0;
@@ -89,28 +118,28 @@ struct Document<'a> {
 /// # Errors
 /// An unknown form, or why the Run makes no sense.
 pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> {
-    let known: Vec<_> = FORMATS.iter().map(|format| format.id).chain(PICTURES).collect();
-    if !known.contains(&id) {
+    if let Some((_, drawn)) = PICTURES.iter().find(|(known, _)| *known == id) {
+        return Ok(picture(*drawn, &evaluate(run)?, Theme::Light, WIDTH, MemoryUnit::Gib));
+    }
+    let Some(format) = FORMATS.iter().find(|format| format.id == id) else {
+        let known: Vec<_> = ids().collect();
         let message = format!("no such form of export; one of: {}", known.join(", "));
         return Err(vec![Issue::error("format", verbatim(message))]);
-    }
+    };
     let evaluation = evaluate(run)?;
-    if let Some(name) = id.strip_prefix("svg-") {
-        return Ok(picture(name, &evaluation, Theme::Light, WIDTH, MemoryUnit::Gib).unwrap_or_default());
-    }
-    Ok(match (id, dialect(id)) {
-        (_, Some(dialect)) => launch(dialect, &evaluation, stamp, None),
-        ("json", _) => pretty(&Document {
+    Ok(match format.writer {
+        Writer::Settings(dialect) => launch(dialect, &evaluation, stamp, None),
+        Writer::Json => pretty(&Document {
             made: stamp.made(),
             link: stamp.link(run),
             run: run.to_value(),
             report: &evaluation.report,
             whole_run: whole_run(&evaluation).ok().map(|(whole, _)| whole),
         }),
-        ("csv", _) => csv::csv(&evaluation, stamp),
+        Writer::Csv => csv::csv(&evaluation, stamp),
         // Each line is a rank to what reads it: there is no place for version, date and link.
-        ("order", _) => torch_csv::to_csv(&evaluation.order),
-        _ => markdown::markdown(&evaluation, stamp),
+        Writer::Order => torch_csv::to_csv(&evaluation.order),
+        Writer::Markdown => markdown::markdown(&evaluation, stamp),
     })
 }
 
@@ -237,7 +266,7 @@ mod tests {
 
     #[test]
     fn every_picture_is_an_svg_that_names_its_run() {
-        for id in PICTURES {
+        for (id, _) in PICTURES {
             let svg = export(&Run { gpus: 128, ..Run::default() }, id, &STAMP).unwrap();
             assert!(svg.starts_with("<svg ") && svg.contains("Llama 3.1 8B on 128 GPUs"), "{id}: {svg}");
         }

@@ -15,7 +15,7 @@ pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let choices: Node = FORMATS
         .iter()
         .map(|format| {
-            let pressed = (format == chosen).to_string();
+            let pressed = (format.id == chosen.id).to_string();
             let attributes = [("aria-pressed", &*pressed)];
             let open = Action::Open(Dialog::Export(format.id));
             el("button", &attributes, &[text(format.label)]).title(format.what).on(open)

@@ -11,7 +11,7 @@ use crate::view::node::markup::{Action, Node, aside, el, leaf, text};
 pub(crate) fn save(name: &'static str) -> Node {
     let button = |png: bool, label: &'static str| {
         let title = t!("Save this picture as {label}", label);
-        let save = Save::Picture { name, drawn: "", unit: MemoryUnit::default(), png, run: None, theme: None };
+        let save = Save::Picture { name, drawn: None, unit: MemoryUnit::default(), png, run: None, theme: None };
         el("button", &[], &[text(label)]).title(title).on(Action::Save(save))
     };
     let kinds = el("div", &[], &[button(false, "SVG"), button(true, "PNG")]);

@@ -225,6 +225,35 @@ pub enum TimelineAction {
     Trace,
 }
 
+/// A picture that is drawn from an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// The run in figures, for previews.
+    Card,
+    /// The pipeline timeline.
+    Timeline,
+    /// Memory by pipeline rank.
+    Memory,
+    /// Parts of a step.
+    Step,
+    /// Communication against the compute beside it.
+    Overlap,
+}
+
+impl Drawn {
+    /// Name of its file, without its end.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Card => "card",
+            Self::Timeline => "timeline",
+            Self::Memory => "memory",
+            Self::Step => "step",
+            Self::Overlap => "overlap",
+        }
+    }
+}
+
 /// Picture or text to save, and its format.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Save {
@@ -241,8 +270,8 @@ pub enum Save {
     Picture {
         /// Name of the file, without its end.
         name: &'static str,
-        /// Name under which `io::export` draws it; empty: the SVG that stands beside the button.
-        drawn: &'static str,
+        /// The picture; none: the SVG that stands beside the button.
+        drawn: Option<Drawn>,
         /// Memory unit of a drawn picture.
         unit: MemoryUnit,
         /// As PNG; else as SVG.

@@ -15,14 +15,22 @@ use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
-use super::{Dialect, Entries};
+use super::{Dialect, Entries, Syntax};
 use crate::core::run::Scenario;
 use parallel::SAME;
 use release::generation;
 
 /// Megatron-LM.
-pub(crate) static DIALECT: Dialect =
-    Dialect { id: "megatron", name: "Megatron-LM", file: "megatron.sh", stack: generation, read, write, print };
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "megatron",
+    name: "Megatron-LM",
+    file: "megatron.sh",
+    syntax: Syntax::Arguments,
+    stack: generation,
+    read,
+    write,
+    print,
+};
 
 const LAUNCHER: Launcher = Launcher {
     nodes: ("--nnodes", &["NNODES", "NUM_NODES"]),

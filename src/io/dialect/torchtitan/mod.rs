@@ -13,15 +13,23 @@ use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use super::{Dialect, Entries, Same, python, same, toml};
+use super::{Dialect, Entries, Same, Syntax, python, same, toml};
 use crate::core::issue::Issue;
 use crate::core::run::registry::{field, plain};
 use crate::core::run::{Scenario, Value};
 use names::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 
 /// torchtitan.
-pub(crate) static DIALECT: Dialect =
-    Dialect { id: "torchtitan", name: "torchtitan", file: "torchtitan.py", stack: compiled, read, write, print };
+pub(crate) static DIALECT: Dialect = Dialect {
+    id: "torchtitan",
+    name: "torchtitan",
+    file: "torchtitan.py",
+    syntax: Syntax::Python,
+    stack: compiled,
+    read,
+    write,
+    print,
+};
 
 static SAME: &[Same] = &[
     same("parallelism.tensor_parallel_degree", "tp", Some(1)),
