@@ -29,6 +29,14 @@ pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
+/// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.
+#[must_use]
+pub fn sizes(run: &Run, dp: u64) -> String {
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];
+    let cut = sizes.into_iter().filter(|(_, size)| *size > 1).chain([("DP", dp)]);
+    cut.map(|(name, size)| format!("{name} {size}")).collect::<Vec<_>>().join(" · ")
+}
+
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
 #[must_use]
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {

@@ -23,19 +23,10 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The sizes that are not 1, and the data-parallel one.
-fn sizes(run: &Run, dp: u64) -> String {
-    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp), ("DP", dp)];
-    let named = sizes.into_iter();
-    let named = named.filter(|(name, size)| *size > 1 || *name == "DP");
-    let sizes: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
-    sizes.join(" · ")
-}
-
 /// A layout in one line: its sizes, and what is not usual.
 pub fn layout(found: &Found) -> Message {
     let run = &found.run;
-    let mut list = vec![verbatim(sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
+    let mut list = vec![verbatim(words::sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
     list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     if run.pp > 1 {
         list.push(verbatim(schedule(run)));
@@ -74,7 +65,7 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
         (run.offload.parameters.is_some(), "parameters on the host"),
     ];
     list.extend(others.iter().filter(|(is, _)| *is).map(|(_, word)| (*word).into()));
-    [verbatim(sizes(run, dp)), Message::joined(", ", list)]
+    [verbatim(words::sizes(run, dp)), Message::joined(", ", list)]
 }
 
 /// The schedule with its chunks a rank.

@@ -8,13 +8,12 @@ use crate::core::t;
 use crate::core::units::{group, number, show_count, significant};
 use crate::core::whole_run::{Deadline, optimal_tokens};
 use crate::view::node::markup::{Node, apply, aside, el, fold, leaf, load, muted, percent, table, text};
+use crate::view::panels::words;
 
-/// Sizes of a layout that are not 1.
-fn sizes(trained: &Trained) -> String {
+/// A layout in one line.
+fn layout(trained: &Trained) -> String {
     let run = &trained.run;
-    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("DP", trained.dp)];
-    let named = sizes.into_iter().filter(|(name, size)| *size > 1 || *name == "DP");
-    let mut parts: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
+    let mut parts = vec![words::sizes(run, trained.dp)];
     parts.extend((run.zero > 1).then(|| format!("ZeRO-{}", run.zero)));
     parts.extend((run.schedule == Schedule::Interleaved).then(|| format!("v = {}", run.virtual_stages)));
     parts.join(" · ")
@@ -62,7 +61,7 @@ pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
         let budget = own.tokens_total.map_or_else(Message::default, |tokens| {
             t!("{days} days", days = significant(days * tokens / trained.tokens, 3))
         });
-        let layout = [text(verbatim(sizes(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
+        let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
         known.push((
             is_own,
             vec![
