@@ -1,7 +1,7 @@
 //! The inputs: the eight settings of how it is trained, a search over all settings, and the others in six groups that open
 //! beside the column.
 
-use crate::core::run::registry::{FIELDS, Field, field};
+use crate::core::run::registry::{FIELDS, Field, Group, field};
 use crate::core::t;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
@@ -128,7 +128,8 @@ fn sheet(state: State, at: usize) -> AnyView {
         let heading = (!name.is_empty()).then(|| view! { <h3>{say(*name)}</h3> });
         view! { {heading}{rows.collect_view()} }
     };
-    let sizes = (title == "More of the layout").then(|| nodes("derived", move || state.run.with(derived)));
+    let is_layout = fields(at).any(|(_, field)| field.group == Group::Parallelism);
+    let sizes = is_layout.then(|| nodes("derived", move || state.run.with(derived)));
     view! {
         <div class="sheet" role="region" aria-label=say(title) on:keydown=move |event| if event.key() == "Escape" { close() }>
             <div class="panel-head">

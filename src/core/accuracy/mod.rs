@@ -19,6 +19,6 @@ pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
 pub use nearest::nearest_of;
 pub use outcomes::{Outcome, Rule};
-pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source};
+pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source, TUNED};
 pub use spread::{interval, quantile};
 pub use table::{Line, Table};

@@ -1,13 +1,15 @@
 //! The rule of the verdict fitted to measured outcomes, so that each can be judged by constants that never saw it.
 
-use crate::memory::verdict::{FRAGMENTATION, PROCESS};
-use crate::memory::{StageMemory, Verdict};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process, processes};
+use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::Evaluation;
+use crate::run::Scenario;
+use crate::units::Bytes;
 
-/// Inputs of the rule for one pipeline rank, GiB.
+/// Inputs of the rule for one pipeline rank, GiB: `φ blocks + logits + κ processes` is its total.
 #[derive(Clone, Copy, Debug)]
 struct Rank {
-    /// Allocated but for the logits.
+    /// Allocated in blocks that fragment.
     blocks: f64,
     /// Logits at their peak.
     logits: f64,
@@ -16,16 +18,13 @@ struct Rank {
 }
 
 impl Rank {
-    fn of(rank: &StageMemory) -> Self {
-        let sum = |part: &str| -> f64 {
-            rank.items.iter().filter(|item| item.name.contains(part)).map(|item| item.bytes.gib()).sum()
-        };
-        let held = rank.items.iter().find(|item| item.name == "logits").map_or(0.0, |item| item.bytes.gib());
-        Self {
-            blocks: rank.allocated().gib() - held - sum("workspaces"),
-            logits: sum("logits"),
-            processes: (sum("communicators") + sum("workspaces")) / PROCESS.value.gib(),
-        }
+    fn of(scenario: &Scenario, rank: &StageMemory) -> Self {
+        let fragments: Bytes =
+            rank.items.iter().filter(|item| item.nature == Nature::Fragmentation).map(|item| item.bytes).sum();
+        let factor = fragmentation(scenario);
+        let blocks = fragments / (factor - 1.0);
+        let logits = rank.total - blocks * factor - process(scenario);
+        Self { blocks: blocks.gib(), logits: logits.gib(), processes: processes(scenario) }
     }
 }
 
@@ -43,7 +42,7 @@ impl Outcome {
     #[must_use]
     pub fn new(evaluation: &Evaluation, ran_out: bool) -> Self {
         let memory = &evaluation.report.memory;
-        let ranks = memory.per_stage.iter().map(Rank::of).collect();
+        let ranks = memory.per_stage.iter().map(|rank| Rank::of(&evaluation.scenario, rank)).collect();
         Self { ranks, visible: memory.capacity_bytes.gib(), ran_out }
     }
 }

@@ -3,15 +3,15 @@
 
 /// The tables, by the name of their file in `data/` beside the page, with the letters of the ids of their lines.
 pub const FILES: &[(&str, &str)] = &[
-    ("fujii_measured.csv", "fj"),
-    ("throughput.csv", "ta"),
+    (FUJII, "fj"),
+    (THROUGHPUT, "ta"),
     ("throughput_2.csv", "tb"),
     ("throughput_3.csv", "tc"),
-    ("measured_memory.csv", "mm"),
-    ("simumax_b200.csv", "sm"),
+    (MEMORY, "mm"),
+    (SIMUMAX, "sm"),
     ("uneven_pp_h20.csv", "up"),
     ("megatron_golden.csv", "mg"),
-    ("finetune_measured.csv", "f"),
+    (TUNED, "f"),
 ];
 
 /// The measured quantity, and its column.
@@ -104,7 +104,8 @@ const FUJII: &str = "fujii_measured.csv";
 const THROUGHPUT: &str = "throughput.csv";
 const MEMORY: &str = "measured_memory.csv";
 const SIMUMAX: &str = "simumax_b200.csv";
-const TUNED: &str = "finetune_measured.csv";
+/// The table of measured fine-tuning.
+pub const TUNED: &str = "finetune_measured.csv";
 const FMS: &str = "fms-acceleration";
 
 /// Labels of rows of the throughput table.

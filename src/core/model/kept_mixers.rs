@@ -14,9 +14,6 @@ use crate::explain::symbols::{
 /// Rows of a chunk of linear attention: its two matrices of scores are as wide. Source: fla `chunk.py`.
 const CHUNK: u64 = 64;
 
-/// Name of the tensor that enters a layer.
-pub(crate) const LAYER_INPUT: &str = "input of the attention norm";
-
 /// Norm input and output, and the tensors of `mixer` between its projections.
 pub(super) fn mixer<Q: Quantity>(model: &Architecture, mixer: Mixer, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     if mixer == Mixer::None {
@@ -24,7 +21,7 @@ pub(super) fn mixer<Q: Quantity>(model: &Architecture, mixer: Mixer, cut: &Cut<Q
     }
     let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) * 2.0;
     let mut kept = vec![
-        Kept::new(LAYER_INPUT, Role::LayerInput, hidden / cut.residual),
+        Kept::new("input of the attention norm", Role::LayerInput, hidden / cut.residual),
         Kept::new("input of QKV", Role::AttentionNorm, hidden / cut.linear_input),
     ];
     match mixer {

@@ -31,7 +31,7 @@ pub(crate) use flops::{head_forward_flops, layer_forward_flops, mean_keys, proje
 pub use heads::Heads;
 pub(crate) use inventory::layer_inventory;
 pub use kept::{Cut, Kept, Quantised, Role};
-pub(crate) use kept_mixers::{LAYER_INPUT, widths as key_value_widths};
+pub(crate) use kept_mixers::widths as key_value_widths;
 pub use kinds::Kinds;
 pub use mixers::{
     Compressed, CompressedParts, DeltaNet, DeltaNetParts, Indexer, IndexerParts, Kda, KdaParts, Mamba, MambaParts,

@@ -1,6 +1,6 @@
 //! Questions: published runs with all that their source says of them but the answer.
 
-use crate::accuracy::{Evidence, Measured, Quantity, Source};
+use crate::accuracy::{Evidence, Measured, Quantity, Source, TUNED};
 use crate::field::Value;
 use crate::run::registry::{FIELDS, Field};
 use crate::run::{Run, RunLength, Scenario};
@@ -45,7 +45,7 @@ impl Column {
 
     fn of(row: &Evidence) -> Option<Self> {
         let scenario = Scenario::new(&row.run).ok()?;
-        Some(if row.source().file == "finetune_measured.csv" {
+        Some(if row.source().file == TUNED {
             Self::Tuned
         } else if scenario.model.moe.is_some() {
             Self::Experts

@@ -26,6 +26,8 @@ pub struct Piece<Q = f64> {
     pub share: f64,
     /// Layers that keep it.
     pub layers: f64,
+    /// True of the residual stream where it enters a mixer.
+    pub enters: bool,
 }
 
 impl<Q: Quantity> Piece<Q> {
@@ -56,8 +58,12 @@ impl<Q: Quantity> Kept<Q> {
     }
 
     fn add(&mut self, name: &'static str, bytes: Q, share: f64, layers: f64) {
-        if bytes.value() * share * layers > 0.0 {
-            self.pieces.push(Piece { name, bytes, share, layers });
+        self.push(Piece { name, bytes, share, layers, enters: false });
+    }
+
+    fn push(&mut self, piece: Piece<Q>) {
+        if piece.bytes.value() * piece.share * piece.layers > 0.0 {
+            self.pieces.push(piece);
         }
     }
 }
@@ -272,7 +278,9 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             let stays = if leaving.is_some_and(|leaving| leaves(leaving, tensor.role)) { stays } else { 1.0 };
             dropped += tensor.bytes.value() * (1.0 - left);
             sum.away += tensor.bytes.value() * share * (1.0 - stays) * count;
-            sum.add(tensor.name, tensor.bytes, share * stays, count);
+            let enters = tensor.role == Role::LayerInput && of.0.mixer != Mixer::None;
+            let (name, bytes) = (tensor.name, tensor.bytes);
+            sum.push(Piece { name, bytes, share: share * stays, layers: count, enters });
         }
         // The last products of attention and FFN write no input of anything that is kept otherwise.
         let cut = &self.cut;

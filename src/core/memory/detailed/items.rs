@@ -30,16 +30,22 @@ pub(super) fn state_items<Q: Quantity>(
     })
 }
 
+/// Activations of all micro-batches in flight; an fp32 residual stream doubles the inputs of mixers.
 pub(super) fn activation_items<Q: Quantity>(
     scenario: &Scenario,
     chunks: &Chunks<Q>,
     load: &RankLoad,
 ) -> impl Iterator<Item = Placed<Q>> {
     let alive = load.stages.iter().zip(&load.in_flight);
-    alive.flat_map(|(stage, in_flight)| {
+    let upcast = scenario.peaks_by_moment() && scenario.adapter.as_ref().is_some_and(|adapter| adapter.upcast);
+    alive.flat_map(move |(stage, in_flight)| {
         let here = IN_FLIGHT.of::<Q>(*in_flight) * RESIDENT.factor::<Q>(resident(scenario, *stage));
         let pieces = chunks.kept(*stage).pieces.iter();
-        pieces.map(move |piece| (Item::held(Component::Activations, piece.name, piece.total() * here), Some(*stage)))
+        pieces.map(move |piece| {
+            let bytes = piece.total() * here;
+            let bytes = if upcast && piece.enters { bytes * 2.0 } else { bytes };
+            (Item::held(Component::Activations, piece.name, bytes), Some(*stage))
+        })
     })
 }
 

@@ -18,7 +18,7 @@ use super::transient::largest;
 use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, RankLoad};
-use crate::model::{LAYER_INPUT, LayerKind, linears};
+use crate::model::{LayerKind, linears};
 use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
@@ -118,15 +118,9 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         cut.element * cut.tokens * self.scenario.model.hidden as f64 / cut.residual
     }
 
-    /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
+    /// Activations of all micro-batches in flight, and tensors that adapters keep beside them.
     fn activations(&self) -> Vec<Placed<Q>> {
         let mut items: Vec<Placed<Q>> = activation_items(self.scenario, self.chunks, self.load).collect();
-        let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
-        if self.scenario.adapter.as_ref().is_some_and(upcast) {
-            for (item, _) in items.iter_mut().filter(|(item, _)| item.name == LAYER_INPUT) {
-                item.bytes = item.bytes * 2.0;
-            }
-        }
         let stays = |adapter: &crate::run::Adapter| adapter.base.is_some_and(BaseFormat::stays_unpacked);
         if self.scenario.adapter.as_ref().is_some_and(stays) && *self.scenario.run.recomputed() != Recompute::Full {
             let stages = self.load.stages.iter();

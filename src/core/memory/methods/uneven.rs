@@ -18,6 +18,7 @@ use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
 use crate::t;
+use crate::units::Bytes;
 
 /// One transformer of the note: width, FFN width, tensor-parallel ranks.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +121,38 @@ struct Part<Q> {
     activations: Q,
 }
 
+impl<Q: Quantity> Part<Q> {
+    /// The linear projector behind the vision tower.
+    fn projector(scenario: &Scenario, vision: &Vision) -> Self {
+        let tower = Block::<Q>::of_tower(scenario, vision);
+        let patches = SEQUENCES.of::<Q>(scenario.run.micro_batch) * IMAGE_PATCHES.of::<Q>(vision.patches());
+        Self {
+            name: "projector",
+            parameters: tower.h * MODEL_HIDDEN.of::<Q>(scenario.model.hidden),
+            activations: patches * tower.h * 2.0,
+        }
+    }
+
+    /// Weights, 16-bit gradients, master weights and two moments, and activations.
+    fn items(self) -> [Item<Q>; 4] {
+        let parameters = self.parameters.called(PART_PARAMETERS);
+        [
+            (Component::Weights, parameters * 2.0),
+            (Component::Gradients, parameters * 2.0),
+            (Component::Optimizer, parameters * 12.0),
+            (Component::Activations, self.activations),
+        ]
+        .map(|(component, bytes)| Item::held(component, self.name, bytes))
+    }
+}
+
+/// Bytes of the projector, which the note's totals leave out and its formula has.
+#[must_use]
+pub fn projector(scenario: &Scenario) -> Bytes {
+    let parts = scenario.model.vision.map(|vision| Part::<f64>::projector(scenario, &vision));
+    Bytes(parts.into_iter().flat_map(Part::items).map(|item| item.bytes).sum())
+}
+
 /// The model's parts on a rank that holds the chunks `load`.
 fn parts<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Part<Q>> {
     let (model, run) = (&scenario.model, &scenario.run);
@@ -136,11 +169,7 @@ fn parts<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Part<Q>> {
             parameters: side * CHANNELS.of::<Q>(vision.channels) * tower.h + layers * tower.parameters(),
             activations: IMAGE_VALUES.of::<Q>(values) * 2.0 + layers * patches * tower.activations(),
         });
-        parts.push(Part {
-            name: "projector",
-            parameters: tower.h * MODEL_HIDDEN.of::<Q>(model.hidden),
-            activations: patches * tower.h * 2.0,
-        });
+        parts.push(Part::projector(scenario, &vision));
     }
     let layers: u64 = load.stages.iter().filter_map(|stage| scenario.stage_layers.get(*stage)).sum();
     let layers = HELD_LAYERS.of::<Q>(layers);
@@ -159,19 +188,8 @@ fn parts<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Part<Q>> {
     parts
 }
 
-/// Weights, 16-bit gradients, master weights and two moments of each part, and its activations.
 fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Item<Q>> {
-    let items = parts::<Q>(scenario, load).into_iter().flat_map(|part| {
-        let parameters = part.parameters.called(PART_PARAMETERS);
-        [
-            (Component::Weights, parameters * 2.0),
-            (Component::Gradients, parameters * 2.0),
-            (Component::Optimizer, parameters * 12.0),
-            (Component::Activations, part.activations),
-        ]
-        .map(|(component, bytes)| Item::held(component, part.name, bytes))
-    });
-    items.collect()
+    parts(scenario, load).into_iter().flat_map(Part::items).collect()
 }
 
 /// The method of the note on uneven pipeline stages.
@@ -242,8 +260,8 @@ mod tests {
             let near = |ours: f64, printed: f64| assert!((ours - printed).abs() < 1e-3, "{ours}");
             near(gb("vision tower"), tower);
             near(gb("language model"), language);
-            near(gb("projector"), 0.237);
-            near(memory.total.gb() - gb("projector"), printed);
+            near(projector(&scenario).gb(), 0.237);
+            near((memory.total - projector(&scenario)).gb(), printed);
         }
     }
 

@@ -5,13 +5,13 @@ use super::super::caption::data;
 use super::{Dials, Live};
 use crate::core::memory::MemoryMethod;
 use crate::core::memory::RankLoad;
-use crate::core::memory::methods::uneven::{Uneven, split};
+use crate::core::memory::methods::uneven::{Uneven, projector, split};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun};
 use crate::core::t;
-use crate::core::units::{show_percent, show_seconds, significant};
+use crate::core::units::{Bytes, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::charts::strips::strips;
 use crate::view::node::Node;
@@ -56,9 +56,8 @@ fn held(first: u64) -> [f64; 2] {
         return [0.0; 2];
     };
     let memory = Uneven.rank(&evaluation.scenario, 0, &load);
-    let items = memory.items.iter().filter(|item| item.name == "projector");
-    let projector: f64 = items.map(|item| item.bytes.gb()).sum();
-    [memory.total.gb() - projector, projector]
+    let projector = projector(&evaluation.scenario);
+    [memory.total - projector, projector].map(Bytes::gb)
 }
 
 pub(super) fn uneven(dials: &Dials) -> Live {

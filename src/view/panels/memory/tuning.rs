@@ -106,16 +106,10 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
             },
         ),
     };
-    let mut rows = vec![
-        bytes(states, host.states_bytes),
-        bytes("activations on the host", host.activations_bytes),
-        bytes("on disks", host.disk_bytes),
-    ];
-    rows.retain(|(name, _)| match *name {
-        "on disks" => host.disk_bytes.0 > 0.0,
-        "activations on the host" => host.activations_bytes.0 > 0.0,
-        _ => true,
-    });
+    let some = |name, size: Bytes| (size.0 > 0.0).then(|| bytes(name, size));
+    let mut rows = vec![bytes(states, host.states_bytes)];
+    rows.extend(some("activations on the host", host.activations_bytes));
+    rows.extend(some("on disks", host.disk_bytes));
     let on_host = match (host.capacity_bytes, host.verdict) {
         (Some(capacity), Some(word)) => {
             let size = t!("{peak} of {capacity}", peak = unit.number(host.total_bytes), capacity = unit.show(capacity));
