@@ -11,7 +11,7 @@
 use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::report::evaluate;
-use crate::core::run::{Run, Value};
+use crate::core::run::{OneOf, Run, Value};
 use crate::core::t;
 use crate::view::palette::Theme;
 use crate::view::steps::StepId;
@@ -47,13 +47,8 @@ struct Choice {
 }
 
 const CHOICES: [Choice; 5] = [
-    Choice { name: "panel", key: PANEL, takes: |text| Embed::named(text).is_some(), values: panels },
-    Choice {
-        name: "theme",
-        key: "view.theme",
-        takes: |text| Theme::named(text).is_some(),
-        values: || "light, dark".to_owned(),
-    },
+    Choice { name: "panel", key: PANEL, takes: |text| Embed::from_id(text).is_some(), values: ids::<Embed> },
+    Choice { name: "theme", key: "view.theme", takes: |text| Theme::from_id(text).is_some(), values: ids::<Theme> },
     Choice {
         name: "lang",
         key: "view.lang",
@@ -77,8 +72,8 @@ const PANEL: &str = "view.embed";
 const LESSON: &str = "view.lesson";
 const SLIDERS: &str = "view.sliders";
 
-fn panels() -> String {
-    Embed::ALL.map(|(_, id, _)| id).join(", ")
+fn ids<T: OneOf>() -> String {
+    T::ALL.iter().map(|(_, choice)| choice.id).collect::<Vec<_>>().join(", ")
 }
 
 /// Answers `message`, which came to the frame at `address`.

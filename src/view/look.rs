@@ -1,5 +1,6 @@
 //! Choices in the scoreboard: a row and a class of runs.
 
+use crate::core::run::{Choice, OneOf};
 use crate::core::scoreboard::Column;
 
 /// A class of figures.
@@ -14,41 +15,23 @@ pub enum Slice {
     Verdicts,
 }
 
-/// All of them: id in links, and name.
-const SLICES: [(Slice, &str, &str); 7] = [
-    (Slice::Steps, "steps", "all steps"),
-    (Slice::Column(Column::Dense), "dense", "Dense bf16"),
-    (Slice::Column(Column::Low), "fp8", "fp8"),
-    (Slice::Column(Column::Experts), "experts", "Routed experts"),
-    (Slice::Column(Column::Tuned), "fine-tuning", "Fine-tuning"),
-    (Slice::Column(Column::Peaks), "peaks", "Memory peaks"),
-    (Slice::Verdicts, "verdicts", "Verdicts"),
-];
+const fn row(slice: Slice, id: &'static str, label: &'static str) -> (Slice, Choice) {
+    (slice, Choice { id, label })
+}
+
+impl OneOf for Slice {
+    const ALL: &'static [(Self, Choice)] = &[
+        row(Self::Steps, "steps", "all steps"),
+        row(Self::Column(Column::Dense), "dense", "Dense bf16"),
+        row(Self::Column(Column::Low), "fp8", "fp8"),
+        row(Self::Column(Column::Experts), "experts", "Routed experts"),
+        row(Self::Column(Column::Tuned), "fine-tuning", "Fine-tuning"),
+        row(Self::Column(Column::Peaks), "peaks", "Memory peaks"),
+        row(Self::Verdicts, "verdicts", "Verdicts"),
+    ];
+}
 
 impl Slice {
-    /// All of them, in the order of the page.
-    pub fn all() -> impl Iterator<Item = Self> {
-        SLICES.iter().map(|(slice, ..)| *slice)
-    }
-    /// The slice with this id in links.
-    #[must_use]
-    pub fn named(id: &str) -> Option<Self> {
-        SLICES.iter().find(|(_, known, _)| *known == id).map(|(slice, ..)| *slice)
-    }
-    fn row(self) -> (&'static str, &'static str) {
-        let row = SLICES.iter().find(|(slice, ..)| *slice == self);
-        row.map_or(("", ""), |(_, id, name)| (*id, *name))
-    }
-    /// Its id in links.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        self.row().0
-    }
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.row().1
-    }
     /// True if figures of `column` are in it.
     #[must_use]
     pub fn has(self, column: Column) -> bool {

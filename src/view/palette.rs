@@ -2,17 +2,21 @@
 //!
 //! `style/main.css` holds the same colours as tokens; a test holds the two together.
 
+use crate::core::run::one_of;
+
 /// An RGB colour.
 pub(crate) type Rgb = (u8, u8, u8);
 
-/// Light paper or dark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Theme {
-    /// Dark ink on white paper.
-    #[default]
-    Light,
-    /// Light ink on dark paper.
-    Dark,
+one_of! {
+    /// Light paper or dark.
+    #[derive(Default)]
+    Theme {
+        /// Dark ink on white paper.
+        #[default]
+        Light = "light" "light",
+        /// Light ink on dark paper.
+        Dark = "dark" "dark",
+    }
 }
 
 /// The colours that pictures need.
@@ -108,25 +112,6 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
-    /// As links and the page's styles name it.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
-    /// The theme with this id.
-    #[must_use]
-    pub fn named(id: &str) -> Option<Self> {
-        match id {
-            "light" => Some(Self::Light),
-            "dark" => Some(Self::Dark),
-            _ => None,
-        }
-    }
-
     /// Its colours.
     #[must_use]
     pub(crate) const fn palette(self) -> Palette {

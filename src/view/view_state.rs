@@ -7,7 +7,7 @@ use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};
 use crate::core::report::Variant;
-use crate::core::run::Run;
+use crate::core::run::{OneOf, Run};
 
 /// View of a Run on the page.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,7 @@ const KEYS: [Key; 19] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
-        read: |view, text| view.embed = Some(Embed::named(&text).unwrap_or(Embed::All)),
+        read: |view, text| view.embed = Some(Embed::from_id(&text).unwrap_or(Embed::All)),
     },
     Key { name: "compare", text: |view| view.compare.clone(), read: |view, text| view.compare = Some(text) },
     Key { name: "page", text: |view| view.page.clone(), read: |view, text| view.page = Some(text) },
@@ -70,7 +70,7 @@ const KEYS: [Key; 19] = [
         // A step says more.
         read: |view, text| {
             if !matches!(view.open, View::Learn(_)) {
-                view.open = View::named(&text).unwrap_or_default();
+                view.open = View::from_id(&text).unwrap_or_default();
             }
         },
     },
@@ -140,7 +140,7 @@ const KEYS: [Key; 19] = [
     Key {
         name: "runs",
         text: |view| (view.board.slice != Slice::default()).then(|| view.board.slice.id().to_owned()),
-        read: |view, text| view.board.slice = Slice::named(&text).unwrap_or_default(),
+        read: |view, text| view.board.slice = Slice::from_id(&text).unwrap_or_default(),
     },
     Key {
         name: "layout",
@@ -150,7 +150,7 @@ const KEYS: [Key; 19] = [
     Key {
         name: "theme",
         text: |view| view.theme.map(|theme| theme.id().to_owned()),
-        read: |view, text| view.theme = Theme::named(&text),
+        read: |view, text| view.theme = Theme::from_id(&text),
     },
     Key { name: "lang", text: |view| view.lang.clone(), read: |view, text| view.lang = Some(text) },
     Key { name: "made", text: |view| view.made.clone(), read: |view, text| view.made = Some(text) },

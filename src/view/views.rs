@@ -1,6 +1,7 @@
 //! Views of the page, one of which is shown, and panels that other pages show alone.
 
 use super::steps::StepId;
+use crate::core::run::{Choice, OneOf, one_of};
 use std::fmt::{self, Display, Formatter};
 
 /// A view.
@@ -21,43 +22,32 @@ pub enum View {
     Scoreboard,
 }
 
-/// Views that the header offers, in its order: id in links, and name.
-const VIEWS: [(View, &str, &str); 6] = [
-    (View::Run, "run", "Run"),
-    (View::Whole, "whole", "Whole run"),
-    (View::Schedules, "schedules", "Schedules"),
-    (View::Cluster, "cluster", "Cluster"),
-    (View::Learn(StepId::first()), "learn", "Learn"),
-    (View::Scoreboard, "scoreboard", "Scoreboard"),
-];
+const fn row(view: View, id: &'static str, label: &'static str) -> (View, Choice) {
+    (view, Choice { id, label })
+}
+
+impl OneOf for View {
+    // Views that the header offers, in its order.
+    const ALL: &'static [(Self, Choice)] = &[
+        row(Self::Run, "run", "Run"),
+        row(Self::Whole, "whole", "Whole run"),
+        row(Self::Schedules, "schedules", "Schedules"),
+        row(Self::Cluster, "cluster", "Cluster"),
+        row(Self::Learn(StepId::first()), "learn", "Learn"),
+        row(Self::Scoreboard, "scoreboard", "Scoreboard"),
+    ];
+
+    // Every step of a lesson is of one view.
+    fn choice(self) -> Choice {
+        let row = Self::ALL.iter().find(|(view, _)| view.is_like(self));
+        row.map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
+    }
+}
 
 impl View {
     /// Views that the header offers, in its order.
     pub fn offered() -> impl Iterator<Item = Self> {
-        VIEWS.iter().map(|(view, ..)| *view)
-    }
-
-    /// The view with this id in links.
-    #[must_use]
-    pub fn named(id: &str) -> Option<Self> {
-        VIEWS.iter().find(|(_, known, _)| *known == id).map(|(view, ..)| *view)
-    }
-
-    fn row(self) -> (&'static str, &'static str) {
-        let row = VIEWS.iter().find(|(view, ..)| view.is_like(self));
-        row.map_or(("", ""), |(_, id, name)| (*id, *name))
-    }
-
-    /// Its id in links.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        self.row().0
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.row().1
+        Self::ALL.iter().map(|(view, _)| *view)
     }
 
     /// True for the views that a phone's bar has room for.
@@ -82,60 +72,31 @@ impl Display for View {
     }
 }
 
-/// A panel that another page shows alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Embed {
-    /// Memory.
-    Memory,
-    /// The pipeline timeline.
-    Timeline,
-    /// Overlap.
-    Overlap,
-    /// The key figures.
-    Strip,
-    /// The whole run.
-    Whole,
-    /// Where the step goes.
-    Waterfall,
-    /// The gallery of schedules.
-    Schedules,
-    /// The map of the cluster.
-    Cluster,
-    /// A step of a lesson.
-    Lesson,
-    /// The table and scatter of the scoreboard.
-    Scoreboard,
-    /// Figures and panels of the Run.
-    All,
-}
-
-impl Embed {
-    /// All panels: id in links, and name.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
-        (Self::Memory, "memory", "memory"),
-        (Self::Timeline, "timeline", "pipeline timeline"),
-        (Self::Overlap, "overlap", "overlap"),
-        (Self::Strip, "strip", "key figures"),
-        (Self::Whole, "whole", "whole run"),
-        (Self::Waterfall, "waterfall", "waterfall"),
-        (Self::Schedules, "schedules", "schedules"),
-        (Self::Cluster, "cluster", "cluster"),
-        (Self::Lesson, "lesson", "lesson"),
-        (Self::Scoreboard, "scoreboard", "scoreboard"),
-        (Self::All, "all", "everything"),
-    ];
-
-    /// The panel with this id in links.
-    #[must_use]
-    pub fn named(id: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known, _)| *known == id).map(|(panel, ..)| *panel)
-    }
-
-    /// Its id in links.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        let row = Self::ALL.iter().find(|(panel, ..)| *panel == self);
-        row.map_or("", |(_, id, _)| *id)
+one_of! {
+    /// A panel that another page shows alone.
+    Embed {
+        /// Memory.
+        Memory = "memory" "memory",
+        /// The pipeline timeline.
+        Timeline = "timeline" "pipeline timeline",
+        /// Overlap.
+        Overlap = "overlap" "overlap",
+        /// The key figures.
+        Strip = "strip" "key figures",
+        /// The whole run.
+        Whole = "whole" "whole run",
+        /// The parts of the step.
+        Waterfall = "waterfall" "waterfall",
+        /// The gallery of schedules.
+        Schedules = "schedules" "schedules",
+        /// The map of the cluster.
+        Cluster = "cluster" "cluster",
+        /// A step of a lesson.
+        Lesson = "lesson" "lesson",
+        /// The table and scatter of the scoreboard.
+        Scoreboard = "scoreboard" "scoreboard",
+        /// Figures and panels of the Run.
+        All = "all" "everything",
     }
 }
 
@@ -144,12 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_view_and_panel_has_a_row_under_its_id() {
+    fn every_view_has_a_row_under_its_id() {
         for view in View::offered() {
-            assert_eq!(View::named(view.id()), Some(view), "a view needs a row in `VIEWS`");
-        }
-        for (panel, id, _) in Embed::ALL {
-            assert_eq!((Embed::named(id), panel.id()), (Some(panel), id), "a panel needs a row in `Embed::ALL`");
+            assert_eq!(View::from_id(view.id()), Some(view), "a view needs a row");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The frame of the page: header, inputs, results, drawer.
 
 use crate::core::message::{Message, verbatim};
+use crate::core::run::OneOf;
 use crate::core::t;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{self, Action, Node, leaf, link_button};
@@ -80,7 +81,7 @@ fn App() -> impl IntoView {
         let name = state.run.with(words::name);
         let view = match state.view.open.get() {
             View::Run => Message::default(),
-            view => view.name().into(),
+            view => view.choice().label.into(),
         };
         let parts = [verdict, name, view, verbatim("Shardscope")].into_iter();
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));

@@ -1,5 +1,6 @@
 //! Services of the browser, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
+use crate::core::run::OneOf;
 use crate::view::palette::Theme;
 use leptos::prelude::{request_animation_frame, set_timeout, window};
 use wasm_bindgen::JsCast;
@@ -8,7 +9,7 @@ use wasm_bindgen::prelude::Closure;
 /// The theme stored on this machine, else the system's.
 pub(crate) fn preferred_theme() -> Theme {
     let kept = stored("theme");
-    match kept.as_deref().and_then(Theme::named) {
+    match kept.as_deref().and_then(Theme::from_id) {
         Some(theme) => theme,
         None if matches_media("(prefers-color-scheme: dark)") => Theme::Dark,
         None => Theme::Light,

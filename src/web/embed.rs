@@ -5,6 +5,7 @@
 //! address, which the Run follows, and reports the height of the page.
 
 use crate::core::message::Message;
+use crate::core::run::OneOf;
 use crate::io::frame;
 use crate::io::link::encode_with;
 use crate::view::panels::issues::framed;
@@ -65,7 +66,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     let title = move || {
         translated(match panel {
             Embed::Lesson => lesson.get(),
-            Embed::Scoreboard => View::Scoreboard.name().into(),
+            Embed::Scoreboard => View::Scoreboard.choice().label.into(),
             _ => state.run.with(words::line),
         })
     };

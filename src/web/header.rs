@@ -1,5 +1,6 @@
 //! The header: views, what a run is kept, compared and shared with, and what is rarely used.
 
+use crate::core::run::OneOf;
 use crate::core::units::MemoryUnit;
 use crate::io::export::launcher;
 use crate::view::node::action::{Compare, Dialog, Drawn, Save, TimelineAction};
@@ -43,7 +44,7 @@ fn files(state: State) -> Node {
     let unit = state.view.unit.get();
     let picture = |drawn: Drawn, label: &'static str| {
         let run = || Some(Arc::clone(&run));
-        let save = |png| Save::Picture { name: drawn.name(), drawn: Some(drawn), unit, png, run: run(), theme: None };
+        let save = |png| Save::Picture { name: drawn.id(), drawn: Some(drawn), unit, png, run: run(), theme: None };
         pair(label, [false, true].map(|png| Action::Save(save(png)).into()))
     };
     let timeline = |action| PanelAction::Timeline(action).into();
@@ -151,7 +152,7 @@ pub(crate) fn Header() -> impl IntoView {
         let current = move || shown.open.get().is_like(view);
         view! {
             <button data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| shown.show(view)>
-                {say(view.name())}
+                {say(view.choice().label)}
             </button>
         }
     };
@@ -183,7 +184,7 @@ pub(crate) fn foot_bar(state: State) -> AnyView {
             tab.set("results");
             shown.show(view);
         };
-        view! { <button aria-current=text(move || current().to_string()) on:click=turn>{say(view.name())}</button> }
+        view! { <button aria-current=text(move || current().to_string()) on:click=turn>{say(view.choice().label)}</button> }
     };
     let inputs = move |_| {
         shown.show(View::Run);

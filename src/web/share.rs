@@ -1,7 +1,7 @@
 //! The Share dialog: the picture of the view, the link, and what to copy into a wiki.
 
 use crate::core::report::{Evaluation, Variant, evaluate, needs_worker};
-use crate::core::run::Run;
+use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
 use crate::io::export::{Picture, picture as drawing, stacked};
 use crate::io::link::{encode, encode_with};
@@ -240,7 +240,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
             return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
         };
         let button = |(png, label): (bool, &'static str)| {
-            let (name, run) = drawn.map_or(("schedules", None), |drawn| (drawn.name(), run.clone()));
+            let (name, run) = drawn.map_or(("schedules", None), |drawn| (drawn.id(), run.clone()));
             let save = Save::Picture { name, drawn, unit, png, run, theme: colours };
             leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
         };

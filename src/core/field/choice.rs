@@ -34,6 +34,7 @@ pub trait OneOf: Copy + PartialEq + 'static {
 }
 
 /// Declares an enum with the id and the label of each value.
+#[macro_export]
 macro_rules! one_of {
     ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $id:literal $label:literal,)* }) => {
         $(#[$meta])*
@@ -47,4 +48,4 @@ macro_rules! one_of {
     };
 }
 
-pub(crate) use one_of;
+pub use one_of;

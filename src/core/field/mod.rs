@@ -16,8 +16,7 @@ mod shape;
 mod text;
 mod value;
 
-pub(crate) use choice::one_of;
-pub use choice::{Choice, OneOf};
+pub use choice::{Choice, OneOf, one_of};
 pub(crate) use held::at;
 pub use held::{Held, Settable};
 pub(crate) use macros::{fields, shape};

@@ -50,7 +50,7 @@ pub use scenario::Scenario;
 pub use stack::StackParts;
 
 pub use crate::cluster::GpuParts;
-pub use crate::field::{Choice, OneOf, Value};
+pub use crate::field::{Choice, OneOf, Value, one_of};
 pub use crate::model::ArchitectureParts as ModelParts;
 
 use crate::cluster::RankOrder;

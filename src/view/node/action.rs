@@ -5,7 +5,7 @@ use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
-use crate::core::run::Run;
+use crate::core::run::{OneOf, Run, one_of};
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
@@ -225,32 +225,19 @@ pub enum TimelineAction {
     Trace,
 }
 
-/// A picture that is drawn from an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// The run in figures, for previews.
-    Card,
-    /// The pipeline timeline.
-    Timeline,
-    /// Memory by pipeline rank.
-    Memory,
-    /// Parts of a step.
-    Step,
-    /// Communication against the compute beside it.
-    Overlap,
-}
-
-impl Drawn {
-    /// Name of its file, without its end.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Card => "card",
-            Self::Timeline => "timeline",
-            Self::Memory => "memory",
-            Self::Step => "step",
-            Self::Overlap => "overlap",
-        }
+one_of! {
+    /// A picture that is drawn from an evaluation; its id names its file.
+    Drawn {
+        /// The run in figures, for previews.
+        Card = "card" "card",
+        /// The pipeline timeline.
+        Timeline = "timeline" "timeline",
+        /// Memory by pipeline rank.
+        Memory = "memory" "memory",
+        /// Parts of a step.
+        Step = "step" "step",
+        /// Communication against the compute beside it.
+        Overlap = "overlap" "overlap",
     }
 }
 

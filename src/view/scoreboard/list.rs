@@ -4,7 +4,7 @@ use super::board::{Board, Tool, sign};
 use crate::core::accuracy::nearest_of;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::run::Run;
+use crate::core::run::{OneOf, Run};
 use crate::core::scoreboard::{Column, Judged, Miss, Question};
 use crate::core::sort::sort_by;
 use crate::core::t;
@@ -120,7 +120,7 @@ impl Line<'_> {
                     _ => "error",
                 };
                 [
-                    text(Slice::Column(miss.column).name()),
+                    text(Slice::Column(miss.column).choice().label),
                     figure("measured", text(show(miss.fact.measured))),
                     figure("predicted", text(show(miss.fact.predicted))),
                     leaf("b", class, verbatim(show_off(miss.fact.ratio() - 1.0, 1))),

@@ -3,6 +3,7 @@
 use super::board::{Board, Tool};
 use crate::core::calibrate::Standing;
 use crate::core::message::{Message, verbatim};
+use crate::core::run::OneOf;
 use crate::core::scoreboard::{Column, Miss};
 use crate::core::t;
 use crate::core::units::significant;
@@ -24,8 +25,9 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
         let attributes = [("class", "toggle-link"), ("aria-pressed", if is_on { "true" } else { "false" })];
         el("button", &attributes, &[label]).on(Action::Board(BoardAction::Pick(to.tool, to.slice)))
     };
-    let slices =
-        Slice::all().map(|slice| pick(text(slice.name()), Look { slice, tool: tool.id.clone() }, slice == look.slice));
+    let slices = Slice::ALL.iter().map(|(slice, choice)| {
+        pick(text(choice.label), Look { slice: *slice, tool: tool.id.clone() }, *slice == look.slice)
+    });
     let tools = board.tools.iter().map(|other| {
         let name = leaf("span", "", verbatim(&other.about.name));
         pick(name, Look { tool: other.id.clone(), slice: look.slice }, other.id == tool.id)

@@ -2,6 +2,7 @@
 
 use super::board::{Board, DROPPED, Tool};
 use crate::core::message::{Message, verbatim};
+use crate::core::run::OneOf;
 use crate::core::scoreboard::{Column, ColumnScore, Outcomes};
 use crate::core::t;
 use crate::view::look::{Look, Slice};
@@ -27,7 +28,7 @@ pub fn table(board: &Board, look: &Look) -> Node {
         |name: &'static str, words: Message| el("th", &[("scope", "col")], &[text(name), leaf("small", "", words)]);
     let mut heads = vec![leaf("th", "", "Calculator")];
     heads.extend(Column::ALL.map(|(column, _)| {
-        let (runs, name) = (count(column), Slice::Column(column).name());
+        let (runs, name) = (count(column), Slice::Column(column).choice().label);
         head(
             name,
             match column {
@@ -127,7 +128,7 @@ fn outcomes(found: &Outcomes) -> Option<Cell> {
 }
 
 fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> Node {
-    let name = slice.name();
+    let name = slice.choice().label;
     let Some(Cell { class, figure, beside, coverage }) = content else {
         return el("td", &[("class", "uncovered")], &[leaf("span", "muted", "does not cover")]).say("data-name", name);
     };

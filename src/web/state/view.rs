@@ -3,7 +3,7 @@
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
-use crate::core::run::Run;
+use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
 use crate::view::gallery::Look;
 use crate::view::look;
