@@ -7,7 +7,7 @@ pub use libm::{cbrt, cos, exp, exp2, expm1 as exp_m1, log as ln, log1p as ln_1p,
 mod tests {
     use super::*;
 
-    /// What rounds down to an order of magnitude relies on it.
+    /// Code that rounds down to an order of magnitude relies on it.
     #[test]
     fn powers_and_their_logarithms_are_exact_where_they_can_be() {
         for n in 0..=60_i32 {

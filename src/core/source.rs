@@ -7,7 +7,7 @@ pub struct Source {
     pub short: &'static str,
     /// Authors, title, year or the document's own name.
     pub title: &'static str,
-    /// Where it is: a URL, or what to search for.
+    /// Its place: a URL, or words to search for.
     pub locator: &'static str,
 }
 

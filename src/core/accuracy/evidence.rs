@@ -21,7 +21,7 @@ pub enum Measured {
 pub struct Evidence {
     /// Its line in the tables; rows of one line, which measure one run, share it.
     pub id: String,
-    /// Where it stands, as an index into [`SOURCES`].
+    /// Its source, as an index into [`SOURCES`].
     pub source: usize,
     /// Its name in the source.
     pub label: String,

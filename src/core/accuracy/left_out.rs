@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// Scale of the loss.
 const SCALE: f64 = 0.10;
-/// Where the loss becomes linear, in scales.
+/// Error from which on the loss is linear, in scales.
 const BEND: f64 = 1.5;
 /// Factor by which a constant is moved to see its slope.
 const NUDGE: f64 = 1.05;
@@ -29,7 +29,7 @@ pub struct Row {
     pub evidence: usize,
     /// Name of the class that its range comes from.
     pub class: &'static str,
-    /// That class is of its software.
+    /// The class is of its software.
     pub has_class: bool,
     /// Routed experts.
     pub experts: bool,

@@ -1,4 +1,4 @@
-//! Where four of five runs of a further group lie, by the errors of groups that were left out of the fit.
+//! Range of four of five runs of a further group, by the errors of groups that were left out of the fit.
 
 use crate::maths::exp;
 use crate::sort::sort_by;

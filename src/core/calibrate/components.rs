@@ -98,7 +98,7 @@ impl Components {
     pub fn log_seconds(&self, delta: &Vector) -> (f64, Vector) {
         let stretch = |kind: Multiplier| exp(delta[kind as usize] - self.at[kind as usize]);
         let parts: [f64; BUSY.len()] = std::array::from_fn(|at| self.busy[at] * stretch(BUSY[at]));
-        // What overlaps can make a part negative; the whole never is.
+        // Overlaps can make a part negative; the whole never is.
         let busy = (parts.iter().sum::<f64>() + self.rest).max(1e-12);
         let floor = self.floor * stretch(Multiplier::Loader);
         let p = COUPLING.value;

@@ -23,7 +23,7 @@ const ODD_ONE: f64 = 2.0;
 /// Result of the fit for one multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// Which.
+    /// The multiplier.
     pub multiplier: Multiplier,
     /// Its value after the runs; 1 before.
     pub factor: f64,
@@ -51,7 +51,7 @@ pub enum Agreement {
 /// A run held against the fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// Which observation.
+    /// Index of the observation.
     pub observation: usize,
     /// Seconds as measured.
     pub measured_s: f64,

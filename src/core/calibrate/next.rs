@@ -72,7 +72,7 @@ fn probes(run: &Run) -> Vec<Run> {
 pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     let mut distinct: Vec<Run> = Vec::new();
     let listed = plan.iter().cloned().chain(probes(question));
-    // What fits on all of the question's GPUs is tried on as many as there are.
+    // A layout that fits on all of the question's GPUs is tried on as many as there are.
     let fitted = listed.map(|run| {
         let shrink = run.gpus.div_ceil(gpus.max(1)).next_power_of_two();
         let whole = run.gpus.is_multiple_of(shrink) && run.global_batch.is_multiple_of(shrink);
@@ -131,7 +131,7 @@ pub(crate) fn next_runs(
         .filter_map(|run| {
             let slopes = slopes(run, found)?;
             let then = after(&found.covariance, &slopes);
-            // What the question gains by each multiplier's own variance.
+            // Gain of the question by each multiplier's own variance.
             let narrowed = |kind: Multiplier| {
                 let at = kind as usize;
                 let shares = goals.iter().map(|goal| goal[at] * goal[at]);

@@ -6,7 +6,7 @@ use crate::run::{Multiplier, Run, Scenario, Value};
 use crate::t;
 use serde::{Deserialize, Serialize};
 
-/// Which figure of memory was measured.
+/// Measured figure of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// The peak of what PyTorch gave to tensors.
@@ -26,7 +26,7 @@ impl MemoryKind {
 /// A measured peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// Which figure.
+    /// The figure.
     pub kind: MemoryKind,
     /// Amount, GiB.
     pub gib: f64,

@@ -144,7 +144,7 @@ pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
 /// A step of the list with what the fit needs of it.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Which observation it is of.
+    /// Index of its observation.
     pub observation: usize,
     /// Its model.
     pub components: Components,

@@ -55,7 +55,7 @@ pub struct Calibration {
     pub runs: Vec<Standing>,
     /// Reserved over allocated, GiB beyond the model's overhead; none where no run said it.
     pub memory: Option<Value>,
-    /// That runs disagree and which is wrong cannot be told.
+    /// The issue of runs that disagree where the wrong one cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Message>,
     /// Allocated peaks that mean another layout.

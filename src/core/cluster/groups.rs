@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(rails(wide, GroupKind::Dp), [5]);
         let long = Mesh { tp: 1, dp: 1 << 20, ..mesh };
         assert_eq!(long.members(GroupKind::Dp, 0).rail_count(8), 8);
-        // What is counted is what enumeration finds, for every group of every rank.
+        // The count equals an enumeration, for every group of every rank.
         for per_node in [4, 6, 8, 72] {
             let mesh = Mesh { per_node, ep: 4, cp: 3, ..mesh };
             for (kind, rank) in GroupKind::ALL.into_iter().zip([0, 7, 50, 101, 150, 191]) {

@@ -1,4 +1,4 @@
-//! Which ranks form which group, which groups leave their node, and where each rank stands.
+//! Ranks of each group, groups that leave their node, and the place of each rank.
 //!
 //! Ranks are numbered along the axes of a [`RankOrder`], by default tensor parallel first, then context and data, pipeline
 //! last (Megatron's and torchtitan's order), so that the groups that send most sit closest together. Routed experts have a
@@ -8,7 +8,7 @@
 use super::span::{Group, Link, Row, Span};
 use crate::field::one_of;
 
-/// Where a rank stands in every group.
+/// Place of a rank in every group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Node.
@@ -188,7 +188,7 @@ impl Mesh {
         }
     }
 
-    /// Where global rank `rank` stands.
+    /// Place of global rank `rank`.
     #[must_use]
     pub fn place(self, rank: u64) -> Place {
         let on = |(size, stride): Row| rank / stride % size;

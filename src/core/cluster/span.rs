@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which wire a group talks over.
+/// Wire of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Link {
     /// The scale-up link inside a node.
@@ -70,7 +70,7 @@ impl Span {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
         Group { size: self.size(), in_node: near(self.inner) * near(self.outer) }
     }
-    /// Which places of a node of `per_node` GPUs its members have, on any node, where the first is at `first`; of long rows
+    /// Places that its members have in a node of `per_node` GPUs, on any node, where the first is at `first`; of long rows
     /// the first members are looked at.
     pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
         const MAX_PLACES: u64 = 256;

@@ -1,4 +1,4 @@
-//! Where a figure comes from: the formula, the same with this run's values, and the source, as a tree.
+//! Derivation of a figure as a tree: the formula, the same with this run's values, and the source.
 //!
 //! A result's explanation is built by the same parts as the result; every node carries its value and, as a structure,
 //! the formula over its parts: `tests/page_free/explained.rs` computes every one and holds it to the value. What no formula gives

@@ -59,7 +59,7 @@ pub struct Alive {
 pub struct Curve {
     /// One point a change, in time.
     pub points: Vec<Point>,
-    /// Which point is the highest; the first of equals.
+    /// Index of the highest point; the first of equals.
     pub peak: usize,
     /// Activations alive then.
     pub alive: Vec<Alive>,

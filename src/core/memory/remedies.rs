@@ -9,7 +9,7 @@ use crate::t;
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
 const SHORT: u64 = 128;
 
-/// Where the logits are what does not fit: the loss kernel with which the same Run does, the one closest to its own.
+/// For logits that do not fit: the loss kernel with which the same Run does, the one closest to its own.
 #[must_use]
 pub(crate) fn fused_loss(
     scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! Which kinds of layers a model has, and how many of each among some of its layers.
+//! Kinds of layers of a model, and how many of each stand among some of its layers.
 
 use super::architecture::Architecture;
 use super::pattern::{Ffn, LayerKind, MAX_KINDS, Mixer};
@@ -87,7 +87,7 @@ impl Architecture {
         }
         let (period, asked) = (self.pattern.layers(), layers.end - layers.start);
         let (repeats, first) = (asked / period, layers.start % period);
-        // What is more than whole repeats, from `first` on, perhaps over the end of the period.
+        // The layers beyond whole repeats, from `first` on, perhaps over the end of the period.
         let rest = first..first + asked % period;
         let runs = self.pattern.runs();
         let mut at = 0;

@@ -164,7 +164,7 @@ impl Pattern {
     /// The shortest pattern whose repeats these layers are.
     ///
     /// # Errors
-    /// Where they are of too many kinds, or change between them too often.
+    /// Too many kinds of layers, or too many changes between them.
     pub fn of(layers: &[LayerKind]) -> Result<Self, PatternError> {
         let repeats = |period: &usize| {
             let (first, rest) = (&layers[..layers.len() - period], &layers[*period..]);
@@ -229,7 +229,7 @@ impl Pattern {
     /// The same with multi-token-prediction modules of these layers.
     ///
     /// # Errors
-    /// Where they are too many, or of too many kinds.
+    /// Too many layers, or layers of too many kinds.
     pub(crate) fn with_module(mut self, module: &[LayerKind], modules: u64) -> Result<Self, PatternError> {
         if module.len() > MAX_MODULE {
             return Err(PatternError::Module(0));
@@ -241,7 +241,7 @@ impl Pattern {
         Ok(self)
     }
 
-    /// Where `kind` stands among its kinds, which it joins.
+    /// Index of `kind` among its kinds, which it joins.
     #[allow(clippy::cast_possible_truncation)] // at most MAX_KINDS
     pub(super) const fn place(&mut self, kind: LayerKind) -> Result<u8, PatternError> {
         let mut at = 0;

@@ -92,7 +92,7 @@ impl Durations {
     /// Holds when there is a finite, non-negative time for each of `stages` stages and `units` op indices.
     ///
     /// # Errors
-    /// Which list is too short or which time is none.
+    /// A list that is too short, or a duration that is none.
     pub fn check(&self, stages: u32, units: u32) -> Result<(), Fault> {
         let lists = [
             ("forward", Some(&self.forward), stages),

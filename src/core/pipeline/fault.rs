@@ -10,7 +10,7 @@ use crate::t;
 pub enum Fault {
     /// An op stands twice.
     Twice {
-        /// Where the second one stands.
+        /// Place of the second one.
         rank: usize,
         /// The op.
         op: Op,
@@ -22,18 +22,18 @@ pub enum Fault {
     },
     /// An op of a stage or micro-batch that the order does not have.
     Outside {
-        /// Where it stands.
+        /// Its place.
         rank: usize,
         /// The op.
         op: Op,
     },
     /// A backward on another rank than its forward, where the activation is not.
     Elsewhere {
-        /// Where it stands.
+        /// Its place.
         rank: usize,
         /// The op.
         op: Op,
-        /// Where the rest of this stage and micro-batch runs.
+        /// Rank of the rest of this stage and micro-batch.
         home: usize,
     },
     /// Ranks wait for each other for ever.
@@ -43,7 +43,7 @@ pub enum Fault {
     },
     /// A duration is negative or no number, or a list of them has the wrong length.
     Durations {
-        /// Which one, in words.
+        /// The duration, in words.
         what: Message,
     },
 }

@@ -161,7 +161,7 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
     for (wait, pace) in period.waiting {
         let cell = |times: usize| wait.cell + wait.stride * (times * c).cast_signed();
         let end = |times: usize| wait.made.end + times as f64 * pace;
-        // What an earlier phase has made is there.
+        // The results of an earlier phase are there.
         if machine.board.made(cell(times)).is_none() {
             // A rank that waits for it already is further than the period says.
             if machine.board.enter(cell(times), end(times), wait.made.maker).is_some() {

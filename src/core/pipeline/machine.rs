@@ -90,7 +90,7 @@ pub(super) struct Part<'a> {
     pub stride: isize,
 }
 
-/// Where a rank is in its row.
+/// Place of a rank in its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub part: usize,

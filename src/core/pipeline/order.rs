@@ -8,7 +8,7 @@ use super::row::Row;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Which rank runs a global stage. `p` ranks, `S` stages.
+/// Rank of each global stage. `p` ranks, `S` stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// rank(s) = s mod p.
@@ -51,7 +51,7 @@ pub struct Order {
     pub ranks: Vec<Row>,
     /// Global stages, S.
     pub stages: u32,
-    /// Which rank has which stage.
+    /// Rank of each stage.
     pub placement: Placement,
     /// Micro-batches, m.
     pub microbatches: u32,

@@ -60,7 +60,7 @@ pub struct Schedule {
     pub virtual_stages: Option<u32>,
     /// Global stages.
     pub stages: Stages,
-    /// Which rank has which stage.
+    /// Rank of each stage.
     pub placement: Placement,
     /// Copies of its share of the weights that a rank holds, of p and the rank.
     pub(crate) copies: fn(u32, u32) -> u32,
@@ -120,7 +120,7 @@ impl Schedule {
 /// A schedule and its sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Which one.
+    /// The schedule.
     pub schedule: &'static Schedule,
     /// Pipeline ranks, p. For `custom` 0 takes what the order has.
     pub pp: u32,

@@ -86,7 +86,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     let one = |issue: Issue| vec![issue.naming_its_fix()];
     check(&spec).map_err(one)?;
     let durations = if spec.schedule.stages == Stages::Order {
-        // How many stages there are is known once it is read.
+        // The number of stages is known once the order is read.
         Durations::unit(1)
     } else {
         sizes.durations(spec.stages())?

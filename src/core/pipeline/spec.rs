@@ -49,7 +49,7 @@ pub fn warnings(spec: &Spec) -> Vec<Issue> {
 /// True if [`build`] is known to build an order, without doing it.
 ///
 /// # Errors
-/// That the order would be too large.
+/// The issue of an order that would be too large.
 pub(crate) fn has_order(spec: &Spec) -> Result<bool, Issue> {
     check(spec)?;
     Ok(match spec.schedule.make {
@@ -62,7 +62,7 @@ pub(crate) fn has_order(spec: &Spec) -> Result<bool, Issue> {
 /// Warnings of [`build`], where it is known that it builds an order. None where only the order tells.
 ///
 /// # Errors
-/// That the order would be too large.
+/// The issue of an order that would be too large.
 pub(crate) fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
     Ok(has_order(spec)?.then(|| warnings(spec)))
 }
@@ -127,7 +127,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
         );
         return Err(Issue::error(field, message));
     }
-    // What V-Half and V-Min pull forward passes over as many slots as there are ranks.
+    // V-Half and V-Min pull ops forward over as many slots as there are ranks.
     let pulled = matches!(spec.schedule.kind, Schedule::VHalf | Schedule::VMin);
     let limit = if pulled { MAX_OPS / u64::from(spec.pp / 128).max(1) } else { MAX_OPS };
     let ops = op_count(spec);

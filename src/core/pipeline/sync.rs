@@ -147,7 +147,7 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
                 start,
                 end,
                 behind,
-                // What rounding leaves of nothing is nothing.
+                // A rest that is left by rounding alone is nothing.
                 bubble: if bubble > makespan * 1e-12 { bubble } else { 0.0 },
                 after,
             });

@@ -7,7 +7,7 @@ use super::order::Order;
 use super::simulate::Timeline;
 use std::borrow::Cow;
 
-/// Where an op stands in a timeline.
+/// Place of an op in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The rank.
@@ -27,7 +27,7 @@ pub enum Cause {
     Result(Place),
 }
 
-/// Where each result of a timeline is made: built once, asked often.
+/// Places at which the results of a timeline are made: built once, read often.
 #[derive(Clone, Debug)]
 pub struct Places {
     units: usize,

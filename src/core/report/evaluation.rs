@@ -56,7 +56,7 @@ impl Evaluation {
         // One that is there already is the same.
         let _ = self.timeline.set(Timeline::of_times(&self.order, times));
     }
-    /// Which of its chunks `stage` is to `rank`, from 0.
+    /// Index of `stage` among the chunks of `rank`, from 0.
     #[must_use]
     pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
         let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);

@@ -31,7 +31,7 @@ pub struct MethodRow {
     pub slips: &'static [Slip],
     /// Settings of this Run that it ignores.
     pub ignores: Vec<Issue>,
-    /// Where it was published.
+    /// Its publication.
     pub source: &'static Source,
 }
 

@@ -13,7 +13,7 @@ pub struct Narrowing {
     pub label: &'static str,
     /// The fullest rank.
     pub peak: Bytes,
-    /// Which rank that is.
+    /// The index of that rank.
     pub stage: usize,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,

@@ -82,7 +82,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
     for change in CHANGES {
         change(&mut now, run);
         let set = difference(&before, &now);
-        // What only works with the next change is made with it.
+        // A change that only works with the next one is made with it.
         if !set.is_empty()
             && let Ok(after) = report(&now)
         {

@@ -1,4 +1,4 @@
-//! Which stages of a scenario are alike: what one of them takes, keeps and sends is worked out once.
+//! Stages of a scenario that are alike: what one of them takes, keeps and sends is worked out once.
 
 use super::Scenario;
 use crate::model::MAX_KINDS;
@@ -10,7 +10,7 @@ const BESIDE: usize = 7;
 /// Key of a kind of stage: layers of each kind of the model, and the other features that tell kinds apart.
 pub type Alike = [u64; MAX_KINDS + BESIDE];
 
-/// Which stages are alike: same layers of every kind, same ends.
+/// Stages that are alike: same layers of every kind, same ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds {
     /// The kind of each global stage.

@@ -149,7 +149,7 @@ impl ModelParts {
     /// Takes the kinds of all layers: leading dense layers before one kind with experts, or a pattern.
     ///
     /// # Errors
-    /// Where they are too many for a pattern.
+    /// The issue of layers that are too many for a pattern.
     pub fn set_kinds(&mut self, kinds: &[LayerKind]) -> Result<(), PatternError> {
         let routed = |kind: &LayerKind| kind.ffn == Ffn::Experts;
         let dense = kinds.iter().take_while(|kind| !routed(kind)).count();

@@ -10,7 +10,7 @@ use crate::field::{Choice, Held, Row, Slot, Value, fields, one_of, training};
 use crate::units::Bytes;
 
 one_of! {
-    /// Whose layout of the phases it is.
+    /// Framework of a layout of the phases.
     PhasesBy {
         /// verl: one hybrid engine, everything on the same GPUs.
         Verl = "verl" "verl",
@@ -24,7 +24,7 @@ one_of! {
 }
 
 one_of! {
-    /// Which models share GPUs.
+    /// Models that share GPUs.
     Placement {
         /// All of them.
         Colocated = "colocated" "all on the same GPUs",
@@ -109,9 +109,9 @@ fields! {
 /// Phases understood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// Whose layout.
+    /// Framework of the layout.
     pub framework: PhasesBy,
-    /// Which models share GPUs.
+    /// Models that share GPUs.
     pub placement: Placement,
     /// Reservation of the rollout engine on a GPU.
     pub rollout: Bytes,

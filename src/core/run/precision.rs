@@ -207,7 +207,7 @@ pub struct Policy {
     pub choice: Choice,
     /// Its bytes.
     pub bytes: Precision,
-    /// Where it stands.
+    /// Its publication.
     pub source: &'static Source,
 }
 

@@ -121,7 +121,7 @@ mod tests {
             assert!((bytes.weight_bytes(1.0, 1.0, &gpu) - beside).abs() < 1e-3, "{id}");
             bytes.param_gather = true;
             assert!((bytes.weight_bytes(1.0, 1.0, &gpu) - alone).abs() < 1e-3, "{id}");
-            // What is no linear of a layer stays in bf16.
+            // Products outside a layer's linears stay in bf16.
             assert!((bytes.weight_bytes(1.0, 0.0, &gpu) - 2.0).abs() < 1e-12, "{id}");
         }
     }

@@ -1,4 +1,4 @@
-//! Which values each searched field may take: what divides the model and the cluster, what the request allows, what it
+//! Values that each searched field may take: divisors of model and cluster, the values that the request allows, and those it
 //! pins.
 
 use crate::field::Held;

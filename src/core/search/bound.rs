@@ -214,7 +214,7 @@ impl Layout<'_> {
             exposed = exposed.max(one);
             end = end.max(last);
         }
-        // What the host does of the update is not counted.
+        // The host's part of the update is not counted.
         let offloaded = scenario.offload.map_or(0.0, |offload| offload.states());
         let busy = Seconds(makespan + exposed + end * (1.0 - offloaded));
         with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)

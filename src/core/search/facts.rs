@@ -159,7 +159,7 @@ struct Walk<'a> {
     /// Micro-batches of an op.
     piece: f64,
     by_layer: bool,
-    /// Where each stage stands among those of the rank.
+    /// Index of each stage among those of the rank.
     slots: Vec<usize>,
     work: Vec<[f64; 3]>,
     alive: Alive<'a>,

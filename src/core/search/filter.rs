@@ -1,4 +1,4 @@
-//! Which of a space's layouts are looked at: the fields that layouts differ in, as axes of a map and as filters.
+//! Fields that layouts differ in, as axes of a map and as filters of the layouts that are shown.
 
 use super::axes::Axes;
 use super::space::{Block, Member, Space};

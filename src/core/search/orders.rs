@@ -32,7 +32,7 @@ pub struct Sort {
 pub struct Sorts {
     /// Each of them.
     pub list: Vec<Sort>,
-    /// That of each rank.
+    /// Index of each rank's order.
     of: Vec<usize>,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// Where a layout stands in its space.
+/// Place of a layout in its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     block: u32,
@@ -40,7 +40,7 @@ pub struct Promise {
     pub peak: f64,
     /// The verdict "fits" is possible.
     pub may_fit: bool,
-    /// Which layout.
+    /// The layout.
     pub place: Place,
 }
 

@@ -92,7 +92,7 @@ pub struct Found {
     pub run: Run,
     /// Its figures.
     pub figures: Figures,
-    /// Where it stands in its space.
+    /// Its place in its space.
     pub place: Place,
 }
 

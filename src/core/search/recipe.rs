@@ -40,7 +40,7 @@ pub struct Step {
 pub struct Walk {
     /// Its steps; empty where no rule of the playbook fits in memory.
     pub steps: Vec<Step>,
-    /// Where it ended, against the search.
+    /// Its end against the search.
     pub end: Message,
 }
 

@@ -127,7 +127,7 @@ impl Space {
     fn divide(&self, model: &Architecture) -> Vec<Block> {
         let axes = &self.axes;
         let mut found = Vec::new();
-        // What a check would refuse of every layout with this size.
+        // Sizes that a check would refuse in every layout are left out.
         let tps = axes.tp.iter().filter(|tp| divides_by(model, **tp));
         let whole = |cp: &&u64| self.base.seq_len.is_multiple_of(**cp);
         let cps: Vec<u64> = axes.cp.iter().filter(whole).copied().collect();
@@ -273,7 +273,7 @@ impl Space {
         let run = self.trained(block);
         let (.., shared) = self.members_key(block);
         let axes = &self.axes;
-        // What leaves the GPU has to be sharded first.
+        // States that leave the GPU have to be sharded first.
         let least = run.offload.least_zero(run);
         let kept = |zero: u64| {
             // With FlashAttention that of Megatron-LM takes time and saves a thousandth.

@@ -23,7 +23,7 @@ pub struct Family {
     pub multiprocessors: u64,
     /// Query rows of a tile of the attention kernel.
     pub attention_tile: u64,
-    /// Where the figures stand.
+    /// Place of the figures.
     pub source: &'static Source,
     /// A note on them.
     pub remark: &'static str,

@@ -30,7 +30,7 @@ pub(crate) struct KernelRate {
     pub gpus: &'static [GpuFamily],
     /// Forward and backward, as shares of the bf16 peak.
     pub shares: (f64, f64),
-    /// Where the figures stand.
+    /// Place of the figures.
     pub source: &'static Source,
     /// A note on them.
     pub remark: &'static str,

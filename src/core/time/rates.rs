@@ -135,7 +135,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// That of `scenario`: TF32 for fp32, half the bf16 peak.
+    /// The rate of `scenario`: TF32 for fp32, half the bf16 peak.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;

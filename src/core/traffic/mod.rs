@@ -1,4 +1,4 @@
-//! Which rank sends what to which, how long the link takes, and what compute can hide it.
+//! Messages between ranks, the time of each on its link, and the compute that can hide it.
 //!
 //! Traffic depends on neither time nor pipelines: the compute it may hide behind arrives as seconds.
 

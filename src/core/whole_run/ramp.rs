@@ -93,7 +93,7 @@ mod tests {
         assert!((found.time.0 - 568_922.0).abs() < 1.0, "{}", found.time.0);
         let without = ramp.steps(9_765_625.0, 2048.0, Seconds(105.5), 128.0, 0.0);
         assert!((without.time.0 - 503_063.0).abs() < 1.0, "{}", without.time.0);
-        // What follows the ramp are full steps.
+        // Full steps follow the ramp.
         let longer = ramp.steps(9_765_625.0 + 20_480.0, 2048.0, Seconds(105.5), 128.0, 11.0);
         assert!((longer.count - found.count - 10.0).abs() < 1e-6);
     }

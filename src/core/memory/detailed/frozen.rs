@@ -1,4 +1,4 @@
-//! Which tensors of a layer a frozen linear still keeps for the backward pass.
+//! Tensors of a layer that a frozen linear still keeps for the backward pass.
 //!
 //! `y = x W` needs x for the gradient of W and W for that of x: a frozen linear keeps no input, one with an adapter keeps
 //! it for the gradient of A. Norms, attention and the product of a gated FFN read the same whatever is trained.

@@ -1,4 +1,4 @@
-//! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
+//! Parameters that a pipeline rank holds, and the ranks over which their states are sharded.
 
 use crate::memory::estimate::RankLoad;
 use crate::model::{Kinds, LayerElements, Mixer, layer_elements, stage_range};
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
 const VOCABULARY_MULTIPLE: u64 = 128;
 
-/// Which group shards a parameter's states, if it is trained.
+/// Group that shards a parameter's states, if it is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sharded over d c, or the HSDP group.

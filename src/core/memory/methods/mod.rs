@@ -15,7 +15,7 @@ use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
 /// Something that a source prints and its own formula does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slip {
-    /// Where it stands.
+    /// Place in the source.
     pub place: &'static str,
     /// The formula as printed.
     pub printed: &'static str,
@@ -33,7 +33,7 @@ pub struct MethodInfo {
     pub method: Method,
     /// Its rule.
     pub rule: &'static dyn MemoryMethod,
-    /// Where it was published.
+    /// Its publication.
     pub source: &'static Source,
     /// Items that it does not count.
     pub leaves_out: &'static [&'static str],

@@ -7,7 +7,7 @@ use super::memo::{Memo, NumberMap};
 use super::problem::Ticks;
 use super::state::{Choice, Layout, Merit};
 
-/// Which state of the layer before a state comes from, and by which chain's op.
+/// Index of the state before, in the layer before, and the chain whose op led from it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     parent: u32,

@@ -33,7 +33,7 @@ pub enum Bound {
 /// The bound that binds, with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Binding {
-    /// Which.
+    /// The bound.
     pub bound: Bound,
     /// The rank with the most work, and its work for one micro-batch.
     pub work_rank: usize,
@@ -177,7 +177,7 @@ fn with_room(stages: &Stages, room: impl Fn(&u32) -> u32) -> f64 {
     scale.seconds(bound(&problem))
 }
 
-/// Which of work and memory alone explains a bound of `lower` seconds; `unlimited` is the bound of work alone.
+/// Work or memory, if it alone explains a bound of `lower` seconds; `unlimited` is the bound of work alone.
 fn binding(stages: &Stages, problem: &Problem, scale: Scale, lower: f64, unlimited: f64) -> Binding {
     let ranks = stages.ranks();
     let kinds = stages.kinds();

@@ -17,7 +17,7 @@ struct Wait {
     from: usize,
     lag: Ticks,
     offset: Ticks,
-    /// Where its arrivals lie; none where the clock of the rank already tells.
+    /// Place of its arrivals; none where the clock of the rank already tells.
     ring: Option<Ring>,
 }
 

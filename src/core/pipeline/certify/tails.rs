@@ -49,7 +49,7 @@ impl Tails {
             out[arc.from].push(*arc);
         }
         for k in (0..m).rev() {
-            // How many micro-batches further than those of which J is computed.
+            // Micro-batches beyond those of which J is computed.
             let beyond =
                 (m - k).checked_sub(depth).and_then(|more| Ticks::try_from(more).ok()).filter(|more| *more > 0);
             if beyond == Some(1) {

@@ -66,7 +66,7 @@ pub(crate) fn overlap(spec: &Spec) -> Order {
     order(spec, warm_up, true)
 }
 
-/// Who refuses few micro-batches for 1F1B.
+/// Warning that programs refuse few micro-batches for 1F1B.
 pub(crate) fn warn_few_microbatches(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if m >= p {

@@ -124,7 +124,7 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     }
 }
 
-/// Who refuses this group.
+/// Warning that programs refuse this group.
 pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     let g = spec.group.unwrap_or(p);

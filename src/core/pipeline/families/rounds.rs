@@ -109,7 +109,7 @@ pub(super) struct Period {
     pub step: u32,
     /// Idle time that each rank loses in one time.
     pub rates: Vec<f64>,
-    /// Where they begin in each rank's ops.
+    /// Their first op in each rank's ops.
     pub from: Vec<usize>,
 }
 

@@ -224,7 +224,7 @@ impl<'a> Layout<'a> {
         }
         Ok(())
     }
-    /// Which lane's gradient a rank runs in this round.
+    /// Lane of the gradient that a rank runs in this round.
     fn gradient_lane(&self, rank: usize) -> usize {
         let done = self.ranks[rank].done[B];
         if done[1] >= done[0] {
@@ -236,7 +236,7 @@ impl<'a> Layout<'a> {
         };
         usize::from(arrived || done[0] >= self.m)
     }
-    /// Which lane's forward a rank runs in this round, if any.
+    /// Lane of the forward that a rank runs in this round, if any.
     fn forward_lane(&self, rank: usize) -> Option<usize> {
         let done = self.ranks[rank].done[F];
         if done[1] >= self.m {

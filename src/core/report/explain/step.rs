@@ -42,7 +42,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
 }
 
-/// Where the range around the step comes from.
+/// Origin of the range around the step.
 fn spread(term: Term, evaluation: &Evaluation) -> Term {
     if let Some(sd) = evaluation.report.step.log_sd {
         let profile = &evaluation.scenario.run.profile;

@@ -1,4 +1,4 @@
-//! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
+//! Settings of a Run that may make it smaller, and their values from the smallest change to the largest.
 
 use super::{Ladder, Set};
 use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario};

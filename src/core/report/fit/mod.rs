@@ -205,7 +205,7 @@ impl Base {
     fn judge(&self, candidate: Candidate, set: &Set, changes: usize) -> Option<Suggestion> {
         let (before, run) = (&self.run, candidate.run);
         let report = evaluate(&run).ok()?.report;
-        // What a host could not hold does not fit.
+        // A run beyond its host's memory does not fit.
         if !self.reached(report.memory.overall(), report.memory.peak_bytes) {
             return None;
         }

@@ -33,7 +33,7 @@ impl Climb {
         Self { low: 0, high: rungs.len(), rungs, monotone, changes, found: None }
     }
 
-    /// Where the rung stands that is tried next; none where there is no more to try.
+    /// Place of the rung that is tried next; none after the last one.
     fn next(&self) -> Option<usize> {
         let at = if self.monotone { usize::midpoint(self.low, self.high) } else { self.low };
         (self.low < self.high).then_some(at)
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(combinations(3, 0), [Vec::<usize>::new()]);
     }
 
-    /// Where it stops between two slices changes nothing of what it finds.
+    /// The result does not depend on the places where it stops between two slices.
     #[test]
     fn slices_find_what_one_go_finds() {
         let base = evaluate(&llama_70b()).unwrap();

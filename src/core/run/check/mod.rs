@@ -140,7 +140,7 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
                 small.push(small[at] * power);
             }
         }
-        // What has no factor up to its root is prime.
+        // A number without a factor up to its root is prime.
         let next = prime + 1;
         prime = if prime * prime > rest { rest.max(next) } else { next };
     }

@@ -1,4 +1,4 @@
-//! Which combinations of offloading each framework refuses, and why.
+//! Combinations of offloading that each framework refuses, and why.
 
 use super::Check;
 use crate::cluster::Gpu;

@@ -39,7 +39,7 @@ impl Check<'_> {
         }
         for (field, second) in [("phases.critic", phases.critic), ("phases.reward", phases.reward)] {
             let wrong = second.map(|second| errors(&run.of_second(second)));
-            // What is wrong with the policy too is said of the policy.
+            // A fault that the policy has as well is named at the policy.
             let of_policy = |issue: &Issue| self.issues.iter().any(|other| other.field == issue.field);
             if let Some(first) = wrong.into_iter().flatten().find(|issue| !of_policy(issue)) {
                 let message = t!("this model cannot run so: {reason}", reason = first.message);

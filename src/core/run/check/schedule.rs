@@ -131,7 +131,7 @@ impl Check<'_> {
         }
     }
 
-    /// Where multi-token prediction stands: on the last virtual stage of a rank other than the first, as Megatron-LM's
+    /// Stage of multi-token prediction: the last virtual stage of a rank other than the first, as Megatron-LM's
     /// `validate_layer_layout` demands, or with the loss.
     pub(crate) fn mtp_stage(&mut self) {
         let run = self.run;

@@ -67,11 +67,11 @@ pub struct GpuPreset {
     pub family: GpuFamily,
     /// Its figures.
     pub gpu: Gpu,
-    /// Where peaks, memory and links stand.
+    /// Place of peaks, memory and links in it.
     pub source: &'static Source,
     /// A note on the figures.
     pub remark: &'static str,
-    /// Where the usable memory was read.
+    /// Source of the usable memory.
     pub usable_source: &'static Source,
 }
 
@@ -110,7 +110,7 @@ struct Sheet {
     per_node: u64,
     source: &'static Source,
     remark: &'static str,
-    /// Where the usable memory was read.
+    /// Source of the usable memory.
     usable_source: &'static Source,
 }
 

@@ -20,7 +20,7 @@ pub struct ModelPreset {
     pub architecture: Architecture,
     /// Parameters as its authors count them.
     pub published: f64,
-    /// Where the shapes and the size stand.
+    /// Place of the shapes and the size in it.
     pub source: &'static Source,
     /// Table or section there.
     pub place: &'static str,

@@ -59,7 +59,7 @@ pub struct PublishedRun {
     pub link: &'static str,
     /// Measurements.
     pub measured: &'static [Measured],
-    /// Where.
+    /// Its publication.
     pub source: &'static Source,
     /// Table or section there.
     pub place: &'static str,

@@ -1,4 +1,4 @@
-//! Where no rung holds: what is missing, and what would do.
+//! Result of a ladder of which no rung holds: missing memory, and changes that would do.
 
 use super::climb::{Choice, Climb};
 use super::rungs::rungs;

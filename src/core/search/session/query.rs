@@ -28,7 +28,7 @@ pub struct PlanQuery {
     pub stopped: bool,
     /// Rows to show.
     pub filter: Filter,
-    /// Which rows, and in which order.
+    /// Their order.
     pub order: Order,
     /// Layouts to compare.
     pub pinned: Vec<Place>,
