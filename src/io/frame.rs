@@ -23,7 +23,7 @@ use serde::Serialize;
 pub struct Answer {
     /// Reply to the page around the frame; none where the message is not one of the protocol.
     reply: Option<Reply>,
-    /// Where the address of the frame goes, without `#`.
+    /// Text behind `#` in the frame's address.
     fragment: Option<String>,
     /// True if the frame has to be loaded again: another panel is another page.
     reloads: bool,

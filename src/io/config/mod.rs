@@ -325,7 +325,7 @@ impl Reader<'_> {
         parts.mla.qk_nope_head_dim = self.need(&["qk_nope_head_dim"], "head width without position");
         parts.mla.qk_rope_head_dim = self.need(&["qk_rope_head_dim"], "rotary head width");
         parts.mla.v_head_dim = self.need(&["v_head_dim"], "value head width");
-        // What the calculator calls the head width of a latent attention.
+        // The calculator's head width of a latent attention.
         parts.head_dim = parts.mla.v_head_dim;
     }
 }

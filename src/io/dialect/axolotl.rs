@@ -80,7 +80,7 @@ fn read(reader: &mut SettingsReader) {
     let fused = plugins.contains("CutCrossEntropy")
         | reader.flag("liger_fused_linear_cross_entropy", "loss fused with the head");
     let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
-    // What `stack` looks at.
+    // The settings that `stack` looks at.
     for name in ["liger_rms_norm", "liger_rope"] {
         reader.flag(name, "fused kernels of Liger");
     }

@@ -25,7 +25,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print,
 };
 
-/// Where comments go: JSON has none, and DeepSpeed ignores keys that it does not know.
+/// Key of the comments: JSON has none, and DeepSpeed ignores keys that it does not know.
 const COMMENT: &str = "_comment";
 
 /// The entries that tell a file of DeepSpeed from other JSON.

@@ -101,7 +101,7 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
                 let offload = |parts: &OffloadParts| parts.resolve(run, &scenario.software);
                 offload(&run.offload) == offload(&reader.run.offload)
             }
-            // What both leave to the program.
+            // Left to the program by both.
             "stage_layers" => run.stage_layers.is_none() && reader.run.stage_layers.is_none(),
             // Said in whole steps.
             "tokens_total" => steps(run) == steps(&reader.run),
@@ -126,7 +126,7 @@ fn unused(run: &Run, key: &str) -> bool {
         "cp_comm" => run.cp == 1,
         "etp" | "moe_imbalance" | "moe_balance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
         | "overlap.ep" | "ep_overlap" | "delay_wgrad" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
-        // What is recomputed is said by the other two.
+        // The other two say the recomputed layers or modules.
         "recompute" => {
             matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_) | Recompute::Budget(_))
         }

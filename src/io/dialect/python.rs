@@ -243,11 +243,11 @@ impl Reader {
                     self.known.insert((*renamed.unwrap_or(name)).to_owned(), vec![(String::new(), whole)]);
                 }
             }
-            // What a function begins with is what came before it only where it is nested.
+            // A nested function begins with the names before it; another does not.
             ["def", name, ..] if line.starts_with("def ") => {
                 self.out = vec![(FUNCTION.to_owned(), Value::Text((*name).to_owned()))];
             }
-            // What was built under that name is there already.
+            // A name that was built is there already.
             ["return", name] if ROOTS.contains(name) => {}
             ["return", rest @ ..] => {
                 if let Some(found) = self.expression(&mut &*rest) {
@@ -332,7 +332,7 @@ impl Reader {
                 value => value,
             }),
             word => {
-                // What a name was imported as stands at the front of what is taken from it.
+                // The imported path of a name stands in front of its attributes.
                 let (front, rest) = word.split_once('.').map_or((word, None), |(front, rest)| (front, Some(rest)));
                 let known = self.known.get(front);
                 let name = match (known.and_then(|found| found.first()), rest) {
@@ -380,7 +380,7 @@ impl Reader {
                             out.push((if below.is_empty() { name.clone() } else { format!("{name}.{below}") }, value));
                         }
                     }
-                    // What is no expression that is read here.
+                    // Words that are no expression that is read here.
                     while let Some((word, rest)) = words.split_first() {
                         match *word {
                             "," | ")" | "]" | "}" => break,

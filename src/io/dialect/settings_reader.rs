@@ -11,7 +11,7 @@ use crate::core::t;
 use crate::core::units::whole;
 use std::collections::BTreeSet;
 
-/// Where a setting stands.
+/// Place of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// In the text, under this name.
@@ -101,7 +101,7 @@ impl SettingsReader {
         self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
     }
 
-    /// Where an issue about `name` is, and the name that the text has for it; an argument is named by the message alone, however
+    /// Place of an issue about `name`, and its name in the text; an argument is named by the message alone, however
     /// it was written.
     fn place(&self, name: &str) -> (String, String) {
         let named = self.entries.iter().rev().filter(|entry| entry.name == name).find_map(Entry::text);

@@ -94,7 +94,7 @@ fn read(reader: &mut SettingsReader) {
     reader.flag("use_flash_attention_2", "attention without stored scores");
 }
 
-/// Who shards: a file of DeepSpeed or its settings inside, or FSDP.
+/// The library that shards: DeepSpeed by a file or settings inside, or FSDP.
 fn shards(reader: &mut SettingsReader) -> Sharing {
     if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
         return Sharing::DeepSpeed;

@@ -23,7 +23,7 @@ const MAX_REPEATED: usize = 400_000;
 /// # Errors
 /// The first line that cannot be read, by its number.
 pub fn read(text: &str) -> Result<Value, Issue> {
-    // What is missing at the end is missing in the last line, not behind it.
+    // A part that is missing at the end is missing in the last line, not behind it.
     let lines = text.lines().count();
     let wrong = |line: usize, what: Message| Issue::error("", t!("line {line}: {what}", line = line.min(lines), what));
     let mut reader = Reader::default();

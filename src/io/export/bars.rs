@@ -68,7 +68,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
         let y = PITCH * row as f64;
         drawing.name(y + BAR / 2.0, bar.name());
         for part in &bar.segments {
-            // What the page sets apart with a line, and what it does not.
+            // Parts that the page sets apart with a line, and parts that it does not.
             let gap = if part.is_sliver() { 0.0 } else { APART };
             let at = Box { x: part.start * PLOT, width: (part.length * PLOT - gap).max(APART), y, height: BAR };
             let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));

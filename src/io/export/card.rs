@@ -15,7 +15,7 @@ use crate::view::panels::words;
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 630.0;
 const MARGIN: f64 = 52.0;
-/// Where the timeline begins, and the most pixels of the card for one of the timeline.
+/// Top of the timeline, and the most pixels of the card for one of the timeline.
 const TIMELINE: (f64, f64) = (256.0, 1.4);
 /// Widest letters of the bold face, of its size: what a title is made to fit by.
 const LETTER: f64 = 0.62;

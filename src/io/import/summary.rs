@@ -117,7 +117,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     let (meant, means) = (before.resolved(), after.resolved());
     let differ = FIELDS.iter().filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::core::run::registry::Field| {
-        // What is only said and was meant before, is no change.
+        // A value that was meant before and is now written is no change.
         let (now, then) = (shown(before, &meant, field.key), shown(after, &means, field.key));
         let symbol = match field.symbol {
             "" => Node::none(),

@@ -92,7 +92,7 @@ impl LogReader {
     /// The reading; settings that the file leaves out are those of `present`.
     ///
     /// # Errors
-    /// That there is nothing to be understood in it, and what would be.
+    /// The issue of a text in which nothing is understood, with the formats that would be.
     pub fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
         if let Kind::Unknown(head) = &mut self.kind {
             let head = std::mem::take(head);

@@ -120,7 +120,7 @@ impl Quantity {
 
 /// A line.
 pub(crate) struct Pattern {
-    /// Whose it is.
+    /// The program that writes it.
     pub program: Program,
     /// Words that stand in it, in this order.
     pub words: &'static [&'static str],
@@ -259,7 +259,7 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(ProgressBar, &["it/s"], &[]),
 ];
 
-/// Where the words of `pattern` end in `line`, one behind the other; none where one is missing.
+/// Ends of the words of `pattern` in `line`, one behind the other; none where one is missing.
 #[must_use]
 pub fn matches(pattern: &Pattern, line: &str) -> bool {
     let mut rest = line;

@@ -255,7 +255,7 @@ impl Reading {
                 series.durations()
             };
             let Some(found) = found else { continue };
-            // What a trainer sums up at its end has all of the run in it.
+            // The sum that a trainer prints at its end has all of the run in it.
             let coarse = program == Program::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
@@ -355,7 +355,7 @@ impl Reading {
     }
 }
 
-/// That nothing of a file is known.
+/// The issue of a file of which nothing is known.
 pub(super) fn nothing() -> Message {
     t!(
         "nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON"

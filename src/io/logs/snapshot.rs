@@ -52,7 +52,7 @@ struct Devices {
     all: Vec<Device>,
     /// The segment being read: device, total and allocated size.
     segment: (usize, f64, f64),
-    /// Which list of `device_traces` is read, and the event in it.
+    /// The list of `device_traces` that is read, and the event in it.
     trace: usize,
     action: String,
     size: f64,

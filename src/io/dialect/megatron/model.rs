@@ -269,7 +269,7 @@ fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut S
             writer.count("--moe-router-group-topk", moe.top_groups);
         }
         writer.count("--moe-ffn-hidden-size", moe.expert_ffn);
-        // What the time model computes: neither is Megatron-LM's default.
+        // Both are as the time model computes; neither is Megatron-LM's default.
         writer.text("--moe-token-dispatcher-type", "alltoall");
         writer.yes("--moe-grouped-gemm");
         if moe.shared_experts > 0 {

@@ -33,7 +33,7 @@ pub fn batch(reader: &mut SettingsReader) {
     if reader.has(global.name) || !reader.has("--micro-batch-size") {
         return reader.same(std::slice::from_ref(global), "Megatron-LM");
     }
-    // What LLaMA-Factory says in its place.
+    // LLaMA-Factory's name for it.
     let each = reader.count("--gradient-accumulation-steps", "micro-batches a step and rank");
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);

@@ -127,7 +127,7 @@ pub(super) fn full(value: &Value) -> Entries {
     }
 }
 
-/// Where models wait while others work: on the host if a switch is on.
+/// Place of models that wait while others work: the host if a switch is on.
 pub(super) fn leaves(value: &Value) -> Entries {
     vec![("@phases.offload".to_owned(), Value::Bool(on(value)))]
 }

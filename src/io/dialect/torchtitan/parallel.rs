@@ -104,7 +104,7 @@ fn pipeline(reader: &mut SettingsReader) {
         None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
     let each = reader.count("parallelism.pipeline_parallel_layers_per_stage", "layers per stage");
-    // What embedding and head count for, in layers.
+    // Weights of embedding and head, in layers.
     let ends = ENDS.map(|name| reader.count(name, "layers that an end counts for").unwrap_or(1));
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
     let run = &mut reader.run;

@@ -127,7 +127,7 @@ fn batch(reader: &mut SettingsReader) {
 }
 
 fn training(reader: &mut SettingsReader) {
-    // What the stack follows (`compiled`).
+    // The stack follows this setting (`compiled`).
     reader.flag("compile.enable", "compiled");
     reader.word("compile.components", "compiled parts:");
     let kept = reader.word("training.dtype", "weights kept in");

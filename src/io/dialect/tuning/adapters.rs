@@ -36,7 +36,7 @@ fn words_of(value: &Value) -> Vec<String> {
             return words.filter(short).map(|word| format!("{word}_proj")).collect();
         }
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
-        // What else a regular expression says is no name of a linear.
+        // Other words of a regular expression are no names of linears.
         let pattern = text.contains(['(', '|', '*', '^']);
         words.filter(|word| !word.is_empty() && (!pattern || !target(word).is_empty())).map(str::to_owned).collect()
     };

@@ -1,4 +1,4 @@
-//! Who shards the states, in what they are kept, and what goes to the host.
+//! Sharding of the states, their formats, and their part on the host.
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
@@ -8,7 +8,7 @@ use crate::io::dialect::computes;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 
-/// Who shards the states.
+/// The library that shards the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::io::dialect) enum Sharing {
     /// Nobody: every rank has all of them.
@@ -30,7 +30,7 @@ impl Sharing {
     }
 }
 
-/// Who shards the states by the entries of DeepSpeed and FSDP, and the latter's; nobody where there are none.
+/// The library that shards by the entries of DeepSpeed and FSDP, and the latter's; none where there are no entries.
 pub(in crate::io::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     reader.set("zero", &Value::from(0));
     let deepspeed = deepspeed(reader, "deepspeed");
@@ -75,7 +75,7 @@ pub(in crate::io::dialect) fn is_pure(s: &Scenario) -> bool {
     computes(&s.run.precision) != "fp32" && bytes.weights == 2.0 && bytes.master == 0.0
 }
 
-/// Who shards in `s`: DeepSpeed where its stack or its offloading runs, or a stage that FSDP has not.
+/// The library that shards in `s`: DeepSpeed where its stack or its offloading runs, or a stage that FSDP has not.
 #[must_use]
 pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
     let offloads = |offload: &crate::core::run::Offload| {
