@@ -155,7 +155,7 @@ fn picture(evaluation: &Evaluation, curve: &OverTime, theme: Theme, width: usize
     if painted.is_ok() { raw(&svg) } else { Node::none() }
 }
 
-/// Where a figure comes from; the fullest GPU where none is chosen.
+/// Derivation of a figure; of the fullest GPU where none is chosen.
 fn about_figure(evaluation: &Evaluation, figure: Option<Figure>, unit: MemoryUnit) -> Node {
     let peak = Figure::Memory(evaluation.report.memory.peak_stage);
     figure

@@ -12,7 +12,7 @@ use crate::core::pipeline::{TimedOp, Timeline};
 use crate::view::node::markup::{Node, el, text};
 use crate::view::palette::Theme;
 
-/// Where words stand to their place.
+/// Side of words to their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// They begin there.

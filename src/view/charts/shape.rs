@@ -1,4 +1,4 @@
-//! Where the rows of a timeline are: for painting and for hit tests.
+//! Places of the rows of a timeline: for painting and for hit tests.
 
 /// Height of the axis with its numbers, CSS pixels.
 const AXIS: f64 = 22.0;
@@ -38,7 +38,7 @@ impl Rows {
 
 /// Ranks that are drawn; of more, every n-th.
 const MAX_ROWS: usize = 128;
-/// Which ranks are rows of the picture.
+/// Ranks that are rows of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Rows drawn.

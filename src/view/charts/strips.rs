@@ -49,7 +49,7 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     drawing
 }
 
-/// Where a strip stands: its top, the height of a rank's row, and every how many ranks one is drawn.
+/// Place of a strip: its top, the height of a rank's row, and the number of ranks of which one is drawn.
 #[derive(Clone, Copy)]
 struct Place {
     top: f64,

@@ -1,4 +1,4 @@
-//! Which part of a time axis is visible, and how it moves.
+//! Visible part of a time axis, and its moves.
 
 /// A window `[start, end]` on an axis from 0 to `full`, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ impl Viewport {
     pub fn span(self) -> f64 {
         self.end - self.start
     }
-    /// Where `time` falls on a picture `width` wide.
+    /// Place of `time` on a picture `width` wide.
     #[must_use]
     pub fn x(self, time: f64, width: f64) -> f64 {
         (time - self.start) / self.span() * width

@@ -28,7 +28,7 @@ fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
     (evaluation.report.step.time_s, node, network)
 }
 
-/// Where the groups of a kind run, and whether that must be.
+/// Wire of the groups of a kind, and whether that must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Crossing {
     /// Inside their nodes.

@@ -1,4 +1,4 @@
-//! Where blocks of consecutive ranks stand: a row for each pipeline stage, a column for each replica of it, in every order
+//! Places of blocks of consecutive ranks: a row for each pipeline stage, a column for each replica of it, in every order
 //! of the axes.
 
 use crate::core::cluster::Mesh;

@@ -68,7 +68,7 @@ pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
     Message::joined(" ", [size, drawn])
 }
 
-/// Which stage's links are busiest, and with what.
+/// The stage whose links are busiest, and their traffic.
 #[must_use]
 pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
     let of = |link: Link| {

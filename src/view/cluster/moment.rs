@@ -111,7 +111,7 @@ mod tests {
         let timeline = evaluation.timeline();
         let works = |time: f64| (0..4).map(move |rank| op_at(timeline, rank, time).is_some());
         assert_eq!(works(1e-6).collect::<Vec<_>>(), [true, false, false, false]);
-        // What stage 3 waits for then, and over which link; while it works it waits for none.
+        // The wait of stage 3 then, and its link; while it works it waits for none.
         let prepared = Prepared::of(Arc::new(evaluate(&Run::default()).unwrap()));
         let waits = Waits::at(&prepared, 3, 1e-6, &[]);
         assert_eq!((waits.from, waits.link(3)), (Some(2), Some(2)));

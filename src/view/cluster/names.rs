@@ -6,7 +6,7 @@ use crate::core::model::stage_range;
 use crate::core::report::Evaluation;
 use crate::core::t;
 
-/// Where a GPU stands, in words.
+/// Place of a GPU, in words.
 #[must_use]
 pub fn who(scene: &Scene, gpu: u64) -> Message {
     let place = scene.mesh.place(gpu);

@@ -1,4 +1,4 @@
-//! Where nodes, GPUs and cells stand in the picture, and how large they are.
+//! Places and sizes of nodes, GPUs and cells in the picture.
 
 use super::grid::{Grid, largest_block};
 use super::scene::{Cell, Level, Rect, RowName, Scene};

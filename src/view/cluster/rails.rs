@@ -23,7 +23,7 @@ fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members
     groups.filter(|(_, members)| !members.share_node(mesh.per_node)).collect()
 }
 
-/// Which groups of `gpu` stay on its rail, and on how many rails the others are; empty where none leaves its node.
+/// Groups of `gpu` that stay on its rail, and the number of rails of the others; empty where none leaves its node.
 #[must_use]
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
     let rails = mesh.per_node;

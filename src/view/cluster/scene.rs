@@ -44,7 +44,7 @@ pub struct Cell {
     pub rank: u64,
     /// Its pipeline rank.
     pub stage: u64,
-    /// Where.
+    /// Its place.
     pub at: Rect,
 }
 
@@ -62,14 +62,14 @@ pub enum Level {
 pub struct RowName {
     /// First and last pipeline rank of the row.
     pub stages: (u64, u64),
-    /// Where, pixels.
+    /// Its place, pixels.
     pub y: f64,
 }
 
 /// The picture without what is selected in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
-    /// Whose.
+    /// The mesh of the run.
     pub mesh: Mesh,
     /// Pixels.
     pub width: f64,

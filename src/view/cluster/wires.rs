@@ -12,13 +12,13 @@ use crate::view::node::markup::{el, percent, text};
 /// The traffic of a kind of group over a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
-    /// Whose.
+    /// Kind of the group.
     pub kind: GroupKind,
     /// Bytes that a GPU sends.
     pub bytes: Bytes,
     /// Time on the wire.
     pub time: Seconds,
-    /// That over the step.
+    /// `time` over that of the step.
     pub busy: f64,
     /// The slowest link of the group.
     pub link: Link,

@@ -62,7 +62,7 @@ impl Axis {
         }
     }
 
-    /// Where `time` stands, as a share of the width; what the cut leaves out stands at its left edge, what is behind the
+    /// Place of `time`, as a share of the width; times that the cut leaves out stand at its left edge, times behind the
     /// end at the end.
     #[must_use]
     pub fn x(self, time: f64) -> f64 {

@@ -43,7 +43,7 @@ fn item(first: StepId, place: Place<'_>) -> Node {
     el("li", &[("class", if open { "open" } else { "" })], &[head, steps]).keyed(first.lesson_id())
 }
 
-/// Where one is, the title, and the ways to the steps beside.
+/// Place in the lesson, title, and links to the steps beside.
 pub(super) fn head(current: StepId, dials: &Dials) -> Node {
     let lesson = current.lesson();
     let at = Place { step: current, dials, done: &[] };

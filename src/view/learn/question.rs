@@ -32,7 +32,7 @@ pub struct Page {
     pub lesson: Message,
     /// The list of lessons.
     pub lessons: Node,
-    /// Where one is, and the ways to the steps beside.
+    /// Place in the lesson, and links to the steps beside.
     pub head: Node,
     /// Title of the step.
     pub title: Node,
@@ -50,7 +50,7 @@ pub struct Page {
     pub sliders: Vec<Scale>,
     /// Its settings on the Run.
     pub on_run: Node,
-    /// Who says it.
+    /// Source of the answer.
     pub source: Node,
     /// Its picture with legend.
     pub picture: Node,

@@ -143,7 +143,7 @@ pub enum BoardAction {
 pub enum Dialog {
     /// The runs that were measured, and what they teach.
     Runs,
-    /// Where a run or a model is brought in.
+    /// The dialog that brings in a run or a model.
     Import,
     /// The run in the form with this id.
     Export(&'static str),

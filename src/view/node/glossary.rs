@@ -17,7 +17,7 @@ pub struct Word {
     pub meaning: &'static str,
     /// The source of the definition.
     pub source: &'static Source,
-    /// Where.
+    /// Place in it.
     pub place: &'static str,
 }
 
@@ -107,7 +107,7 @@ pub fn find(text: &str) -> Option<&'static Word> {
     starts(text).find_map(|start| at(&text[start..])).map(|(word, _)| word)
 }
 
-/// Where words begin in `text`.
+/// Places at which words begin in `text`.
 fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
     let mut before = ' ';
     text.char_indices().filter_map(move |(index, c)| {

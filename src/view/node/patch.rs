@@ -122,7 +122,7 @@ fn alike(old: &Node, new: &Node) -> bool {
     }
 }
 
-/// Which new children stay where they are: of those reused, the ones in their old order that together weigh most.
+/// New children that stay in place: of those reused, the ones in their old order that together weigh most.
 fn staying<D: Document>(document: &D, old: &[Mounted<D::Node>], places: &[Option<usize>]) -> Vec<bool> {
     let mut stays: Vec<bool> = places.iter().map(Option::is_some).collect();
     let reused: Vec<(usize, usize)> =

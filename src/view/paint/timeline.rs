@@ -36,9 +36,9 @@ const HATCH: f64 = 6.0;
 pub struct Frame<'a> {
     /// A line above it.
     pub title: &'a str,
-    /// Which rank's memory is drawn.
+    /// Rank whose memory is drawn.
     pub rank: usize,
-    /// Where the hatch of idle time ends: with the pipeline, CSS pixels.
+    /// End of the hatch of idle time: that of the pipeline, CSS pixels.
     pub end: f64,
 }
 

@@ -224,7 +224,7 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node
     el("dd", &[("class", "how")], &lines)
 }
 
-/// Where a term stands, as a link.
+/// Source of a term, as a link.
 pub(super) fn source(term: &Term) -> Node {
     let Some((source, place)) = term.source else {
         return Node::none();
@@ -247,7 +247,7 @@ mod tests {
     use crate::core::report::{Figure, evaluate, explain};
     use crate::core::run::Run;
 
-    /// Where a term and everything with a formula below it stand.
+    /// Sources of a term and of everything with a formula below it.
     fn links(term: &Term) -> Vec<String> {
         let own = term.source.iter();
         let mut all: Vec<String> = own.map(|(source, place)| cited_at(source, place).to_html()).collect();

@@ -9,7 +9,7 @@ use crate::view::panels::inputs::{SENTENCE, is_in_column};
 
 /// A setting that differs.
 pub struct Change {
-    /// Which.
+    /// The field.
     pub field: &'static Field,
     /// Its other value, as shown.
     pub from: Message,

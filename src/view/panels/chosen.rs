@@ -1,4 +1,4 @@
-//! Whose layout the Run has: chosen for the visitor, with the rung that it needed, or set by hand; and what would do where
+//! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would do where
 //! nothing fits.
 
 use crate::core::memory::Verdict;

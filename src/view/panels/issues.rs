@@ -43,7 +43,7 @@ pub fn list(issues: &[Issue]) -> Node {
         .collect()
 }
 
-/// That the figures are of another Run: the default one where none made sense yet.
+/// Notice that the figures are of another Run: the default one where none made sense yet.
 const fn instead(stands_in: bool) -> &'static str {
     if stands_in {
         "Invalid layout. Showing the default run."

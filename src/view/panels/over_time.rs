@@ -38,7 +38,7 @@ pub(crate) fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
     let mut next = 0;
     for column in 0..width {
         let end = makespan * (column + 1) as f64 / width as f64;
-        // What the column begins with counts as well as what changes within it.
+        // The value at which the column begins counts as well as the changes within it.
         let mut worst = curve.at(Seconds(makespan * column as f64 / width as f64));
         while let Some(one) = curve.instants.get(next).filter(|one| one.time.0 < end) {
             if one.total().0 > worst.total().0 {

@@ -65,7 +65,7 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     std::iter::once(scrolled("Overlap table", table)).chain(notes).collect()
 }
 
-/// Which rows go over one wire, and how they share it.
+/// Rows that go over one wire, and how they share it.
 fn sharing(evaluation: &Evaluation) -> Node {
     let overlap = &evaluation.report.overlap;
     let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];

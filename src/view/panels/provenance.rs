@@ -14,7 +14,7 @@ use crate::core::t;
 use crate::core::units::{show_count, significant};
 use crate::view::node::markup::{Node, cited, el, leaf, paragraph, table, text};
 
-/// Where every constant comes from.
+/// The source of every constant.
 #[must_use]
 pub fn sources() -> Node {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \

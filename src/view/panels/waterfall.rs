@@ -1,4 +1,4 @@
-//! Where the step goes: from the compute that the peak allows to the step that is predicted, a row a part, each beginning
+//! Parts of the step: from the compute that the peak allows to the step that is predicted, a row a part, each beginning
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
 use super::step::by_profile;

@@ -10,7 +10,7 @@ use crate::view::node::markup::{Node, leaf};
 pub struct Tool {
     /// Its file, without the end; links hold it.
     pub id: String,
-    /// Who predicts.
+    /// The tool that predicts.
     pub about: About,
     /// Its score.
     pub score: Score,

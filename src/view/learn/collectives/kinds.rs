@@ -241,7 +241,7 @@ mod tests {
         let n = RANKS as f64;
         assert!((sent("reduce-scatter") - (n - 1.0) / n).abs() < 1e-12);
         assert!((sent("reduce-scatter") + sent("all-gather") - sent("all-reduce")).abs() < 1e-12);
-        // What an all-to-all moves is a transposition: done twice, nothing has changed.
+        // An all-to-all is a transposition: done twice, nothing has changed.
         let transposed = after("all-to-all");
         for rank in 0..RANKS {
             for block in 0..RANKS {

@@ -81,7 +81,7 @@ const HALF: (f64, f64) = (0.085, 21.0);
 /// Directions on the page, from rightwards on against the clock.
 const ARROWS: [&str; 8] = ["→", "↗", "↑", "↖", "←", "↙", "↓", "↘"];
 
-/// Where on the page something at a share of the ring is, from the top on with the clock.
+/// Place on the page at a share of the ring, from the top on with the clock.
 fn place(turn: f64) -> (f64, f64) {
     let (sin, cos) = (turn * TAU).sin_cos();
     (0.5 + AXES.0 * sin, HIGH / 2.0 - AXES.1 * cos)
@@ -179,7 +179,7 @@ mod tests {
                 let by_step = (0..ranks).map(|step| met(one, step, ranks)).collect();
                 let by_rank = (0..ranks).map(|rank| met(rank, one, ranks)).collect();
                 assert_eq!((sorted(by_step), sorted(by_rank)), (all.clone(), all.clone()));
-                // What a rank has now, the next has one step later.
+                // A rank's block of now is the next rank's one step later.
                 assert_eq!(met(one, 1, ranks), met((one + 1) % ranks, 2, ranks));
             }
         }

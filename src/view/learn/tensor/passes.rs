@@ -22,7 +22,7 @@ pub(super) enum Piece {
 
 const ROW: f64 = 30.0;
 const HEAD: f64 = 22.0;
-/// Where the two passes begin, and how wide they are.
+/// Left ends of the two passes, and their width.
 const PASSES: [f64; 2] = [0.0, 0.53];
 const WIDE: f64 = 0.47;
 

@@ -101,7 +101,7 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         points("Bubble in span", of(|r| r.pipeline.bubble_span)),
         points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
-    // What neither has is no figure of theirs.
+    // A figure that neither has is left out.
     let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
         (both != [0.0, 0.0]).then(|| row(name, both, show))
     };

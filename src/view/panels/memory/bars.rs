@@ -35,7 +35,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Where it ends on the scale, 0 to 1.
+    /// Its end on the scale, 0 to 1.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.segments.last().map_or(0.0, |part| part.start + part.length)
@@ -90,7 +90,7 @@ pub fn bars(memory: &Memory) -> Bars {
     bars_on(memory, scale(memory))
 }
 
-/// Where the scale ends: a little beyond the longest of capacity, fullest rank and range of its need.
+/// End of the scale: a little beyond the longest of capacity, fullest rank and range of its need.
 #[must_use]
 pub fn scale(memory: &Memory) -> Bytes {
     let need = memory.peak_bytes.max(memory.need_high_bytes);

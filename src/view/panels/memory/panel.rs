@@ -104,7 +104,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, beside: Option<f64>, u
         bytes = unit.show(part.bytes)
     );
     let mut items = rank.parts(component);
-    // What would read as nothing is left out.
+    // Parts that would read as nothing are left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
     let view = items.iter().take(MAX_PARTS);
     let mut parts: Vec<(Message, String)> = view.map(|item| (item.name.into(), unit.show(item.bytes))).collect();

@@ -60,7 +60,7 @@ pub fn fitted(
     Node::from_iter(parts)
 }
 
-/// That the runs are of more than one GPU or software.
+/// Notice that the runs are of more than one GPU or software.
 fn mixed(observations: &[Observation]) -> Option<Message> {
     let first = &observations.first()?.run;
     let other =
