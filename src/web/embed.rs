@@ -87,7 +87,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     view! {
         <div class="embed" class:clear=clear>
             {if is_lesson { arriving(move || lesson_frame(state, lesson)) } else { panels() }}
-            // Where a figure comes from, below the panels.
+            // Derivation of a figure, below the panels.
             <aside class="detail" class:open=flag(move || state.panels.drawer.get()) aria-label=say("About a number")>
                 {move || state.panels.drawer.get().then(|| view! { <About/> })}
             </aside>

@@ -95,7 +95,7 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
         draft.get().filter(|draft| draft.after == now)
     };
     let issues = move || {
-        // What was typed into the sentence is said here, too.
+        // Faults of a text in a sentence are said here, too.
         let elsewhere = move || {
             let unread = state.unread.get();
             let here = unread.filter(|(of, after, _)| of.key == field.key && *after == text_now());
@@ -108,7 +108,7 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
         unread.map_or_else(
             || {
                 let edited = state.panels.edited.get() == field.key;
-                // What was typed here may break another field, out of sight: it can be mended here, too.
+                // A text that is typed here may break another field, out of sight: it can be mended here, too.
                 let own = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
                 let issues = state.issues;
                 let mut all: Vec<Issue> = issues.with(|all| all.iter().filter(own).cloned().collect());

@@ -38,7 +38,7 @@ fn exchange() -> Node {
 
 /// Entries of the menu that saves: pictures, tables, settings of a framework, the link.
 fn files(state: State) -> Node {
-    // What is saved is what is seen: an earlier run where this one cannot be shown.
+    // The saved run is the shown one: an earlier run where this one cannot be shown.
     let shown = state.evaluation().map(|evaluation| evaluation.scenario.run.clone());
     let run = Arc::new(shown.unwrap_or_else(|| state.run.get()));
     let unit = state.view.unit.get();

@@ -41,7 +41,7 @@ thread_local! {
 /// A request: an object of fields; nothing given is an empty one.
 ///
 /// # Errors
-/// Where it is not plain, by its dotted key.
+/// Dotted key of the first value that is not plain.
 pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
     let within = READING.get();
     if within > MAX_NESTED_READS {

@@ -80,7 +80,7 @@ fn pressed(state: State, event: &KeyboardEvent) {
                 closer.click();
             }
         }
-        // Where the arrows move nothing else.
+        // Only where the arrows move nothing else.
         key @ ("ArrowLeft" | "ArrowRight")
             if !with && around(event, "input, textarea, select, dialog, [role=region]").is_none() =>
         {

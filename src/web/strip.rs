@@ -75,7 +75,7 @@ fn read_typed(state: State, typed: &str) -> String {
     number
 }
 
-/// Where the step goes.
+/// The parts of the step.
 #[component]
 pub(crate) fn Waterfall() -> impl IntoView {
     let state = expect_context::<State>();

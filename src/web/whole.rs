@@ -190,7 +190,7 @@ impl Page {
         let unread = state.unread.get().filter(|(field, after, _)| state.text_of(field) == *after);
         let unread = unread.map(|(field, _, error)| Issue::error(field.key, error));
         let is_empty = self.shown.with(|shown| shown.answer.is_none());
-        // That there are no tokens is said once, where they are asked for.
+        // The issue of missing tokens is shown once, at their input.
         let own = self.shown.with(|shown| shown.errors.clone());
         let own = own.into_iter().filter(|issue| !(is_empty && issue.field == "tokens_total"));
         let all = unread.into_iter().chain(own).chain(state.issues.get());

@@ -40,7 +40,7 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
         let chosen = state.view.chosen.get();
         tools(&drawn.evaluation, chosen.group, chosen.load)
     });
-    // What a pointer or a key is on; read out for keys.
+    // Part under a pointer or a key; read out for keys.
     let status = move || {
         let drawn = map.drawn.get()?;
         let gpu = map.hover.get().unwrap_or(map.gpu(&drawn));

@@ -66,7 +66,7 @@ pub(super) fn joint(state: State) -> AnyView {
             before.cancel();
         }
     };
-    // What was found is of the Run that it was found for.
+    // A certificate is of the Run that it was found for.
     effect(move || {
         state.run.track();
         stop();

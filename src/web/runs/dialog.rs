@@ -153,7 +153,7 @@ fn typed(state: State) -> AnyView {
             let gib = number(typed, 1e5)?;
             of.peaks.extend(gib.map(|gib| Peak { kind, gib }));
         }
-        // What is asked of a saved run holds here as well.
+        // The same checks as of a saved run.
         Observation::from_value(&of.to_value()).map_err(|mut issues| issues.remove(0))
     };
     let keep = move |_| match observation() {

@@ -5,7 +5,7 @@ use crate::io::link;
 use crate::web::browser;
 use leptos::prelude::*;
 
-/// Where the tab keeps them.
+/// Key of the tab's storage.
 const KEPT: &str = "shardscope.undo";
 
 /// Earlier Runs, later Runs, and the one between them.

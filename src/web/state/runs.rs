@@ -11,7 +11,7 @@ use crate::web::browser;
 use crate::web::worker::Request;
 use leptos::prelude::*;
 
-/// Where the runs are kept in the browser's storage.
+/// Key of the runs in the browser's storage.
 pub(in crate::web) const STORED: &str = "runs";
 
 /// The runs, and what is known of them.

@@ -24,7 +24,7 @@ pub struct Lane {
     pub rank: Signal<usize>,
     /// Its memory over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
-    /// Where the pointer is, pixels from its left; none: elsewhere.
+    /// Place of the pointer, pixels from its left; none: elsewhere.
     pub pointer: RwSignal<Option<f64>>,
     /// Its size.
     pub size: Size,
@@ -68,7 +68,7 @@ impl Lane {
         };
         Self::new(prepared, Signal::derive(fullest), Size::Low)
     }
-    /// Where its rows stand.
+    /// Places of its rows.
     pub fn shape(self) -> Shape {
         match self.size {
             Size::Tall => Shape::of(self.ranks()),

@@ -1,4 +1,4 @@
-//! Where the window is on the whole axis; click or drag moves it.
+//! Window on the whole axis; click or drag moves it.
 
 use super::look::Look;
 use leptos::html::Div;

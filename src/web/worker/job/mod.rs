@@ -33,7 +33,7 @@ pub enum Job {
         limit: u64,
         /// The axis.
         axis: Axis,
-        /// Which.
+        /// Their places in [`Variant::all`].
         which: Vec<usize>,
     },
     /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the same
@@ -69,7 +69,7 @@ pub enum Job {
         run: Run,
         /// The memory limit, in stage-micro-batches.
         limit: u64,
-        /// Which.
+        /// Their places in [`Variant::all`].
         which: Vec<usize>,
     },
 }
@@ -106,7 +106,7 @@ pub enum Reply {
     Certificate(Option<Box<Certificate>>, bool),
 }
 
-/// Which worker takes a job.
+/// Worker of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// A slice of its jobs can take seconds: the worker is ended when its last job is cancelled.
@@ -162,7 +162,7 @@ pub fn turn(slices: &mut dyn Iterator<Item = Option<Reply>>, pace: Pace) -> (Vec
 }
 
 impl Job {
-    /// Which worker takes it.
+    /// The worker that takes it.
     #[must_use]
     pub fn lane(&self) -> Lane {
         match self {
