@@ -475,7 +475,7 @@ fn the_staircase_leads_from_full_fine_tuning_to_the_run() {
     let last = stairs.last().unwrap();
     assert_eq!(last.memory.total, chosen.memory.peak_bytes);
     assert_eq!(last.step, chosen.step.time_s);
-    // What training of many GPUs is has no staircase.
+    // Training on many GPUs has no staircase.
     assert!(staircase(&Run::default()).is_empty());
 }
 

@@ -13,7 +13,7 @@ const CORE: &[Row] = &[
     Row::related(&["field"]),
     Row::related(&["model", "cluster"]),
     Row::related(&["run"]),
-    // What one of these needs of another is passed to it as numbers.
+    // Values that one of these needs of another are passed to it as numbers.
     Row::separate(&["memory", "pipeline", "traffic", "time"]),
     Row::related(&["report"]),
     Row::separate(&["calibrate", "whole_run"]),
@@ -78,7 +78,7 @@ fn no_module_reaches_above_itself() {
 struct Checker {
     order: &'static [Row],
     wrong: Vec<String>,
-    /// Which module names which other of its own row, and where first.
+    /// Modules that another of their own row names, with the first place.
     related: BTreeMap<(String, String), String>,
 }
 

@@ -454,7 +454,7 @@ fn a_run_at_random_comes_back() {
     let (accepted, tried) = (Cell::new(0), Cell::new(0));
     let made = TestRunner::new(config).run(&sensible(), |run| {
         tried.set(tried.get() + 1);
-        // What cannot work is not exported; custom orders need one.
+        // A run that cannot work is not exported; custom orders need one.
         if let Ok(report) = shardscope::core::report::report(&run) {
             accepted.set(accepted.get() + 1);
             prop_assert!(report.errors.is_empty());

@@ -11,7 +11,7 @@ use shardscope::io::link::encode;
 use std::fs;
 use std::path::Path;
 
-/// Where they are found.
+/// Folder of the requests.
 pub const FILE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/identity.jsonl");
 
 /// Ops that are simulated for one request.
@@ -42,7 +42,7 @@ fn schedule(random: &mut Random) -> Value {
     })
 }
 
-/// How many of each verb, and the next one.
+/// Number of each verb, and the next one.
 type Requests = (&'static str, usize, fn(&mut Random) -> String);
 
 static REQUESTS: [Requests; 7] = [

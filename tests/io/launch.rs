@@ -93,7 +93,7 @@ fn python_of_torchtitan_means_what_it_launches() {
         "model=llama-3.1-70b gpus=64 tp=4 pp=2 cp=1 micro_batch=2 global_batch=64 seq_len=8192 zero=2 recompute=full \
          precision=fp8-rowwise optimizer=adam stack=torchtitan schedule=1f1b tokens_total=524288000",
     );
-    // What the file does not say is as in the configuration that it begins with: TP 8, 2 x 8192 tokens, compiled, fp8.
+    // Settings that the file lacks are those of the configuration that it begins with: TP 8, 2 x 8192 tokens, compiled, fp8.
     means(
         "torchtitan_derived.py",
         64,
@@ -275,7 +275,7 @@ fn talkative() -> Vec<Run> {
         let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         runs.push(Run::from_pairs(&pairs).0);
     }
-    // What only fine-tuning says.
+    // Settings of fine-tuning alone.
     for tuned in TUNED {
         runs.push(tuned.run());
         for settings in [

@@ -161,7 +161,7 @@ fn a_file_over_another_one_asks_for_it() {
         lines.iter().any(|said| said.to_string().contains("nemo_rl_base.yaml, which is not here"))
     };
     assert!(asks("nemo_rl_recipe.yaml") && !asks("nemo_rl_base.yaml nemo_rl_recipe.yaml"));
-    // What stands above wins: null takes the section away.
+    // The line above wins: null takes the section away.
     let both = import("nemo_rl_base.yaml nemo_rl_recipe.yaml", 32);
     assert!(both.ignored.iter().all(|said| !said.to_string().starts_with("policy.optimizer.")), "{:?}", both.ignored);
 }

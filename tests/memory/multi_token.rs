@@ -1,4 +1,4 @@
-//! Where the modules of multi-token prediction stand, and what that moves from stage to stage.
+//! Stages of the modules of multi-token prediction, and the layers that they move from stage to stage.
 
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
@@ -31,7 +31,7 @@ fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
     let held = |scenario: &Scenario, stage| Held::of(scenario, &[stage]).total();
     let moved = held(&with_loss, 31) - held(&apart, 31);
     assert!((held(&apart, 30) / moved - 1.0).abs() < 1e-12);
-    // What is left on the stage of the loss: the head and a norm.
+    // The rest on the stage of the loss: the head and a norm.
     assert!((held(&apart, 31) - (129_280.0 + 1.0) * 7168.0).abs() < 1.0);
     let seconds = |scenario: &Scenario, stage| {
         let clock = Clock::new(scenario);

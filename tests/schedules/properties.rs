@@ -322,7 +322,7 @@ proptest! {
             Err(Fault::Deadlock { stuck }) => {
                 prop_assert!(!stuck.is_empty());
                 for one in &stuck {
-                    // What a stuck rank waits for stands at or behind the place where its own rank is stuck.
+                    // The op that a stuck rank waits for stands at or behind the place where its own rank is stuck.
                     prop_assert!(order.ranks[one.rank].get(one.at).unwrap().ops().any(|op| op == one.op));
                     let home = order.ranks.iter().position(|items| items.iter().any(|item| item.ops().any(|op| op == one.waits_for))).unwrap();
                     let there = stuck.iter().find(|other| other.rank == home).expect("stuck too");

@@ -165,7 +165,7 @@ fn what_is_chosen_fits_by_its_report_and_trains_the_same() {
     assert!(chosen > 10 && failures > 5);
 }
 
-/// Where it stops between two slices changes nothing.
+/// The answer does not depend on the places where it stops between two slices.
 #[test]
 fn slices_of_any_size_climb_alike() {
     for run in

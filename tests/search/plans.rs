@@ -81,7 +81,7 @@ fn equal_to_exhaustive(spaces: &[&str]) -> u64 {
         let plan = request.plan();
         println!("{count} layouts, {} fit, {} reported", all.len(), plan.reported);
         assert_eq!(plan.evaluated, count, "{json}");
-        // What an automatic schedule holds depends on its durations: only its report knows.
+        // Memory of an automatic schedule depends on its durations: only its report knows.
         let timed = json.contains("-auto");
         assert!(plan.feasible == all.len() as u64 || timed && plan.feasible > all.len() as u64, "{json}");
         assert_eq!(plan.best.len(), all.len().min(20), "{json}");

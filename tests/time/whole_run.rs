@@ -403,7 +403,7 @@ fn a_known_time_to_interrupt_leaves_a_range_of_at_most_15_points() {
     }
 }
 
-/// What cannot be is refused at its field, by one message, and nothing of the answer is NaN.
+/// An impossible value is refused at its field, by one message, and nothing of the answer is NaN.
 #[test]
 fn bad_input_has_its_message_at_its_field() {
     let answer = |settings: &str| {

@@ -105,7 +105,7 @@ fn every_example_line_says_what_its_program_means() {
             assert!((0..3).all(|at| same(found.1[at], peaks[at])), "{line}: {found:?}");
         }
     }
-    // What is an estimate, an argument, an average or a lower bound is named, not taken as measured.
+    // An estimate, an argument, an average or a lower bound is named, not taken as measured.
     assert!(reading(&lines("megatron_theory")[0]).observation("").is_none());
     assert!(reading(&lines("nccl_avg")[0]).observation("").is_none());
     // 162.60 of 652.41 + 2001.89 + 162.60 + 1172.13.
