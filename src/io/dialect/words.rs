@@ -75,7 +75,7 @@ impl Script {
     #[must_use]
     pub fn arguments(&self) -> Entries {
         let mut entries: Entries = Vec::new();
-        // What follows the end of a statement belongs to no argument before it.
+        // Words behind the end of a statement belong to no argument before it.
         let mut open = false;
         for word in &self.words {
             if word.is_empty() {

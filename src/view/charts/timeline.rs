@@ -122,7 +122,7 @@ fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
     std::array::from_fn(|kind| {
         let own = (after[kind] - before[kind]) / span * SHARES;
         sum += own;
-        // What would be an eighth by itself is one, whatever the others leave.
+        // A part of an eighth by itself is one, whatever the others leave.
         let least = f64::from(taken) + own.round().min(1.0);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 8
         let upto = sum.round().max(least).min(SHARES) as u8;

@@ -142,7 +142,7 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.megatron_cfg.num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
         not("policy.megatron_cfg.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
         not("policy.megatron_cfg.bias_activation_fusion", "--no-bias-swiglu-fusion"),
-        // Which layers are computed again where that is switched on.
+        // Layers that are computed again where that is switched on.
         row("policy.megatron_cfg.recompute_granularity", "?"),
         not("policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
         row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),

@@ -127,7 +127,7 @@ fn script(text: &str) -> Settings {
         out.push((format!("${name}"), plain(scalar(value))));
     }
     for (name, value) in script.arguments() {
-        // What follows the words of a program's own overrides belongs to no argument.
+        // Words behind those of a program's own overrides belong to no argument.
         let value = match value {
             Value::List(items) => Value::List(items.into_iter().filter(|item| !is_override(item)).collect()),
             value if is_override(&value) => Value::Bool(true),
