@@ -11,6 +11,7 @@ pub mod message;
 pub mod sort;
 pub mod source;
 pub mod statics;
+pub mod table;
 pub mod units;
 
 pub mod field;

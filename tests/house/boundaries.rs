@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The modules of `src/core`, the calculator, lowest first. A row may use the rows before it.
 const CORE: &[Row] = &[
-    Row::related(&["maths", "units", "sort", "statics", "message", "source", "issue", "explain"]),
+    Row::related(&["maths", "units", "sort", "statics", "table", "message", "source", "issue", "explain"]),
     Row::related(&["field"]),
     Row::related(&["model", "cluster"]),
     Row::related(&["run"]),

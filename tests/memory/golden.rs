@@ -1,9 +1,10 @@
 //! Peaks of Megatron-LM's own functional tests (`public/data/megatron_golden.csv`): every flag is read by the importer
 //! that users have, the peak of the last rank is predicted, and the rows are the same that the accuracy panel shows.
 
-use shardscope::core::accuracy::{Bench, Measured, Table, read};
+use shardscope::core::accuracy::{Bench, Measured, read};
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::field;
+use shardscope::core::table::Table;
 use shardscope::io::import;
 use shardscope::io::link::decode;
 use std::collections::BTreeMap;

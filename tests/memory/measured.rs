@@ -4,10 +4,11 @@
 //! against that with fragmentation and the momentary peak of the logits.
 
 use super::estimates::{estimate_of, evidence};
-use shardscope::core::accuracy::{Measured, Quantity, Table};
+use shardscope::core::accuracy::{Measured, Quantity};
 use shardscope::core::memory::{StageMemory, Verdict};
 use shardscope::core::report::report;
 use shardscope::core::run::{Based, CrossEntropy, Run};
+use shardscope::core::table::Table;
 
 /// Relative error of `ours`; the line is what `--nocapture` shows.
 fn miss(name: &str, ours: f64, measured: f64) -> f64 {

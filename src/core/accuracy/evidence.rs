@@ -1,8 +1,8 @@
 //! One published row: its Run, and what was measured of it.
 
 use super::sources::{FILES, Quantity, SOURCES, Source};
-use super::table::{Line, Table};
 use crate::run::{Run, Scenario};
+use crate::table::{Line, Table};
 use std::collections::BTreeMap;
 
 /// A measurement: a figure, or an outcome.

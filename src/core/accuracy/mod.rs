@@ -12,7 +12,6 @@ mod nearest;
 mod outcomes;
 mod sources;
 mod spread;
-mod table;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
@@ -21,4 +20,3 @@ pub use nearest::nearest_of;
 pub use outcomes::{Outcome, Rule};
 pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source, TUNED};
 pub use spread::{interval, quantile};
-pub use table::{Line, Table};
