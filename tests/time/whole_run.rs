@@ -95,7 +95,7 @@ fn times_to_train_follow_from_step_samples_and_evaluations() {
 fn times_to_train_of_mlperf_follow_from_the_configuration() {
     let table = table("mlperf_training.csv");
     let (mut all, mut known) = (Vec::new(), Vec::new());
-    for run in MLPERF_RUNS {
+    for run in MLPERF_RUNS.iter() {
         let Some(Measured::ToTrain { minutes, samples, evaluations, set }) = run.measured.first().copied() else {
             panic!("{}", run.id)
         };

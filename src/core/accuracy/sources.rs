@@ -12,6 +12,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("uneven_pp_h20.csv", "up"),
     ("megatron_golden.csv", "mg"),
     (TUNED, "f"),
+    (MLPERF, "ml"),
 ];
 
 /// The measured quantity, and its column.
@@ -106,6 +107,7 @@ const MEMORY: &str = "measured_memory.csv";
 const SIMUMAX: &str = "simumax_b200.csv";
 /// The table of measured fine-tuning.
 pub const TUNED: &str = "finetune_measured.csv";
+const MLPERF: &str = "mlperf.csv";
 const FMS: &str = "fms-acceleration";
 
 /// Labels of rows of the throughput table.
@@ -233,6 +235,11 @@ pub static SOURCES: &[Source] = &[
         "torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,
         "torchtitan", LAYOUT),
+    // No constant was fitted to them. What the configurations leave open: `src/core/run/presets/mlperf.rs`.
+    source("MLPerf Training, Llama 3.1 405B", Kind::Held, MLPERF, &[("name", "405B")], Quantity::StepSeconds, "megatron-2025", "{name}"),
+    source("MLPerf Training, Llama 3.1 8B", Kind::Held, MLPERF, &[("name", "8B")], Quantity::StepSeconds, "megatron-2025", "{name}"),
+    source("MLPerf Training, LoRA of Llama 2 70B", Kind::Held, MLPERF, &[("name", "LoRA")], Quantity::StepSeconds,
+        "nemo-2024, megatron-2025", "{name}"),
     source("Uneven PP note, vision-language on H20", Kind::Shown, "uneven_pp_h20.csv", &[], Quantity::StepSeconds,
         "megatron-2024", "{first} and {second} layers on the two ranks"),
     // Memory.

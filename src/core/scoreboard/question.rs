@@ -45,7 +45,7 @@ impl Column {
 
     fn of(row: &Evidence) -> Option<Self> {
         let scenario = Scenario::new(&row.run).ok()?;
-        Some(if row.source().file == TUNED {
+        Some(if row.source().file == TUNED || scenario.adapter.is_some() {
             Self::Tuned
         } else if scenario.model.moe.is_some() {
             Self::Experts

@@ -154,7 +154,7 @@ pub fn all(run: &Run) -> Node {
         table("Whole runs", &head, &lines(WHOLE_RUNS, true)),
         leaf("h3", "", "MLPerf Training, from the first sample to the target"),
         muted("Samples and evaluations until the target are those of the log; the time of a step is predicted."),
-        table("MLPerf Training", &head, &lines(MLPERF_RUNS, false)),
+        table("MLPerf Training", &head, &lines(&MLPERF_RUNS, false)),
     ]
     .into_iter()
     .collect()

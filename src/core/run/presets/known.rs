@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Published runs of all kinds.
 pub fn all() -> impl Iterator<Item = &'static PublishedRun> {
-    PUBLISHED.iter().chain(WHOLE_RUNS).chain(MLPERF_RUNS)
+    PUBLISHED.iter().chain(WHOLE_RUNS).chain(MLPERF_RUNS.iter())
 }
 
 /// The published run that `run` is, unchanged.

@@ -82,7 +82,7 @@ pub(super) fn linked(link: &str) -> Run {
     Run::from_pairs(&pairs).0
 }
 
-pub(super) const fn row(
+const fn row(
     id: &'static str,
     name: &'static str,
     source: (&'static Source, &'static str),
