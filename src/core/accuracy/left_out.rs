@@ -5,12 +5,12 @@
 //! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants, the
 //! ranges and the effects of the code to it.
 
-use super::{Evidence, Measured};
+use super::{Evidence, Measured, Prediction};
 use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
 use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario};
 use crate::time::{Products, Range, range};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Scale of the loss.
 const SCALE: f64 = 0.10;
@@ -83,6 +83,27 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// The constants that move them.
     pub constants: Constants,
+}
+
+/// Model and GPU of a step with adapters, by which such steps are grouped.
+#[must_use]
+pub fn with_adapter(row: &Evidence) -> Option<(&'static str, &'static str)> {
+    let is_step = matches!(row.measured, Measured::Step(_)) && row.run.adapter.method.is_some();
+    is_step.then(|| (row.run.model.base.unwrap_or(""), row.run.gpu.base.unwrap_or("")))
+}
+
+/// Logarithms of predicted over measured of the steps with adapters, by group. No constant was fitted to them.
+#[must_use]
+pub fn adapters(rows: &[Evidence]) -> BTreeMap<(&'static str, &'static str), Vec<f64>> {
+    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for row in rows {
+        if let (Some(group), Measured::Step(measured), Some(found)) =
+            (with_adapter(row), row.measured, Prediction::of(row))
+        {
+            groups.entry(group).or_default().push(ln(found.value / measured));
+        }
+    }
+    groups
 }
 
 fn seconds(scenario: Scenario) -> Option<f64> {

@@ -5,7 +5,7 @@
 //! are marked, and count nowhere. No constant was fitted to the others.
 
 use super::prediction::{Asked, Predicted};
-use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled};
+use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, adapters, assembled, with_adapter};
 use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
@@ -50,6 +50,7 @@ pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
         }
     };
     steps(rows, &mut set);
+    adapted(rows, &mut set);
     outcomes(rows, &mut set);
     predictions
 }
@@ -82,6 +83,22 @@ fn steps(rows: &[Evidence], set: &mut Set) {
             line.step_s = Some(digits(seconds));
             (line.low_s, line.high_s) =
                 found.map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
+        });
+    }
+}
+
+/// Ranges of steps with adapters, as the other groups cut them.
+fn adapted(rows: &[Evidence], set: &mut Set) {
+    let groups = adapters(rows);
+    let mut ranges = BTreeMap::new();
+    for row in rows {
+        let (Some(own), Some(found)) = (with_adapter(row), Prediction::of(row)) else { continue };
+        let (low, high) = *ranges.entry(own).or_insert_with(|| {
+            let others = groups.iter().filter(|(group, _)| **group != own).map(|(_, errors)| errors.clone());
+            interval(&others.collect::<Vec<_>>())
+        });
+        set(row, &|line| {
+            (line.low_s, line.high_s) = (Some(digits(found.value * low)), Some(digits(found.value * high)));
         });
     }
 }
