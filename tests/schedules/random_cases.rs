@@ -2,6 +2,7 @@
 //! each size are tried; `SHARDSCOPE_CASES` of 6,000 or more tries 60 and prints the whole table (`-- --nocapture`).
 
 use crate::common::random::Random;
+use shardscope::core::pipeline::certify::certificate::WORK;
 use shardscope::core::pipeline::certify::modulo::periodic;
 use shardscope::core::pipeline::certify::{Search, Stages};
 
@@ -51,7 +52,7 @@ fn random_pipelines_are_ordered_close_to_their_bound() {
         for _ in 0..tried {
             let stages = uneven(&mut random, ranks, microbatches);
             let (problem, scale) = stages.problem();
-            let mut search = Search::new(&problem, 60_000);
+            let mut search = Search::new(&problem, WORK);
             if let Some(chains) = periodic(&stages) {
                 search.start_from(chains);
             }

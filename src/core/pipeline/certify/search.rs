@@ -3,6 +3,7 @@
 use super::beam::Beam;
 use super::memo::Memo;
 use super::problem::{Problem, Ticks};
+use super::relaxed::Few;
 use super::root::both_sides;
 use super::state::Layout;
 
@@ -11,6 +12,9 @@ const WIDTHS: [usize; 3] = [1, 16, 128];
 
 /// A makespan and a lower bound this close (one in 20,000) are the same: rounding to ticks moves them no further apart.
 const CLOSE: Ticks = 20_000;
+
+/// The run of the beam before which bounds by some of the ranks are looked for.
+const FEW_AT: usize = 8;
 
 /// One of the two directions: its problem with tails, and what was computed of it.
 #[derive(Clone, Debug)]
@@ -34,6 +38,9 @@ pub struct Search {
     budget: u64,
     stage: usize,
     beam: Option<Beam>,
+    /// The problem of some of the ranks that is searched, and the first ranks of those that are to come.
+    few: Option<Box<(Few, Search)>>,
+    firsts: Vec<Option<usize>>,
     over: bool,
 }
 
@@ -52,7 +59,20 @@ impl Search {
         // Shared room has no mirror image: from the other side there is only the bound.
         let (layouts, lower) = both_sides(problem);
         let sides = layouts.map(|layout| Side { memo: Memo::new(layout.problem()), layout });
-        Self { sides, lower, best: None, orders: Vec::new(), children: 0, budget, stage: 0, beam: None, over: false }
+        Self {
+            sides,
+            lower,
+            best: None,
+            orders: Vec::new(),
+            children: 0,
+            budget,
+            stage: 0,
+            beam: None,
+            few: None,
+            // In the end the rank of the longest way back comes first, then whichever is in the way.
+            firsts: if problem.ranks > 2 && problem.pools.is_empty() { vec![None, Some(0)] } else { Vec::new() },
+            over: false,
+        }
     }
 
     /// Takes an order that is known.
@@ -75,6 +95,10 @@ impl Search {
         if self.over || self.is_closed() {
             return true;
         }
+        if self.stage == FEW_AT && self.beam.is_none() && (self.few.is_some() || !self.firsts.is_empty()) {
+            self.search_few();
+            return self.is_closed();
+        }
         let attempt = self.attempt();
         let side = &mut self.sides[attempt.side];
         let mut beam = self.beam.take().unwrap_or_else(|| {
@@ -95,6 +119,8 @@ impl Search {
             self.beam = Some(beam);
             return false;
         };
+        // Without pools the other side may find what is no order with them: it bounds what that side proves all the same.
+        let found = ended.found.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
         if let Some((_, mut order)) = ended.found {
             if attempt.side == 1 {
                 order.reverse();
@@ -102,7 +128,7 @@ impl Search {
             self.orders.push(order.clone());
             self.start_from(order);
         }
-        let best = self.best.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
+        let best = self.best.as_ref().map_or(found, |(makespan, _)| found.min(*makespan));
         let before = self.lower;
         // Where room is shared, active schedules are not all that may be optimal: a forward may have to wait for another stage's.
         // The other side has no pools: what it proves of less holds.
@@ -118,6 +144,34 @@ impl Search {
         let stuck = self.stage == last && self.lower == before;
         self.over = spent || stuck;
         self.over || self.is_closed()
+    }
+
+    /// Works on the bound by some of the ranks; ranks are added as long as what is found is proven.
+    fn search_few(&mut self) {
+        let whole = self.sides[0].layout.problem();
+        let begun = |few: Few, lower: Ticks| {
+            let search = Self::new(&few.problem, self.budget / 2);
+            Some(Box::new((few, Self { lower: search.lower.max(lower), firsts: Vec::new(), ..search })))
+        };
+        let Some(mut pair) = self.few.take() else {
+            let first = self.firsts.pop().flatten();
+            self.few = begun(Few::new(whole, (0..whole.ranks).map(|rank| Some(rank) == first).collect()), self.lower);
+            return;
+        };
+        let (few, search) = &mut *pair;
+        let before = search.children;
+        let over = search.step();
+        // A state of few chains is less work.
+        self.children += (search.children - before) * few.problem.chains.len() as u64 / whole.chains.len() as u64;
+        let most = self.best.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
+        self.lower = self.lower.max(search.lower).min(most);
+        if !over {
+            self.few = Some(pair);
+        } else if let Some((_, order)) = search.best.as_ref().filter(|_| search.is_closed())
+            && let Some(next) = starts(&few.problem, order).and_then(|starts| few.with_next(whole, &starts))
+        {
+            self.few = begun(next, self.lower);
+        }
     }
 
     fn attempt(&self) -> Attempt {
@@ -136,24 +190,30 @@ impl Search {
 /// finds no room.
 #[must_use]
 pub fn replay(problem: &Problem, order: &[u16]) -> Option<Ticks> {
-    let mut ends: Vec<Vec<Ticks>> = vec![Vec::new(); problem.chains.len()];
+    let starts = starts(problem, order)?;
+    let ends = starts.iter().zip(&problem.chains).filter_map(|(starts, chain)| Some(starts.last()? + chain.ticks));
+    Some(ends.max().unwrap_or(0))
+}
+
+/// The starts of the ops of every chain.
+fn starts(problem: &Problem, order: &[u16]) -> Option<Vec<Vec<Ticks>>> {
+    let mut starts: Vec<Vec<Ticks>> = vec![Vec::new(); problem.chains.len()];
     let mut clocks = vec![0; problem.ranks];
-    let mut latest = 0;
     let into = |chain: usize| problem.arcs.iter().filter(move |arc| arc.to == chain).copied().collect::<Vec<_>>();
     let arcs: Vec<Vec<_>> = (0..problem.chains.len()).map(into).collect();
     for &index in order {
         let index = usize::from(index);
         let chain = problem.chains.get(index)?;
-        let k = ends[index].len();
+        let k = starts[index].len();
         let mut start: Ticks = clocks[chain.rank];
         for arc in &arcs[index] {
             if let Some(before) = k.checked_sub(arc.offset as usize) {
-                start = start.max(ends[arc.from].get(before)? + arc.lag);
+                start = start.max(starts[arc.from].get(before)? + problem.chains[arc.from].ticks + arc.lag);
             }
         }
         for pool in &problem.pools {
             let taken = |(takes, frees, amount): &(usize, usize, u32)| {
-                (ends[*takes].len() - ends[*frees].len()) * *amount as usize
+                (starts[*takes].len() - starts[*frees].len()) * *amount as usize
             };
             let takes = pool.stages.iter().find(|(takes, _, _)| *takes == index);
             let taken: usize = pool.stages.iter().map(taken).sum();
@@ -161,9 +221,8 @@ pub fn replay(problem: &Problem, order: &[u16]) -> Option<Ticks> {
                 return None;
             }
         }
-        ends[index].push(start + chain.ticks);
+        starts[index].push(start);
         clocks[chain.rank] = start + chain.ticks;
-        latest = latest.max(start + chain.ticks);
     }
-    ends.iter().all(|ends| ends.len() == problem.microbatches as usize).then_some(latest)
+    starts.iter().all(|starts| starts.len() == problem.microbatches as usize).then_some(starts)
 }

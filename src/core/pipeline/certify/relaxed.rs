@@ -1,0 +1,128 @@
+//! Bounds by some of the ranks: the others run any number of ops at once.
+//!
+//! Where memory is short, ranks whose ops get into each other's way cost more than any of them alone. A problem of few ranks has
+//! few chains: the chains of the others become lags of the arcs through them. Its least makespan is found and proven soon, and
+//! bounds that of all ranks. The rank whose ops overlap most in the order that was found is kept next.
+
+use super::problem::{Arc, Chain, Problem, Ticks};
+use crate::sort::sort;
+
+/// A problem of some of the ranks of another.
+#[derive(Clone, Debug)]
+pub struct Few {
+    kept: Vec<bool>,
+    /// The chain that stands for each of the whole problem, where it is kept.
+    places: Vec<Option<usize>>,
+    /// The problem: its least makespan is a bound of the whole one's.
+    pub problem: Problem,
+}
+
+impl Few {
+    /// The problem of the ranks that are `kept`.
+    #[must_use]
+    pub fn new(whole: &Problem, kept: Vec<bool>) -> Self {
+        let (problem, places) = reduced(whole, &kept);
+        Self { kept, places, problem }
+    }
+
+    /// One rank more: that whose ops overlap most where the kept chains start at `starts`. None where none overlap, or with it
+    /// all are kept.
+    #[must_use]
+    pub fn with_next(&self, whole: &Problem, starts: &[Vec<Ticks>]) -> Option<Self> {
+        let starts = self.every_start(whole, starts);
+        let overlap = |rank: usize| {
+            let chains = whole.chains.iter().zip(&starts).filter(|(chain, _)| chain.rank == rank);
+            let mut ops: Vec<(Ticks, Ticks)> =
+                chains.flat_map(|(chain, starts)| starts.iter().map(|start| (*start, chain.ticks))).collect();
+            sort(&mut ops);
+            let (mut clock, mut late) = (0, 0);
+            for (start, ticks) in ops {
+                late += (clock - start).max(0);
+                clock = clock.max(start) + ticks;
+            }
+            late
+        };
+        let left = (0..whole.ranks).rev().filter(|rank| !self.kept[*rank]).map(|rank| (overlap(rank), rank));
+        let (_, rank) = left.filter(|(late, _)| *late > 0).max_by_key(|(late, _)| *late)?;
+        let mut kept = self.kept.clone();
+        kept[rank] = true;
+        kept.contains(&false).then(|| Self::new(whole, kept))
+    }
+
+    /// The starts of all chains where the kept ones start at `starts` and the others as early as they may.
+    fn every_start(&self, whole: &Problem, starts: &[Vec<Ticks>]) -> Vec<Vec<Ticks>> {
+        let mut every: Vec<Vec<Ticks>> = vec![Vec::new(); whole.chains.len()];
+        let topological = whole.topological();
+        for k in 0..whole.microbatches as usize {
+            for &chain in &topological {
+                let end = |of: usize, op: usize| Some(every[of].get(op)? + whole.chains[of].ticks);
+                let start = self.places[chain].map_or_else(
+                    || {
+                        let into = whole.arcs.iter().filter(|arc| arc.to == chain);
+                        let ready =
+                            into.filter_map(|arc| Some(end(arc.from, k.checked_sub(arc.offset as usize)?)? + arc.lag));
+                        ready.chain(k.checked_sub(1).and_then(|before| end(chain, before))).max().unwrap_or(0)
+                    },
+                    |place| starts[place].get(k).copied().unwrap_or(0),
+                );
+                every[chain].push(start);
+            }
+        }
+        every
+    }
+}
+
+/// `whole` without the chains of ranks that are not `kept`, but for the first and the longest way's last: each on a rank of its own. What
+/// waited for a chain that is left out waits for what that waited for.
+fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
+    let reach = whole.reach();
+    let first = whole.topological().first().copied().unwrap_or(0);
+    let last = (0..whole.chains.len()).filter_map(|chain| {
+        let way = reach[first][chain].filter(|way| way.offset == 0)?;
+        Some((way.distance + whole.chains[chain].ticks, chain))
+    });
+    let last = last.max().map_or(first, |(_, chain)| chain);
+    let stays = |chain: usize| kept[whole.chains[chain].rank] || chain == first || chain == last;
+    let mut arcs: Vec<Arc> = Vec::new();
+    for arc in &whole.arcs {
+        enter(&mut arcs, *arc);
+    }
+    for chain in (0..whole.chains.len()).filter(|chain| !stays(*chain)) {
+        let (through, others): (Vec<Arc>, Vec<Arc>) =
+            arcs.into_iter().partition(|arc| arc.from == chain || arc.to == chain);
+        arcs = others;
+        for into in through.iter().filter(|arc| arc.from != chain) {
+            for out in through.iter().filter(|arc| arc.to != chain) {
+                let lag = into.lag + whole.chains[chain].ticks + out.lag;
+                enter(&mut arcs, Arc { from: into.from, to: out.to, lag, offset: into.offset + out.offset });
+            }
+        }
+    }
+    let mut places = vec![None; whole.chains.len()];
+    let mut homes = vec![None; whole.ranks];
+    let (mut chains, mut ranks) = (Vec::new(), 0);
+    for (index, chain) in whole.chains.iter().enumerate().filter(|(index, _)| stays(*index)) {
+        let own = &mut None;
+        let home = if kept[chain.rank] { &mut homes[chain.rank] } else { own };
+        let rank = *home.get_or_insert_with(|| {
+            ranks += 1;
+            ranks - 1
+        });
+        places[index] = Some(chains.len());
+        chains.push(Chain { rank, ticks: chain.ticks });
+    }
+    let place = |chain: usize| places[chain].unwrap_or(0);
+    let arcs = arcs.into_iter().map(|arc| Arc { from: place(arc.from), to: place(arc.to), ..arc }).collect();
+    (Problem { ranks, microbatches: whole.microbatches, chains, arcs, pools: Vec::new() }, places)
+}
+
+/// Adds an arc unless another says as much, and takes out those that say less.
+fn enter(arcs: &mut Vec<Arc>, arc: Arc) {
+    let says = |one: &Arc, other: &Arc| {
+        one.from == other.from && one.to == other.to && one.offset <= other.offset && one.lag >= other.lag
+    };
+    if !arcs.iter().any(|one| says(one, &arc)) {
+        arcs.retain(|other| !says(&arc, other));
+        arcs.push(arc);
+    }
+}
