@@ -67,6 +67,12 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
         translated(match panel {
             Embed::Lesson => lesson.get(),
             Embed::Scoreboard => View::Scoreboard.choice().label.into(),
+            // The picture shows no verdict of its own.
+            Embed::Timeline => {
+                let evaluation = state.evaluation();
+                let verdict = evaluation.map(|one| words::peak(&one.report, state.view.unit.get()));
+                Message::joined(" · ", [state.run.with(words::line)].into_iter().chain(verdict))
+            }
             _ => state.run.with(words::line),
         })
     };

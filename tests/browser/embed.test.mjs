@@ -91,6 +91,25 @@ for (const panel of [...PANELS, 'all', LESSON]) {
   });
 }
 
+const LOW = [
+  'view.embed=memory', 'model=llama-3.1-70b&tp=4&pp=16&view.embed=memory', 'view.embed=timeline', 'cp=2&view.embed=overlap',
+  'tokens_total=15e12&price_per_gpu_hour=2&view.embed=whole', 'view.embed=cluster',
+];
+test('a frame of 600 x 400 shows what it promises without scrolling inside', async () => {
+  for (const link of LOW) {
+    const { page, problems } = await site.open(`#v=1&${link}`, EMBED);
+    await page.locator('.results :is(.bar-row, canvas, .scroll-x, .whole-calendar, .cluster-map)').first().waitFor();
+    const height = () => page.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height));
+    await eventually(height, (px) => px > 100 && px <= 400);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 600), link);
+    assert.deepEqual(problems, []);
+  }
+  const { page } = await site.open('#v=1&view.embed=timeline', EMBED);
+  await page.locator('.pipe .ranks', { hasText: 'rank 3' }).waitFor();
+  await page.locator('.pipe .legend', { hasText: 'backward' }).waitFor();
+  await page.locator('.embed-foot', { hasText: 'Fits' }).waitFor();
+});
+
 test('a step of a lesson stands alone, and its sliders move its figures', async () => {
   const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}`, EMBED);
   assert.equal(await page.locator('h2').innerText(), 'Interleaving: smaller stages');

@@ -155,9 +155,12 @@ impl Map {
     /// The GPU at a pointer.
     pub(super) fn under(self, event: &web_sys::MouseEvent) -> Option<u64> {
         let drawn = self.drawn.get_untracked()?;
-        let frame: web_sys::Element = event.current_target()?.dyn_into().ok()?;
-        let frame = frame.get_bounding_client_rect();
-        let (x, y) = (f64::from(event.client_x()) - frame.left(), f64::from(event.client_y()) - frame.top());
+        let frame: web_sys::HtmlElement = event.current_target()?.dyn_into().ok()?;
+        let at = frame.get_bounding_client_rect();
+        // A frame in another page shows the map smaller.
+        let zoom = (at.width() / f64::from(frame.offset_width())).max(0.01);
+        let x = (f64::from(event.client_x()) - at.left()) / zoom;
+        let y = (f64::from(event.client_y()) - at.top()) / zoom;
         let selected = untrack(|| self.gpu(&drawn));
         hit(&drawn.scene, x, y, selected)
     }
