@@ -1,7 +1,7 @@
 //! The inputs: the eight settings of how it is trained, a search over all settings, and the others in six groups that open
 //! beside the column.
 
-use crate::core::run::registry::{FIELDS, Field, Group, field};
+use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
@@ -90,8 +90,13 @@ pub(crate) fn Form() -> impl IntoView {
 
 /// True if the words of a search are all in what is said of `field`.
 fn matches(field: &Field, words: &str) -> bool {
+    let choices = match &field.slot {
+        Slot::Choice { options, .. } => options().into_iter().flat_map(|option| [option.id, option.label]).collect(),
+        _ => Vec::new(),
+    };
     let all = format!(
-        "{} {} {} {} {} {}",
+        "{} {} {} {} {} {} {}",
+        choices.join(" "),
         field.label,
         field.symbol,
         field.key,

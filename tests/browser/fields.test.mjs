@@ -34,7 +34,7 @@ async function isRefused(page, key, text, message, of = said) {
 
 test('a value that cannot work says why, and the last good picture stays', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'tp', '7', /do not divide by tp=7/);
+  await isRefused(page, 'tp', '7', /do not divide by TP 7/);
   await staleIs(page, true);
   await input(page, 'tp').fill('4');
   await staleIs(page, false);
@@ -64,7 +64,7 @@ test('a cluster beyond counting is refused', async () => {
 
 test('only the latest text is spoken of', async () => {
   const { page } = await site.open();
-  await isRefused(page, 'tp', '7', /do not divide by tp=7/);
+  await isRefused(page, 'tp', '7', /do not divide by TP 7/);
   await isRefused(page, 'tp', 'abc', /"abc"/);
   assert.equal(await said(page, 'tp').count(), 1);
 });
@@ -200,7 +200,7 @@ test('the first click below a focused field counts', async () => {
   await addressIs(page, '#v=1&micro_batch=2&global_batch=512');
 });
 
-for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by tp=7/], ['an empty field', '', /needs a value/]]) {
+for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7/], ['an empty field', '', /needs a value/]]) {
   test(`what cannot run says so wherever one looks: ${what}`, async () => {
     const { page, problems } = await site.open(link);
     if (!link) await input(page, 'tp').fill('');

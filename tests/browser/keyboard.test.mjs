@@ -68,11 +68,11 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => input(page, 'tp').inputValue(), (now) => now === `${2 * chosen}`);
   await page.keyboard.press('Control+A');
   await page.keyboard.type('7');
-  await eventually(() => said(page, 'tp').first().innerText(), (text) => text.includes('tp=7'));
+  await eventually(() => said(page, 'tp').first().innerText(), (text) => text.includes('TP 7'));
   assert.equal(await input(page, 'tp').getAttribute('aria-invalid'), 'true');
   const described = await input(page, 'tp').evaluate((element) => element.getAttribute('aria-describedby').split(' ')
     .map((id) => document.getElementById(id)?.innerText).join(' '));
-  assert.match(described, /tp=7/, 'the field is described by what is wrong with it');
+  assert.match(described, /TP 7/, 'the field is described by what is wrong with it');
   const fix = page.locator('[data-field="tp"] [data-action^="apply "]').first();
   await to(page, fix);
   await page.keyboard.press('Enter');

@@ -274,7 +274,7 @@ proptest! {
                     prop_assert!(near(term.value, rank.total.0));
                     let mut clean = true;
                     walk(&term, &mut |term| {
-                        clean &= term.value.is_finite() && !term.shown(MemoryUnit::Gib).contains(" GB");
+                        clean &= term.value.is_finite() && !term.shown(MemoryUnit::Gib).to_string().contains(" GB");
                     });
                     prop_assert!(clean, "{:?}", row.method);
                 }

@@ -231,7 +231,7 @@ fn the_weights_and_activations_name_every_factor() {
     };
     assert_eq!(texts(&evaluation, Component::Weights), ["P w/N", "P w/N"]);
     let tensors = texts(&evaluation, Component::Activations);
-    assert!(tensors.iter().all(|formula| formula == "b n i"), "{tensors:?}");
+    assert!(tensors.iter().all(|formula| formula == "A_1 n i"), "{tensors:?}");
     let stashed = Run { schedule: Schedule::Pipedream2bw, ..Run::default() };
     let weights = texts(&evaluate(&stashed).unwrap(), Component::Weights);
     assert!(weights.iter().all(|formula| formula == "P w c"), "{weights:?}");

@@ -72,6 +72,7 @@ const NAMES: &[&str] = &[
     "auto",
     "dropout",
     "max",
+    "min",
     "wiki",
     "ring",
 ];
@@ -426,4 +427,16 @@ fn no_sentence_is_taken_for_a_name() {
         }
     }
     assert!(found.is_empty(), "English in strings instead of templates (t!(..)): {found:#?}");
+}
+
+/// Labels that are names, the same in both languages.
+const NAMED: [&str; 4] = ["FlashAttention", "ZeRO", "PUE", "GPU"];
+
+#[test]
+fn every_label_of_a_field_has_a_row_or_is_a_name() {
+    let catalogue = catalogue();
+    let labels = FIELDS.iter().map(|field| field.label);
+    let missing: BTreeSet<_> =
+        labels.filter(|label| !NAMED.contains(label) && !catalogue.contains_key(*label)).collect();
+    assert!(missing.is_empty(), "labels without a row in locales/zh.json: {missing:#?}");
 }

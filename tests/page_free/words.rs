@@ -3,7 +3,7 @@
 
 use super::translations::{RUNS, catalogue, cluster_view, drawers, gallery_of, is_english, measured};
 use crate::common::random::{Random, random_run};
-use shardscope::core::message::{Catalogue, Message};
+use shardscope::core::message::{Catalogue, Message, verbatim};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::FIELDS;
@@ -28,8 +28,9 @@ use shardscope::view::panels::waterfall::waterfall;
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 
-/// Words of a training log, shown as the log has them.
-const QUOTED: &str = "global batch size";
+/// What is the same in every language: words of a training log as the log has them, ids of programs, minutes, code.
+const SAME: [&str; 9] =
+    ["global batch size", " min", "cpu", "mlp", "megatron", "userbuffers", "false", "torchtitan", "round("];
 
 const UNIT: MemoryUnit = MemoryUnit::Gib;
 
@@ -97,7 +98,13 @@ fn texts(node: &Node, place: &'static str, visit: &mut impl FnMut(&Message, &'st
             element.children.iter().for_each(|child| texts(child, element.tag, visit));
         }
         Node::Text(message) | Node::Prose(message) => visit(message, place),
-        Node::Picture(_) => {}
+        Node::Picture(svg) => {
+            // Words of a picture are a string by then: every one has to be the same in every language.
+            for piece in svg.split('>').skip(1) {
+                let text = piece.split('<').next().unwrap_or_default();
+                visit(&verbatim(text), "picture");
+            }
+        }
         Node::List(pieces) => pieces.iter().for_each(|piece| texts(piece, place, visit)),
     }
 }
@@ -128,14 +135,13 @@ fn faults(message: &Message, place: &str, (keys, catalogue): (&[&str], &Catalogu
             found.insert(format!("no Chinese: {template}"));
         }
     });
-    // A sentence that was formatted into a string: three English words in a row that are no names.
+    // Text that was formatted into a string stays English: a word that is no name, or one that the catalogue has.
     message.verbatims(&mut |text| {
-        let mut row = 0;
-        for word in text.split(' ') {
-            row = if is_english(word) { row + 1 } else { 0 };
-            if row == 3 && !text.starts_with(QUOTED) {
-                found.insert(format!("English in a string, {place}: {text}"));
-            }
+        let is_key = FIELDS.iter().any(|field| field.key == text);
+        if !is_key && catalogue.get(text.trim()).is_some_and(|row| row != text.trim()) {
+            found.insert(format!("a text of the catalogue in a string, {place}: {text}"));
+        } else if !is_key && is_english(text) && !SAME.iter().any(|name| text.contains(name)) {
+            found.insert(format!("a word in a string, {place}: {text}"));
         }
     });
 }

@@ -61,13 +61,13 @@ impl Term {
             let symbols = |name_of: &str| vec![name(name_of)];
             let values = |name_of: &str| -> Vec<String> {
                 let parts = self.parts.iter().filter(|part| part.symbol == name_of);
-                parts.map(|part| upright(&part.shown(unit))).collect()
+                parts.map(|part| upright(&part.amount(unit))).collect()
             };
             lines.push(format!("{left}&= {}", Set { names: &symbols, values: false }.sum(tree)));
             lines.push(format!("&= {}", Set { names: &values, values: true }.sum(tree)));
             left.clear();
         }
-        lines.push(format!("{left}&= {}", upright(&self.shown(unit))));
+        lines.push(format!("{left}&= {}", upright(&self.shown(unit).to_string())));
         blocks.push(format!(
             "% {}\n$$\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n$$",
             self.name,

@@ -160,7 +160,7 @@ impl Line<'_> {
         match self.parts {
             Some(parts) => {
                 let parts = parts.iter().filter(|part| part.symbol == name);
-                parts.map(|part| part.shown(self.unit)).collect()
+                parts.map(|part| part.amount(self.unit)).collect()
             }
             None => vec![format!("Σ {name}")],
         }

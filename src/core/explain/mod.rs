@@ -14,8 +14,9 @@ pub mod symbols;
 pub use formula::{Formula, ceil};
 pub use quantity::{Quantity, Symbol, Written, written};
 
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::source::Source;
+use crate::t;
 use crate::units::{
     Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent, show_seconds,
 };
@@ -201,23 +202,30 @@ impl Term {
     pub fn with_values(&self, unit: MemoryUnit) -> String {
         self.formula().map(|formula| formula.with_values(&self.parts, unit)).unwrap_or_default()
     }
+    /// The value as a factor in a formula: a count of anything without a word.
+    pub(super) fn amount(&self, unit: MemoryUnit) -> String {
+        match self.unit {
+            Unit::Parameters | Unit::Tokens => scientific(self.value),
+            _ => self.shown(unit).to_string(),
+        }
+    }
     /// The value as the page prints it: no unit that could be taken for a symbol or a symbol for a unit.
     #[must_use]
-    pub fn shown(&self, unit: MemoryUnit) -> String {
-        let plain = |word: &str| format!("{} {word}", scientific(self.value));
-        match self.unit {
+    pub fn shown(&self, unit: MemoryUnit) -> Message {
+        let count = || scientific(self.value);
+        verbatim(match self.unit {
             Unit::Bytes => unit.fitting(Bytes(self.value)),
             Unit::Bandwidth => show_bandwidth(self.value),
             Unit::Seconds => show_seconds(Seconds(self.value)),
             Unit::Flops => show_flops(self.value),
             Unit::FlopRate => format!("{}/s", show_flops(self.value)),
-            Unit::Parameters => plain("parameters"),
-            Unit::Tokens => plain("tokens"),
-            Unit::TokenRate => plain("tokens/s"),
-            Unit::Count => scientific(self.value),
+            Unit::Parameters => return t!("{count} parameters", count = count()),
+            Unit::Tokens => return t!("{count} tokens", count = count()),
+            Unit::TokenRate => return t!("{count} tokens/s", count = count()),
+            Unit::Count => count(),
             Unit::Ratio => number(self.value, 4),
             Unit::Share => show_percent(self.value),
-        }
+        })
     }
 }
 
@@ -231,7 +239,7 @@ mod tests {
         let term = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s h", &book);
         assert_eq!(term.with_values(MemoryUnit::Gib), "2 × 2 × 16");
         assert_eq!(term.computed(), Some(64.0));
-        assert_eq!(term.shown(MemoryUnit::Gib), "64 B");
+        assert_eq!(term.shown(MemoryUnit::Gib).to_string(), "64 B");
         // A symbol that is in no book leaves the formula without a value.
         let lost = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s q", &book);
         assert_eq!(lost.computed(), None);
@@ -239,15 +247,15 @@ mod tests {
 
     #[test]
     fn every_value_has_a_unit_that_is_no_symbol() {
-        let shown = |value, unit| Term::given("x", "", value, unit).shown(MemoryUnit::Gib);
-        assert_eq!(shown(2_097_152.0, Unit::Tokens), "2.10e6 tokens");
-        assert_eq!(shown(1.14e9, Unit::Parameters), "1.14e9 parameters");
-        assert_eq!(shown(1.08e17, Unit::Flops), "108 PFLOP");
-        assert_eq!(shown(989e12, Unit::FlopRate), "989 TFLOP/s");
-        assert_eq!(shown(450e9, Unit::Bandwidth), "450 GB/s");
-        assert_eq!(shown(2.0, Unit::Bytes), "2 B");
-        assert_eq!(shown(32.0, Unit::Count), "32");
-        let gb = Term::given("x", "", 32e9, Unit::Bytes).shown(MemoryUnit::Gb);
+        let shown = |value, unit| Term::given("x", "", value, unit).shown(MemoryUnit::Gib).to_string();
+        assert_eq!(&*shown(2_097_152.0, Unit::Tokens), "2.10e6 tokens");
+        assert_eq!(&*shown(1.14e9, Unit::Parameters), "1.14e9 parameters");
+        assert_eq!(&*shown(1.08e17, Unit::Flops), "108 PFLOP");
+        assert_eq!(&*shown(989e12, Unit::FlopRate), "989 TFLOP/s");
+        assert_eq!(&*shown(450e9, Unit::Bandwidth), "450 GB/s");
+        assert_eq!(&*shown(2.0, Unit::Bytes), "2 B");
+        assert_eq!(&*shown(32.0, Unit::Count), "32");
+        let gb = Term::given("x", "", 32e9, Unit::Bytes).shown(MemoryUnit::Gb).to_string();
         assert_eq!(gb, "32.0 GB");
     }
 }

@@ -176,7 +176,7 @@ table! {
         RESERVED = "φ", "reserved over allocated";
         STATES_LEFT = "z", "share of the states that stays on the GPU";
         NEXT_LAYERS = "L", "layers of the next stage";
-        LAYERS_IN_FLIGHT = "n", "layers in flight";
+        LAYERS_IN_FLIGHT = "n_f", "layers in flight";
     }
     bytes {
         ELEMENT = "b", "bytes an activation";
@@ -184,7 +184,7 @@ table! {
         ELEMENT_BACK = "b_f", "bytes of an element back from them";
         STATES_MOVED = "o", "bytes of states per parameter, read and written";
         REDUCED = "g", "bytes per gradient between ranks";
-        IN_ONE_LAYER = "b", "bytes in one layer";
+        IN_ONE_LAYER = "A_1", "bytes in one layer";
         SAVED = "w", "bytes of a token that the mixer's kernels save";
         SAVED_WHOLE = "w_r", "the same, whole on every rank";
         LOGIT_HELD = "l", "bytes per logit held";

@@ -1,7 +1,9 @@
 //! A schedule as it is shown beside the others, and what choosing it sets.
 
+use crate::message::Message;
 use crate::pipeline::SCHEDULES;
 use crate::run::{OneOf, Run, Schedule};
+use crate::t;
 use std::fmt::{self, Display, Formatter};
 
 /// Chunks a rank with which interleaving is shown.
@@ -59,11 +61,11 @@ impl Variant {
 
     /// As people write it.
     #[must_use]
-    pub fn name(self) -> String {
-        let name = self.schedule.choice().label;
+    pub fn name(self) -> Message {
+        let name = Message::plain(self.schedule.choice().label);
         match self.chunks {
-            Some(chunks) => format!("{name}, v = {chunks}"),
-            None => name.to_owned(),
+            Some(chunks) => t!("{name}, v = {chunks}", name, chunks),
+            None => name,
         }
     }
 

@@ -5,6 +5,7 @@ use super::picture::{Picture, svg};
 use crate::core::memory::Component;
 use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
+use crate::core::t;
 use crate::core::time::PartKind;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
@@ -71,8 +72,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
             // Parts that the page sets apart with a line, and parts that it does not.
             let gap = if part.is_sliver() { 0.0 } else { APART };
             let at = Box { x: part.start * PLOT, width: (part.length * PLOT - gap).max(APART), y, height: BAR };
-            let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));
-            drawing.fill(at, place(part.component), 1.0, verbatim(&said));
+            let said = t!("{part}: {bytes}", part = part.component.name(), bytes = unit.show(part.bytes));
+            drawing.fill(at, place(part.component), 1.0, said);
         }
         let total = unit.number(bar.total);
         drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, verbatim(&total));
@@ -81,8 +82,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     let top = (capacity, 0.0);
     drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
-    let said = format!("{} usable", unit.show(memory.capacity_bytes));
-    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, verbatim(&said));
+    let said = t!("{capacity} usable", capacity = unit.show(memory.capacity_bytes));
+    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, said);
     let entries: Vec<_> = visible.used().map(|component| (place(component), component.name().to_owned())).collect();
     legend(&mut drawing, foot + 26.0, &entries);
     drawing
@@ -101,19 +102,19 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         if row.ratio > 1.0 {
             drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
         }
-        let said = format!(
-            "{}: {} on the wire, {} of compute, {} not hidden, {} slows compute",
-            significant(row.ratio, 3),
-            show_seconds(row.comm_s),
-            show_seconds(row.compute_s),
-            show_seconds(row.not_hidden_s),
-            show_seconds(row.slows_compute_s)
+        let said = t!(
+            "{ratio}: {wire} on the wire, {compute} of compute, {exposed} not hidden, {slows} slows compute",
+            ratio = significant(row.ratio, 3),
+            wire = show_seconds(row.comm_s),
+            compute = show_seconds(row.compute_s),
+            exposed = show_seconds(row.not_hidden_s),
+            slows = show_seconds(row.slows_compute_s)
         );
         let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
         if beside.0 < 0.5 {
-            drawing.words(beside, Anchor::Start, Ink::Text, verbatim(&said));
+            drawing.words(beside, Anchor::Start, Ink::Text, said);
         } else {
-            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, verbatim(&said));
+            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, said);
         }
     }
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
@@ -144,14 +145,14 @@ fn step(evaluation: &Evaluation) -> Drawing {
             drawing.hatch(at);
             drawing.frame(at, Ink::Line);
         }
-        let said = format!("{name} {} ({})", show_seconds(*time), show_percent(width));
+        let said = t!("{name} {time} ({share})", name = *name, time = show_seconds(*time), share = show_percent(width));
         let middle = at.y + BAR / 2.0;
         if x + width < 0.6 {
-            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, verbatim(&said));
+            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, said);
         } else if x > 0.3 {
-            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, verbatim(&said));
+            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, said);
         } else {
-            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, verbatim(&said));
+            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, said);
         }
         x += width;
     }

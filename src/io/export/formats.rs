@@ -8,6 +8,7 @@ use crate::core::message::verbatim;
 use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
+use crate::core::run::registry::field;
 use crate::core::run::{Run, Value};
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run::{WholeRun, whole_run};
@@ -235,7 +236,10 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
         comments.push(format!("All settings map to {}.", dialect.name));
     } else {
         comments.push(format!("{} cannot say, and the link does:", dialect.name));
-        comments.extend(lost.iter().map(|(key, value)| format!("  {key} = {value}")));
+        comments.extend(lost.iter().map(|(key, value)| {
+            let name = field(key).map_or(*key, |field| field.label);
+            format!("  {name}: {value}")
+        }));
     }
     let mut entries = (dialect.write)(&evaluation.scenario);
     entries.extend(trial.into_iter().flatten());
@@ -277,7 +281,7 @@ mod tests {
         let run = Run { schedule: crate::core::run::Schedule::ZbH1, ..Run::default() };
         for dialect in DIALECTS {
             let text = export(&run, dialect.id, &STAMP).unwrap();
-            assert!(text.contains("schedule = zb-h1"), "{text}");
+            assert!(text.contains("  Schedule: zb-h1"), "{text}");
         }
     }
 

@@ -89,7 +89,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let mut marks = vec![Mark::Rule(capacity, t!("usable memory")), Mark::Line(line.collect(), Ink::Accent)];
     for (row, figures) in &seen {
         let on_line = steps.iter().any(|step| step.0.variant == row.variant);
-        let name = verbatim(row.variant.name());
+        let name = row.variant.name();
         let bound = (gallery.certificate)(row.variant).and_then(Option::as_ref).map(words);
         let figure =
             verbatim(format!("{} · {}", show_seconds(figures.makespan_s), gallery.unit.show(figures.peak_bytes)));
@@ -110,7 +110,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
 
 /// The shortest known order that fits, where a tight one is shorter.
 fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
-    let name = verbatim(row.variant.name());
+    let name = row.variant.name();
     let words = t!(
         "It is tight. The shortest that fits is {name}: {step}.",
         name = name.clone(),
@@ -130,7 +130,7 @@ fn use_it(row: &ScheduleRow, name: Message) -> Node {
 /// The proof about the best known order within the memory of a GPU.
 fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes);
-    let name = verbatim(row.variant.name());
+    let name = row.variant.name();
     let best = t!(
         "Under {capacity} the shortest known order is {name}: {step}.",
         capacity,

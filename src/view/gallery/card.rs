@@ -56,7 +56,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
 fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Message {
     t!(
         "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} stage-micro-batches held",
-        name = verbatim(variant.name()),
+        name = variant.name(),
         step = show_seconds(figures.step_s),
         bubble = show_percent(figures.bubble_fraction),
         peak = gallery.unit.show(figures.peak_bytes),
@@ -168,7 +168,7 @@ pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node
         ("disabled", if full { "disabled" } else { "" }),
     ];
     let mark = leaf("i", "", verbatim(at.map_or("", letter)));
-    let name = strong(verbatim(variant.name()));
+    let name = strong(variant.name());
     let title = if full { t!("Four are compared already") } else { t!("Compare whole steps") };
     let mut parts = vec![mark, name];
     parts.extend_from_slice(inside);

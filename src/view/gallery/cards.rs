@@ -67,7 +67,7 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let cell = |content: Node| el("td", &[], &[content]);
     let name = cell(match &row.figures {
         Ok(_) => tick(gallery, row.variant, &[]),
-        Err(_) => text(verbatim(row.variant.name())),
+        Err(_) => text(row.variant.name()),
     });
     let [peak, bubble, why] = match &row.figures {
         Err(why) => [Message::default(), Message::default(), why.clone()],

@@ -26,9 +26,9 @@ fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
 /// Letter and name of a timeline, what takes it away and what makes it the Run's.
 #[must_use]
 pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
-    let name = verbatim(format!("{}  {}", letter(at), variant.name()));
+    let name = t!("{letter}  {name}", letter = verbatim(letter(at).to_string()), name = variant.name());
     let away = el("button", &[("class", "quiet")], &[text("×")])
-        .label(t!("Take {name} away", name = verbatim(variant.name())))
+        .label(t!("Take {name} away", name = variant.name()))
         .on(Action::Gallery(GalleryAction::Tick(variant)));
     let own =
         if set.is_empty() { leaf("small", "muted", "your run") } else { link_button("Use it").on(Action::Apply(set)) };
@@ -40,7 +40,7 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
 #[must_use]
 pub fn chips(ticked: &[Variant]) -> Node {
     let chip = |variant: &Variant| {
-        let name = verbatim(variant.name());
+        let name = variant.name();
         el("button", &[], &[text(name.clone()), text(verbatim(" ×"))])
             .label(t!("Take {name} away", name))
             .on(Action::Gallery(GalleryAction::Tick(*variant)))
@@ -80,7 +80,7 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
 /// Each timeline against the first, and as a table.
 #[must_use]
 pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
-    let name = |(variant, _): &(Variant, &Prepared)| verbatim(variant.name());
+    let name = |(variant, _): &(Variant, &Prepared)| variant.name();
     let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {

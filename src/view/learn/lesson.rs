@@ -62,11 +62,11 @@ impl Live {
     }
     /// With the formula in `symbols`, and the same with `values` and what comes out.
     pub(super) fn formula(self, symbols: &'static str, values: impl Into<String>) -> Self {
-        Self { formula: Some([verbatim(symbols), verbatim(values)]), ..self }
+        self.worded(symbols, verbatim(values))
     }
     /// The same with words among the values.
     pub(super) fn worded(self, symbols: &'static str, values: Message) -> Self {
-        Self { formula: Some([verbatim(symbols), values]), ..self }
+        Self { formula: Some([symbols.into(), values]), ..self }
     }
     pub(super) fn note(self, note: Message) -> Self {
         Self { note, ..self }

@@ -3,7 +3,6 @@
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
 use super::{Painted, px, time_label};
-use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 use crate::view::charts::ticks::ticks;
 use crate::view::palette::{Palette, Rgb};
@@ -122,8 +121,9 @@ impl AreaPicture<'_> {
         let right = self.px(GUTTER + self.width());
         backend.draw_line((self.px(GUTTER), y), (right, y), &self.stroke(self.palette.text, 2.0))?;
         let text = TextStyle { color: ink(self.palette.text), ..self.text(HPos::Right, VPos::Bottom) };
-        let said = t!("{capacity} usable", capacity = self.unit.show(self.areas.scale * self.areas.capacity));
-        backend.draw_text(&said.to_string(), &text, (right - self.px(2.0), y - self.px(2.0)))
+        // No word: a painted text is not translated.
+        let said = format!("≤ {}", self.unit.show(self.areas.scale * self.areas.capacity));
+        backend.draw_text(&said, &text, (right - self.px(2.0), y - self.px(2.0)))
     }
 
     /// A thin line at the fullest instant, and its height.

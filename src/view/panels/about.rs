@@ -16,7 +16,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
         &[("class", "term")],
         &[
             leaf("h2", "", &term.name),
-            leaf("p", "big", verbatim(term.shown(unit))),
+            leaf("p", "big", term.shown(unit)),
             formula(term),
             terms(term, unit),
             inputs(term, unit),
@@ -57,7 +57,7 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
             el("span", &[("class", "symbol"), ("translate", "no")], &[subscripted(part.symbol)]),
             el("span", &[], &[prose(&part.name)]),
             el("span", &[("class", "share")], &[bar]),
-            leaf("span", "amount", verbatim(part.shown(unit))),
+            leaf("span", "amount", part.shown(unit)),
         ];
         let head = el("summary", &[], &head);
         el("details", &[("class", "term-fold")], &[head, body(part, unit)]).keyed(part.symbol)
@@ -93,7 +93,7 @@ fn formula(term: &Term) -> Node {
 
 /// The formula with the values of this run.
 fn values(term: &Term, unit: MemoryUnit) -> Node {
-    let result = leaf("p", "result", verbatim(format!("= {}", term.shown(unit))));
+    let result = leaf("p", "result", t!("= {result}", result = term.shown(unit)));
     let numbers = match term.with_values(unit) {
         numbers if numbers.is_empty() || term.provenance().is_some() => Node::none(),
         numbers => code("numbers", &format!("= {numbers}")),
@@ -177,7 +177,7 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
 /// A line for each of `parts` of `term`; the symbols of its formulas are added to those to be explained.
 fn rows<'a>(parts: &[&'a Term], term: &Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Vec<Node> {
     let lines = parts.iter().flat_map(|part| {
-        let amount = leaf("dd", "amount", verbatim(part.shown(unit)));
+        let amount = leaf("dd", "amount", part.shown(unit));
         let how = of_a_family(part, &term.parts).then(|| how(part, unit, legend));
         let name = el("dd", &[], &[prose(&part.name)]);
         [symbol(part.symbol), name, amount].into_iter().chain(how)
@@ -277,7 +277,7 @@ mod tests {
             let term = explain(&evaluation, figure).unwrap();
             let html = about(&term, MemoryUnit::Gib).to_html();
             assert!(html.contains("class=\"formula\""), "{figure:?}");
-            assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
+            assert!(html.contains(&term.shown(MemoryUnit::Gib).to_string()), "{figure:?}");
             let numbers = term.with_values(MemoryUnit::Gib);
             assert!(!numbers.is_empty(), "{figure:?}");
             let numbers = text(verbatim(format!("= {numbers}"))).to_html();

@@ -71,7 +71,7 @@ fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
         Value::Text(id) => label(&id),
         value => {
             let plain = crate::core::run::registry::plain(&value).unwrap_or_default();
-            verbatim(format!("{plain} {}", field.unit).trim_end())
+            if field.unit.is_empty() { verbatim(plain) } else { t!("{plain} {unit}", plain, unit = field.unit) }
         }
     }
 }

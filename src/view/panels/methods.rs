@@ -159,6 +159,6 @@ mod tests {
         }
         let text = term.text(MemoryUnit::Gib);
         let formula = term.formula().map_or("", Formula::text);
-        assert!(text.contains(&term.shown(MemoryUnit::Gib)) && text.contains(formula), "{text}");
+        assert!(text.contains(&term.shown(MemoryUnit::Gib).to_string()) && text.contains(formula), "{text}");
     }
 }

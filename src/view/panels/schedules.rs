@@ -89,7 +89,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let mut out: Vec<&ScheduleRow> = rows.iter().collect();
     sort_by(&mut out, |a, b| {
         let order = if sort.column == 0 {
-            a.variant.name().cmp(&b.variant.name())
+            a.variant.name().to_string().cmp(&b.variant.name().to_string())
         } else {
             key(a, sort.column).total_cmp(&key(b, sort.column))
         };
@@ -134,7 +134,7 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
 
 fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let mine = row.set.is_empty();
-    let called = verbatim(row.variant.name());
+    let called = row.variant.name();
     let name = if mine {
         strong(called)
     } else {
@@ -152,19 +152,19 @@ fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
 }
 
 fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
-    let peak = format!("{} · {}", unit.number(figures.peak_bytes), verdict(figures.verdict));
+    let peak = [verbatim(unit.number(figures.peak_bytes)), verdict(figures.verdict).into()];
     [
-        show_seconds(figures.step_s),
-        show_percent(figures.bubble_fraction),
-        show_percent(figures.bubble_span),
-        number(figures.in_flight, 3),
-        unit.number(figures.activations_bytes),
-        peak,
-        format!("{}×", figures.weight_copies),
-        number(figures.messages, 3),
+        verbatim(show_seconds(figures.step_s)),
+        verbatim(show_percent(figures.bubble_fraction)),
+        verbatim(show_percent(figures.bubble_span)),
+        verbatim(number(figures.in_flight, 3)),
+        verbatim(unit.number(figures.activations_bytes)),
+        Message::joined(" · ", peak),
+        verbatim(format!("{}×", figures.weight_copies)),
+        verbatim(number(figures.messages, 3)),
     ]
-    .iter()
-    .map(|cell| leaf("td", "", verbatim(cell)))
+    .into_iter()
+    .map(|cell| leaf("td", "", cell))
     .collect()
 }
 

@@ -64,7 +64,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
             1 => String::new(),
             chunks => format!(" × {chunks}"),
         };
-        parts.push(verbatim(format!("{}{chunks}", run.schedule.choice().label)));
+        parts.push(t!("{name}{chunks}", name = run.schedule.choice().label, chunks = verbatim(chunks)));
     }
     if run.zero != own.zero {
         parts.push(verbatim(format!("ZeRO-{}", run.zero)));
@@ -260,8 +260,8 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
     let schedule = || {
         let alike = (own.schedule, own.virtual_stages) == (other.schedule, other.virtual_stages);
         let label = |run: &Run| match run.virtual_stages {
-            1 => verbatim(run.schedule.choice().label),
-            chunks => verbatim(format!("{} × {chunks}", run.schedule.choice().label)),
+            1 => run.schedule.choice().label.into(),
+            chunks => t!("{name} × {chunks}", name = run.schedule.choice().label, chunks),
         };
         let both = own.pp > 1 && other.pp > 1 && !alike;
         both.then(|| t!("{then} instead of {now}", then = label(other), now = label(own)))

@@ -110,8 +110,8 @@ pub fn fullest(peak: &Peak) -> Message {
 #[must_use]
 pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
     let step = t!(
-        "{ranks} ranks run {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; {in_span} in span, as the zero-bubble papers count.",
-        ranks = pipeline.peak_in_flight.len(),
+        "{ranks} {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; {in_span} in span, as the zero-bubble papers count.",
+        ranks = ranks(pipeline.peak_in_flight.len()),
         microbatches,
         makespan = show_seconds(pipeline.makespan_s),
         bubble = show_percent(pipeline.bubble_fraction),
@@ -119,6 +119,14 @@ pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
         in_span = show_percent(pipeline.bubble_span)
     );
     Message::joined(" ", std::iter::once(step).chain(once(pipeline)))
+}
+
+/// "1 rank runs", "4 ranks run".
+fn ranks(count: usize) -> Message {
+    match count {
+        1 => t!("1 rank runs"),
+        ranks => t!("{ranks} ranks run", ranks),
+    }
 }
 
 /// Times that a schedule that never drains takes once in a training and not in every step.
@@ -141,7 +149,10 @@ pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".
 #[must_use]
 pub fn name(run: &Run) -> Message {
-    t!("{model} on {gpus} GPUs", model = run.model.title(), gpus = run.gpus)
+    match run.gpus {
+        1 => t!("{model} on 1 GPU", model = run.model.title()),
+        gpus => t!("{model} on {gpus} GPUs", model = run.model.title(), gpus),
+    }
 }
 
 /// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".

@@ -65,12 +65,12 @@ fn name(tool: &Tool) -> Node {
         el("span", &[], &title)
     };
     let beside = if about.url.is_empty() { verbatim("") } else { verbatim(format!(" · {short}")) };
-    let kind = el("small", &[], &[text(kind(&about.kind)), text(beside)]);
+    let kind = el("small", &[], &[text(listed(&about.kind)), text(beside)]);
     el("th", &[("scope", "row"), ("translate", "no")], &[named, kind])
 }
 
-/// Kinds of the listed rows.
-const KINDS: [&str; 7] = [
+/// Kinds and notes of the listed rows.
+const LISTED: [&str; 14] = [
     "this page",
     "simulator",
     "analytical model",
@@ -78,11 +78,19 @@ const KINDS: [&str; 7] = [
     "its memory estimators",
     "formulas",
     "rule of thumb",
+    "steps without any run of the same source or the same model in the fit",
+    "no step time; no context parallelism",
+    "no step time; bf16 with fp32 gradients",
+    "states alone, without activations; ZeRO-2 and ZeRO-3; no step time",
+    "models by their shapes, clusters by its presets of a GPU; some of these runs may be among those that its authors calibrated it to",
+    "16 bytes a parameter over TP, PP and EP, with ZeRO-3 over all GPUs; no activations",
+    "steps on B200 alone, the one machine with NVLink that it ships, measured at the shapes of its own runs",
 ];
 
-fn kind(words: &str) -> Message {
-    let listed = KINDS.iter().find(|kind| **kind == words);
-    listed.map_or_else(|| verbatim(words), |kind| Message::plain(kind))
+/// The kind or the note of a row: a text of the page where it is a listed one, else as its file has it.
+fn listed(words: &str) -> Message {
+    let listed = LISTED.iter().find(|listed| **listed == words);
+    listed.map_or_else(|| verbatim(words), |words| Message::plain(words))
 }
 
 /// A share to the nearest percent; a tenth where that would be none.
@@ -153,7 +161,7 @@ pub fn readings(board: &Board) -> Node {
             "{name}, {version}: {note}",
             name = verbatim(&about.name),
             version = verbatim(&about.version),
-            note = verbatim(&about.note)
+            note = listed(&about.note)
         );
         bullet(words)
     };

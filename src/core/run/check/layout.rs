@@ -12,9 +12,12 @@ impl Check<'_> {
         let run = self.run;
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
-        let product = || format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
+        let product = || format!("TP {} × PP {} × CP {} = {ranks}", run.tp, run.pp, run.cp);
         if run.gpus < ranks {
-            let message = t!("{gpus} GPUs are fewer than {product}", gpus = run.gpus, product = product());
+            let message = match run.gpus {
+                1 => t!("1 GPU is fewer than {product}", product = product()),
+                gpus => t!("{gpus} GPUs are fewer than {product}", gpus, product = product()),
+            };
             let issue = Issue::error("gpus", message).or_near("gpus", ranks, multiples(ranks, 1));
             self.issues.push(Issue { fix: Some(Fix::new(within(run))), ..issue });
         } else if !run.gpus.is_multiple_of(ranks) {
@@ -155,7 +158,7 @@ impl Check<'_> {
             self.error_near(
                 "etp",
                 t!(
-                    "the expert FFN size {expert_ffn} does not divide by etp={etp}",
+                    "the expert FFN size {expert_ffn} does not divide by expert TP {etp}",
                     expert_ffn = moe.expert_ffn,
                     etp = run.etp
                 ),

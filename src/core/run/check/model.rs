@@ -213,12 +213,12 @@ impl Check<'_> {
             return;
         }
         let why = if !m.heads.is_multiple_of(tp) {
-            t!("{heads} attention heads do not divide by tp={tp}", heads = m.heads, tp)
+            t!("{heads} attention heads do not divide by TP {tp}", heads = m.heads, tp)
         } else if !m.ffn.is_multiple_of(tp) {
-            t!("the FFN size {ffn} does not divide by tp={tp}", ffn = m.ffn, tp)
+            t!("the FFN size {ffn} does not divide by TP {tp}", ffn = m.ffn, tp)
         } else {
             t!(
-                "{kv_heads} key-value heads neither divide by tp={tp} nor divide it",
+                "{kv_heads} key-value heads neither divide by TP {tp} nor divide it",
                 kv_heads = uncut_heads(&m, tp).unwrap_or(m.kv_heads),
                 tp
             )

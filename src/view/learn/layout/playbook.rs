@@ -182,9 +182,9 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
     Live::of(text)
         .above("the MFU on the most nodes", mfu(last) / 100.0, 0.18, show_percent)
-        .formula(
+        .worded(
             "batch = DP · accumulation · micro-batch · s",
-            format!("{} tokens on {} nodes", number(tokens as f64, 8), count(last)),
+            t!("{tokens} tokens on {nodes} nodes", tokens = number(tokens as f64, 8), nodes = count(last)),
         )
         .plots(across, &[plot], &head, rows.collect())
 }

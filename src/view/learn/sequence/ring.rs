@@ -64,7 +64,7 @@ pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
     let loops = t!(
         "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common largest score. No rank holds more than two blocks: at least {buffer} with queries and output.",
         buffer = show_bytes(ring_buffer(&it, each)),
-        loops = verbatim("for j in 0 … c − 1, for i in 0 … c − 1: Oᵢ ← Oᵢ + exp(Qᵢ Kᵢ₋ⱼᵀ) Vᵢ₋ⱼ")
+        loops = t!("for j in 0 … c − 1, for i in 0 … c − 1: Oᵢ ← Oᵢ + exp(Qᵢ Kᵢ₋ⱼᵀ) Vᵢ₋ⱼ")
     );
     let note = Message::joined(" ", [loops, note]);
     live(text)

@@ -23,15 +23,15 @@ pub fn by_source(bench: &Bench) -> Node {
         .into_iter()
         .map(|error| {
             let cells = [
-                error.source.name.to_owned(),
-                error.source.kind.words().to_owned(),
-                error.count.to_string(),
-                show_percent(error.mean),
-                signed(error.bias),
-                show_percent(error.worst),
-                error.source.stack.to_owned(),
+                verbatim(error.source.name),
+                error.source.kind.words().into(),
+                verbatim(error.count.to_string()),
+                verbatim(show_percent(error.mean)),
+                verbatim(signed(error.bias)),
+                verbatim(show_percent(error.worst)),
+                verbatim(error.source.stack),
             ];
-            (error.mean > MISS, cells.iter().map(|cell| text(verbatim(cell))).collect())
+            (error.mean > MISS, cells.map(text).into())
         })
         .collect();
     table("Error by source", &["source", "used as", "runs", "mean", "bias", "worst", "software"], &rows)
@@ -43,12 +43,12 @@ pub fn bands(bench: &Bench) -> Node {
         .map(|band| {
             let rate = band.ran_out as f64 / band.runs.max(1) as f64;
             let cells = [
-                words::verdict(band.verdict).to_owned(),
-                band.runs.to_string(),
-                band.ran_out.to_string(),
-                show_percent(rate),
+                words::verdict(band.verdict).into(),
+                verbatim(band.runs.to_string()),
+                verbatim(band.ran_out.to_string()),
+                verbatim(show_percent(rate)),
             ];
-            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
+            (false, cells.map(text).into())
         })
         .collect();
     table("Verdicts", &["verdict given", "runs", "ran out of memory", "rate"], &rows)

@@ -95,7 +95,7 @@ fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node
     let timed = timed.map(|(label, (value, unit))| figure(name(label), value, unit));
     let figures = std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity)).chain(timed);
     let budget = [leaf("span", "name", budget_name(run)), budget(run, step)];
-    let title = [strong(letter), text(" "), faint(verbatim(evaluation.report.pipeline.schedule.choice().label))];
+    let title = [strong(letter), text(" "), faint(evaluation.report.pipeline.schedule.choice().label)];
     let cells = [
         el("p", &[], &title),
         el("div", &[("class", "compare-figures")], &[figures.collect()]),
