@@ -2,14 +2,14 @@
 //!
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
-use super::{Painted, px, time_label};
+use super::{Painted, fill, ink, px, text_style, time_label};
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 use crate::view::charts::ticks::ticks;
 use crate::view::palette::{Palette, Rgb};
 use crate::view::panels::over_time::Areas;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::{BackendColor, DrawingBackend};
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters_backend::DrawingBackend;
 
 /// Height of the areas, CSS pixels.
 pub(crate) const AREA: f64 = 168.0;
@@ -154,25 +154,13 @@ impl AreaPicture<'_> {
     }
 
     fn text(&self, h: HPos, v: VPos) -> TextStyle<'static> {
-        TextStyle {
-            font: ("system-ui, sans-serif", 11.0 * self.scale).into_font(),
-            color: ink(self.palette.muted),
-            pos: Pos::new(h, v),
-        }
+        text_style(11.0 * self.scale, self.palette.muted, h, v)
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
     fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
         ShapeStyle { stroke_width: (css * self.scale).round() as u32, ..fill(colour) }
     }
-}
-
-fn ink(colour: Rgb) -> BackendColor {
-    BackendColor { alpha: 1.0, rgb: colour }
-}
-
-fn fill((r, g, b): Rgb) -> ShapeStyle {
-    ShapeStyle { color: RGBColor(r, g, b).to_rgba(), filled: true, stroke_width: 1 }
 }
 
 #[cfg(test)]

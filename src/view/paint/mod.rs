@@ -4,8 +4,10 @@ pub mod memory;
 pub mod timeline;
 
 use crate::view::charts::ticks::tick_label;
-use plotters::style::text_anchor::HPos;
-use plotters_backend::{DrawingBackend, DrawingErrorKind};
+use crate::view::palette::Rgb;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters_backend::{BackendColor, DrawingBackend, DrawingErrorKind};
 
 /// Result of painting.
 type Painted<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
@@ -26,4 +28,19 @@ fn time_label(tick: f64, at: f64, width: f64) -> (String, HPos) {
         HPos::Center
     };
     (tick_label(tick), side)
+}
+
+/// A colour of lines and rectangles, one device pixel wide.
+fn ink(colour: Rgb) -> BackendColor {
+    BackendColor { alpha: 1.0, rgb: colour }
+}
+
+/// A colour of areas and paths.
+fn fill((r, g, b): Rgb) -> ShapeStyle {
+    ShapeStyle { color: RGBColor(r, g, b).to_rgba(), filled: true, stroke_width: 1 }
+}
+
+/// Words of `size` device pixels.
+fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
+    TextStyle { font: ("system-ui, sans-serif", size).into_font(), color: ink(colour), pos: Pos::new(h, v) }
 }

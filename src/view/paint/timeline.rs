@@ -2,10 +2,8 @@
 //!
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
-//!
-//! A third of the file are tests on pixels.
 
-use super::{Painted, px, time_label};
+use super::{Painted, fill, ink, px, text_style, time_label};
 use crate::core::pipeline::Kind;
 use crate::view::charts::shape::Shape;
 use crate::view::charts::strokes::steps;
@@ -14,8 +12,8 @@ use crate::view::charts::timeline::Cell;
 use crate::view::charts::viewport::Viewport;
 use crate::view::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters_backend::DrawingBackend;
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
@@ -109,7 +107,7 @@ impl TimelinePicture<'_> {
 
     /// Paper between the rows: what is left uncovered inside a row shows the hatch of a bubble behind the canvas.
     fn paint_gaps<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        let paper = style(self.palette.paper);
+        let paper = ink(self.palette.paper);
         let width = self.px(self.width);
         for row in 0..self.shape.count {
             let top = row as f64 * self.shape.rows.pitch + self.shape.rows.height;
@@ -124,7 +122,7 @@ impl TimelinePicture<'_> {
     fn paint_frame<DB: DrawingBackend>(&self, frame: &Frame, backend: &mut DB) -> Painted<DB> {
         let (right, bottom) = (self.width, self.shape.height());
         let corner = (self.across(right), self.down(bottom));
-        backend.draw_rect((0, 0), corner, &style(self.palette.paper), true)?;
+        backend.draw_rect((0, 0), corner, &ink(self.palette.paper), true)?;
         let title = text_style(13.0 * self.scale, self.palette.text, HPos::Left, VPos::Top);
         backend.draw_text(frame.title, &title, (self.px(8.0), self.px(7.0)))?;
         let name = text_style(11.0 * self.scale, self.palette.muted, HPos::Left, VPos::Center);
@@ -146,7 +144,7 @@ impl TimelinePicture<'_> {
 
     /// The 45 degree lines of a bubble over a row.
     fn paint_hatch<DB: DrawingBackend>(&self, row: usize, end: f64, backend: &mut DB) -> Painted<DB> {
-        let line = style(self.palette.line);
+        let line = ink(self.palette.line);
         let top = row as f64 * self.shape.rows.pitch;
         let height = self.shape.rows.height;
         let mut foot = 0.0;
@@ -182,7 +180,7 @@ impl TimelinePicture<'_> {
         let height = (band.1 - band.0) * self.shape.rows.height;
         let (from, to) = whole(band, cell.kind, self.px(self.shape.rows.height));
         let (upper, lower) = (self.down(top) + from, self.down(top) + to);
-        backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
+        backend.draw_rect((left, upper), (right, lower), &ink(colour), true)?;
         if let Some(timed) = cell.op
             && cell.width >= LABEL_WIDTH
             && height >= LABEL_HEIGHT
@@ -210,10 +208,10 @@ impl TimelinePicture<'_> {
     fn paint_axis<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let top = self.shape.count as f64 * self.shape.rows.pitch;
         let (y, left, width) = (self.down(top), self.across(0.0), self.across(self.width));
-        let paper = style(self.palette.paper);
+        let paper = ink(self.palette.paper);
         let foot = self.down(top + self.shape.axis + self.shape.curve);
         backend.draw_rect((left, y), (width, foot), &paper, true)?;
-        let line = style(self.palette.line);
+        let line = ink(self.palette.line);
         backend.draw_line((left, y), (width, y), &line)?;
         if self.shape.shares_axis() {
             return Ok(());
@@ -241,7 +239,7 @@ impl TimelinePicture<'_> {
         let bottom = self.shape.rows_height() + self.shape.axis + self.shape.curve - 2.0;
         let height = self.shape.curve - 10.0;
         let y = |held: u32| self.down(bottom - f64::from(held) / f64::from(peak) * height);
-        let line = style(self.palette.line);
+        let line = ink(self.palette.line);
         let ends = ((self.across(0.0), y(0)), (self.across(self.width), y(0)));
         backend.draw_line(ends.0, ends.1, &line)?;
         let points: Vec<_> =
@@ -249,20 +247,20 @@ impl TimelinePicture<'_> {
         if let (Some(first), Some(last)) = (points.first(), points.last()) {
             let foot = [(last.0, y(0)), (first.0, y(0))];
             let area = blend(self.palette.activations, self.palette.paper, 0.85);
-            backend.fill_polygon(points.iter().copied().chain(foot), &style(area))?;
+            backend.fill_polygon(points.iter().copied().chain(foot), &ink(area))?;
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
         let stroke = ShapeStyle {
-            color: rgb(self.palette.activations).to_rgba(),
             filled: false,
             stroke_width: (1.5 * self.scale).round() as u32,
+            ..fill(self.palette.activations)
         };
         backend.draw_path(points, &stroke)?;
         if self.capacity == 0 {
             return Ok(());
         }
         let (left, right, top) = (self.across(0.0), self.across(self.width), y(self.capacity));
-        backend.draw_line((left, top), (right, top), &style(self.palette.text))
+        backend.draw_line((left, top), (right, top), &ink(self.palette.text))
     }
 }
 
@@ -276,31 +274,6 @@ fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
     let last = (height - 1).max(0);
     let upper = if from <= 0.0 { 0 } else { px(from, f64::from(height)).max(above).min(last) };
     (upper, px(to, f64::from(height)).clamp(upper + 1, last + 1))
-}
-
-fn rgb((r, g, b): Rgb) -> RGBColor {
-    RGBColor(r, g, b)
-}
-
-fn style(colour: Rgb) -> BackendColorStyle {
-    BackendColorStyle(BackendColor { alpha: 1.0, rgb: colour })
-}
-
-/// A plain colour as a backend style, one device pixel wide.
-struct BackendColorStyle(BackendColor);
-
-impl BackendStyle for BackendColorStyle {
-    fn color(&self) -> BackendColor {
-        self.0
-    }
-}
-
-fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
-    TextStyle {
-        font: FontDesc::new(FontFamily::Name("system-ui, sans-serif"), size, FontStyle::Normal),
-        color: BackendColor { alpha: 1.0, rgb: colour },
-        pos: Pos::new(h, v),
-    }
 }
 
 #[cfg(test)]
