@@ -5,29 +5,28 @@ use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::t;
-use crate::core::units::show_count;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
 use crate::web::browser;
 use crate::web::choice::choice_select;
 use crate::web::html::{flag, text, view_of};
-use crate::web::i18n::{say, translated};
+use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
 /// The text of an input that the Run has not taken yet: keys are painted before figures are computed.
 #[derive(Clone, Copy)]
-struct Untaken(StoredValue<Option<String>>);
+pub(super) struct Untaken(StoredValue<Option<String>>);
 
 impl Untaken {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(StoredValue::new(None))
     }
 
     /// Gives `text` to `take` after the next painting; of several texts before it the last one.
-    fn put(self, text: String, take: impl Fn(String) + Copy + 'static) {
+    pub(super) fn put(self, text: String, take: impl Fn(String) + Copy + 'static) {
         let before = self.0.try_update_value(|waiting| waiting.replace(text)).flatten();
         if before.is_none() {
             browser::after_paint(move || self.flush(take));
@@ -35,7 +34,7 @@ impl Untaken {
     }
 
     /// Gives what waits to `take` now.
-    fn flush(self, take: impl Fn(String)) {
+    pub(super) fn flush(self, take: impl Fn(String)) {
         if let Some(text) = self.0.try_update_value(Option::take).flatten() {
             take(text);
         }
@@ -44,18 +43,18 @@ impl Untaken {
 
 /// Text that is being typed into a field.
 #[derive(Clone, PartialEq)]
-struct Draft {
-    text: String,
+pub(super) struct Draft {
+    pub(super) text: String,
     /// The Run's value when this was typed: once the Run has another value, the draft is dropped.
-    after: String,
+    pub(super) after: String,
     /// Why the text was not taken.
-    error: Option<Message>,
+    pub(super) error: Option<Message>,
 }
 
 /// A field's value in the Run.
 #[derive(Clone, PartialEq)]
-struct Now {
-    text: String,
+pub(super) struct Now {
+    pub(super) text: String,
     /// It is not set: the text is what that means.
     derived: bool,
     changed: bool,
@@ -70,7 +69,7 @@ impl Now {
     }
 
     /// The same, written otherwise.
-    fn written(state: State, field: &'static Field, write: fn(String) -> String) -> Memo<Self> {
+    pub(super) fn written(state: State, field: &'static Field, write: fn(String) -> String) -> Memo<Self> {
         Memo::new(move |_| Self {
             text: write(state.text_of(field)),
             derived: state.run.with(|run| field.get(run) == Value::Null),
@@ -198,105 +197,6 @@ pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }
 
-/// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
-pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
-    let draft = RwSignal::new(None::<Draft>);
-    let write = match field.key {
-        "seq_len" => thousands,
-        "tokens_total" => budget,
-        _ => |text| text,
-    };
-    let now = Now::written(state, field, write);
-    // As in the form: what was typed here may break another field, and be mended here.
-    let is_of = move |fault: &Issue| {
-        fault.field == field.key || (state.panels.edited.get() == field.key && fault.is_mended_by(field.key))
-    };
-    let invalid = flag(move || state.fault().is_some_and(|fault| is_of(&fault)));
-    let wide = text(move || {
-        let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
-        let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));
-        length.clamp(1, 12).to_string()
-    });
-    text_input(state, field, draft, now, invalid)
-        .add_any_attr(leptos::attr::aria_label(say(field.label)))
-        .add_any_attr(leptos::attr::size(wide))
-        .into_any()
-}
-
-/// 15.6 T for 15600000000000.
-fn budget(text: String) -> String {
-    let Some(count) = text.parse::<f64>().ok().filter(|count| *count >= 1e6) else { return text };
-    let short = show_count(count);
-    // Digits that it leaves out were typed.
-    let unit = [1e6, 1e9, 1e12, 1e15].into_iter().rfind(|unit| count >= *unit).unwrap_or(1.0);
-    let is_exact = (count / unit * 100.0).fract() < 1e-9 && count < 1e18;
-    if is_exact { short } else { text }
-}
-
-/// 8k for 8192.
-fn thousands(text: String) -> String {
-    match text.parse::<u64>() {
-        Ok(count) if count >= 1024 && count.is_multiple_of(1024) => format!("{}k", count / 1024),
-        _ => text,
-    }
-}
-
-/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of what
-/// is typed.
-pub(crate) fn worded_input(
-    state: State,
-    field: &'static Field,
-    written: Signal<String>,
-    read: fn(State, &str) -> String,
-) -> AnyView {
-    let draft = RwSignal::new(None::<Draft>);
-    let invalid = move || draft.with(|draft| draft.as_ref().is_some_and(|draft| draft.error.is_some()));
-    let value = move || draft.get().map_or_else(|| written.get(), |draft| draft.text);
-    let wide = move || value().chars().count().clamp(1, 12).to_string();
-    let untaken = Untaken::new();
-    let take = move |text: String| {
-        let error = commit(state, field, &read(state, &text)).err();
-        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
-        state.unread.set(unread);
-        draft.update(|draft| {
-            if let Some(draft) = draft {
-                draft.error = error;
-            }
-        });
-    };
-    let typed = move |event| {
-        let text = event_target_value(&event);
-        draft.set(Some(Draft { text: text.clone(), after: String::new(), error: None }));
-        untaken.put(text, take);
-    };
-    // Text that was not understood stays as typed.
-    let left = move |_| {
-        untaken.flush(take);
-        draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
-    };
-    view! {
-        <input
-            type="text"
-            class:derived=flag(move || state.run.with(|run| field.get(run) == Value::Null))
-            autocomplete="off"
-            spellcheck="false"
-            maxlength="24"
-            size=text(wide)
-            aria-label=say(field.label)
-            aria-invalid=text(move || invalid().to_string())
-            title=text(move || match draft.get().and_then(|draft| draft.error) {
-                Some(error) => translated(error),
-                None => translated(field.hint),
-            })
-            prop:value=text(value)
-            on:input=typed
-            on:blur=left
-            on:focus=|event| browser::select_all(&event)
-        />
-    }
-    .into_any()
-}
-
 /// True if the text of `field` is more than a number.
 fn is_wide(field: &Field) -> bool {
     matches!(field.slot, Slot::Counts | Slot::Numbers { .. } | Slot::Text | Slot::Set { .. })
@@ -324,7 +224,8 @@ fn stepper(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>) 
     stepper.into_any()
 }
 
-fn text_input(
+/// An input that the Run takes texts of, with the reason where it does not.
+pub(super) fn text_input(
     state: State,
     field: &'static Field,
     draft: RwSignal<Option<Draft>>,

@@ -99,6 +99,8 @@ mod tabs;
 mod timeline;
 #[cfg(feature = "ui")]
 mod whole;
+#[cfg(feature = "ui")]
+mod worded;
 
 #[cfg(feature = "ui")]
 pub use app::mount;

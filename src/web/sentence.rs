@@ -5,12 +5,12 @@ use crate::core::t;
 use crate::view::panels::chosen::chip;
 use crate::view::panels::inputs::COLUMN;
 use crate::web::choice::choice_select;
-use crate::web::field::inline_input;
 use crate::web::html::{text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::shortcuts::to_suggestions;
 use crate::web::state::State;
+use crate::web::worded::inline_input;
 use leptos::prelude::*;
 
 /// The key as a mark of its only field on the page; the column has its own.

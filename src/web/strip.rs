@@ -12,12 +12,13 @@ use crate::view::panels::strip::{
 use crate::view::panels::suggest::{lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
 use crate::web::evaluated::FAILED;
-use crate::web::field::{commit, worded_input};
+use crate::web::field::commit;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::panel::panel;
 use crate::web::render::nodes;
 use crate::web::state::State;
+use crate::web::worded::worded_input;
 use leptos::prelude::*;
 
 /// The key figures; each opens its formula.

@@ -16,10 +16,11 @@ mod range;
 mod rates;
 mod recurrence;
 mod roofline;
+mod routed;
 mod step;
 mod vision;
 
-pub use compute::{Clock, ComputeTime, RoutedTime, paced_by, routed_host, step_end};
+pub use compute::{Clock, ComputeTime, step_end};
 pub use families::{FAMILIES, Family, family};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub use range::{Apart, FOUR_OF_FIVE, Products, RANGES, Range, RangeOf, range};
@@ -30,5 +31,6 @@ pub(crate) use rates::{
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
+pub use routed::{RoutedTime, paced_by, routed_host};
 pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together};
 pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

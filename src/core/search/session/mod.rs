@@ -1,26 +1,25 @@
 //! The planner, as a query and the work that answers it. A [`PlanQuery`] is the request: commands change it, and it
 //! can be sent to another thread. A [`PlanSession`] does the work in slices, keeps what it found from one query to the
 //! next, and gives a [`PlanResult`] at any time.
-//!
-//! With its tests the file has over 400 lines.
 
 mod query;
+mod result;
 
 pub use query::{Asked, Extra, Order, PlanCommand, PlanQuery};
+pub use result::PlanResult;
 
 use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
 use super::better::{Betters, Improving};
-use super::engine::{Progress, Search};
+use super::engine::Search;
 use super::filter::Filter;
-use super::front::{Front, Layouts};
-use super::map::{Cells, Map};
+use super::front::Front;
+use super::map::Map;
 use super::promise::Promise;
 use super::ranking::{Found, Ranking};
 use super::request::{Request, TOP};
-use super::sweep::{Grown, Points, Sweep, Until, doublings};
+use super::sweep::{Grown, Sweep, Until, doublings};
 use crate::issue::Issue;
 use crate::run::Run;
-use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// Units of work of a search on the page, where it can be stopped and shows what it has: about half a minute.
@@ -31,63 +30,6 @@ const MIN_TOKENS: u64 = 1024;
 const MAX_TOKENS: u64 = 1 << 22;
 /// Largest batch of a sweep, sequences.
 const MAX_SEQUENCES: u64 = 65_536;
-
-/// The answer to a [`PlanQuery`], as far as known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlanResult {
-    /// Progress of the search; none where none was asked for.
-    pub progress: Option<Progress>,
-    /// Approximate share of the present work that is done.
-    pub share: f64,
-    /// Nothing is left to do.
-    pub done: bool,
-    /// The fastest layouts that the filter keeps, strictly by step time.
-    pub rows: Vec<Rc<Found>>,
-    /// The Pareto front of step time and memory, and the other layouts that the filter keeps.
-    pub layouts: Layouts,
-    /// The fastest layouts on fewer GPUs, while the order asks for them.
-    pub cheapest: Option<Points>,
-    /// The fastest layout of all.
-    pub best: Option<Rc<Found>>,
-    /// Layouts that do better than that of the run.
-    pub betters: Betters,
-    /// The pinned layouts.
-    pub pinned: Vec<Rc<Found>>,
-    /// The map, while its fold is open.
-    pub map: Option<Cells>,
-    /// The sweep.
-    pub sweep: Option<Points>,
-    /// The answer to the question.
-    pub answer: Option<Answer>,
-}
-
-/// Of an empty query.
-impl Default for PlanResult {
-    fn default() -> Self {
-        Self {
-            progress: None,
-            share: 1.0,
-            done: true,
-            rows: Vec::new(),
-            layouts: Layouts::default(),
-            cheapest: None,
-            best: None,
-            betters: Betters::default(),
-            pinned: Vec::new(),
-            map: None,
-            sweep: None,
-            answer: None,
-        }
-    }
-}
-
-impl PlanResult {
-    /// True if the search is over.
-    #[must_use]
-    pub fn is_searched(&self) -> bool {
-        self.progress.is_some_and(|progress| progress.is_over())
-    }
-}
 
 /// The work for an answer.
 #[derive(Clone, Debug)]

@@ -9,12 +9,13 @@ mod passed;
 mod pattern;
 mod precision;
 mod release;
+mod script;
 mod training;
 
 use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::words::{self, Script};
+use super::words::Script;
 use super::{Dialect, Entries, Syntax};
 use crate::core::run::Scenario;
 use parallel::SAME;
@@ -79,7 +80,7 @@ fn write(s: &Scenario) -> Entries {
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
-    let script = words::script("pretrain_gpt.py", "", entries, comments);
+    let script = script::script("pretrain_gpt.py", "", entries, comments);
     let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
     // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
     let one_queue =

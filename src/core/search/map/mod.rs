@@ -1,84 +1,26 @@
 //! The best layout in every cell of a map over two axes: two fields of a search, model size by nodes as the Ultra-Scale
 //! Playbook draws it, or (TP, PP, CP) by GPUs as Fujii's tables do. Every cell is exact: its own ranking, ended only
 //! when nothing left in it can be faster.
-//!
-//! With its tests the file has over 400 lines.
 
-use super::axes::{Axes, Split};
-use super::engine::Search;
-use super::filter::{Axis, Filter};
-use super::promise::{Place, Promise};
-use super::ranking::{Found, Ranking};
-use super::request::Request;
-use crate::message::{Message, verbatim};
-use crate::run::presets::MODELS;
-use crate::run::{Based, Choice, Recompute, Run, Schedule};
+use crate::run::{Based, Recompute, Run, Schedule};
+use crate::search::axes::{Axes, Split};
+use crate::search::engine::Search;
+use crate::search::filter::{Axis, Filter};
+use crate::search::promise::{Place, Promise};
+use crate::search::ranking::Ranking;
+use crate::search::request::Request;
 use crate::sort::{sort, sort_by};
-use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// Presets near the sizes of the playbook's picture, about 1 B to 405 B parameters.
-const SIZES: [&str; 6] = ["gpt-2-xl", "llama-3.1-8b", "llama-2-13b", "llama-3.1-70b", "gpt-3-175b", "llama-3.1-405b"];
+mod cells;
+
+use cells::models;
+pub use cells::{Cell, Cells, Head, Picture};
+
 /// Its nodes.
 const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Layouts of the paper's picture.
 const LAYOUTS: usize = 12;
-
-/// The two axes of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Picture {
-    /// Two fields of the search.
-    Fields(Axis, Axis),
-    /// Model size by nodes.
-    Sizes,
-    /// (TP, PP, CP) by GPUs.
-    Layouts,
-}
-
-impl Default for Picture {
-    fn default() -> Self {
-        Self::Fields(Axis::Pp, Axis::Tp)
-    }
-}
-
-impl Picture {
-    /// The axes across and down; the default ones where it has none.
-    fn axes(self) -> (Axis, Axis) {
-        match self {
-            Self::Fields(across, down) => (across, down),
-            Self::Sizes | Self::Layouts => (Axis::Tp, Axis::Pp),
-        }
-    }
-
-    /// With `axis` across; where it was down, the two axes are exchanged.
-    #[must_use]
-    pub fn with_across(self, axis: Axis) -> Self {
-        let (across, down) = self.axes();
-        Self::Fields(axis, if axis == down { across } else { down })
-    }
-
-    /// With `axis` down; where it was across, the two axes are exchanged.
-    #[must_use]
-    pub fn with_down(self, axis: Axis) -> Self {
-        let (across, down) = self.axes();
-        Self::Fields(if axis == across { down } else { across }, axis)
-    }
-}
-
-/// A cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Cell {
-    /// Not known yet.
-    Open,
-    /// No layout divides.
-    Void,
-    /// None is listed, some are tight.
-    Tight,
-    /// Every layout runs out of memory.
-    Out,
-    /// The fastest.
-    Best(Rc<Found>),
-}
 
 /// A search whose layouts fill some of the cells.
 #[derive(Clone, Debug)]
@@ -87,71 +29,6 @@ struct Job {
     limited: bool,
     /// The cells, each for one (TP, PP, CP) or for all.
     cells: Vec<(usize, Option<[u64; 3]>)>,
-}
-
-/// The head of a column or row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Head {
-    /// A value of an axis.
-    Value(Axis, u64),
-    /// Nodes or GPUs.
-    Count(u64),
-    /// A preset, by its place in the playbook's list.
-    Model(usize),
-    /// TP, PP and CP.
-    Sizes([u64; 3]),
-}
-
-impl Head {
-    /// Its text; `axes` are those of the search.
-    #[must_use]
-    pub fn label(self, axes: &Axes) -> Message {
-        match self {
-            Self::Value(axis, value) => axis.label(axes, value),
-            Self::Count(count) => verbatim(count.to_string()),
-            Self::Model(at) => models().nth(at).map_or("", |model| model.label).into(),
-            Self::Sizes([tp, pp, cp]) => verbatim(format!("{tp}, {pp}, {cp}")),
-        }
-    }
-}
-
-/// The presets of [`SIZES`].
-fn models() -> impl Iterator<Item = Choice> {
-    SIZES.iter().filter_map(|id| {
-        let mut presets = MODELS.iter();
-        let preset = presets.find(|preset| preset.choice.id == *id)?;
-        Some(preset.choice)
-    })
-}
-
-/// The map as far as it is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cells {
-    /// Its axes.
-    pub picture: Picture,
-    /// Heads of the columns.
-    pub across: Vec<Head>,
-    /// Heads of the rows.
-    pub down: Vec<Head>,
-    /// Row by row.
-    pub cells: Vec<Cell>,
-    /// Every cell is known.
-    pub done: bool,
-}
-
-impl Cells {
-    /// The cell at a column and a row.
-    #[must_use]
-    pub fn cell(&self, column: usize, row: usize) -> &Cell {
-        &self.cells[row * self.across.len() + column]
-    }
-
-    /// Share of the cells that is known.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
-        1.0 - open.count() as f64 / self.cells.len().max(1) as f64
-    }
 }
 
 /// A map under way.
@@ -408,6 +285,7 @@ fn search_of(job: &Job) -> Option<Search> {
 mod tests {
     use super::*;
     use crate::memory::Verdict;
+    use crate::search::ranking::Found;
 
     fn run() -> Run {
         Run { gpus: 8, global_batch: 16, ..Run::default() }

@@ -1,0 +1,68 @@
+//! The answer of a session.
+
+use crate::search::answers::Answer;
+use crate::search::better::Betters;
+use crate::search::engine::Progress;
+use crate::search::front::Layouts;
+use crate::search::map::Cells;
+use crate::search::ranking::Found;
+use crate::search::sweep::Points;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+
+/// The answer to a query, as far as known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanResult {
+    /// Progress of the search; none where none was asked for.
+    pub progress: Option<Progress>,
+    /// Approximate share of the present work that is done.
+    pub share: f64,
+    /// Nothing is left to do.
+    pub done: bool,
+    /// The fastest layouts that the filter keeps, strictly by step time.
+    pub rows: Vec<Rc<Found>>,
+    /// The Pareto front of step time and memory, and the other layouts that the filter keeps.
+    pub layouts: Layouts,
+    /// The fastest layouts on fewer GPUs, while the order asks for them.
+    pub cheapest: Option<Points>,
+    /// The fastest layout of all.
+    pub best: Option<Rc<Found>>,
+    /// Layouts that do better than that of the run.
+    pub betters: Betters,
+    /// The pinned layouts.
+    pub pinned: Vec<Rc<Found>>,
+    /// The map, while its fold is open.
+    pub map: Option<Cells>,
+    /// The sweep.
+    pub sweep: Option<Points>,
+    /// The answer to the question.
+    pub answer: Option<Answer>,
+}
+
+/// Of an empty query.
+impl Default for PlanResult {
+    fn default() -> Self {
+        Self {
+            progress: None,
+            share: 1.0,
+            done: true,
+            rows: Vec::new(),
+            layouts: Layouts::default(),
+            cheapest: None,
+            best: None,
+            betters: Betters::default(),
+            pinned: Vec::new(),
+            map: None,
+            sweep: None,
+            answer: None,
+        }
+    }
+}
+
+impl PlanResult {
+    /// True if the search is over.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        self.progress.is_some_and(|progress| progress.is_over())
+    }
+}

@@ -1,0 +1,63 @@
+//! Layers with routed experts: their kernels, and the host that paces them.
+
+use crate::maths::pow;
+use crate::run::{Constant, GraphPart, Multiplier, Scenario};
+
+/// Seconds of the routed layers of a stage: messages hide behind them, and their host paces them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoutedTime {
+    /// Layers.
+    pub layers: f64,
+    /// Attention and norms, forward and backward.
+    pub attention: [f64; 2],
+    /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
+    pub experts: [f64; 3],
+    /// Shared experts, forward and backward.
+    pub shared: [f64; 2],
+    /// Attention and experts again, where they are recomputed.
+    pub again: f64,
+}
+
+impl RoutedTime {
+    /// A layer's kernels, forward and backward.
+    #[must_use]
+    pub fn layer(&self) -> f64 {
+        let seconds = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
+        seconds / self.layers.max(1.0)
+    }
+}
+
+/// Exponent by which the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the token counts.
+const PACE: f64 = 6.0;
+
+/// Seconds of work for `gpu` seconds whose host needs `host`.
+#[must_use]
+pub fn paced_by(gpu: f64, host: f64) -> f64 {
+    let longer = gpu.max(host);
+    if longer <= 0.0 {
+        return 0.0;
+    }
+    longer * pow(pow(gpu / longer, PACE) + pow(host / longer, PACE), 1.0 / PACE)
+}
+
+/// Host seconds of a routed layer that a graph launches whole.
+const CAPTURED: f64 = 0.2e-3;
+
+/// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in every
+/// layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that wait.
+#[must_use]
+pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
+    let Some(moe) = scenario.model.moe else {
+        return 0.0;
+    };
+    // Padded to a capacity, no count of tokens comes back, and the host runs ahead.
+    let padded = scenario.run.capacity_factor.or(scenario.run.moe_rank_capacity).is_some();
+    if scenario.software.graphs.hold(GraphPart::Moe) || padded {
+        return CAPTURED;
+    }
+    let fitted = |constant| scenario.fitted.of(constant);
+    let local = (moe.experts as f64 / scenario.layout.ep as f64).max(1.0);
+    let beside = if overlapped { fitted(Constant::HostOverlapped) } else { 1.0 };
+    let seconds = fitted(Constant::Host) + fitted(Constant::HostExpert) * local;
+    seconds * beside * scenario.factors.of(Multiplier::Host)
+}

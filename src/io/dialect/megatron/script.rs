@@ -1,0 +1,52 @@
+//! Settings into a launch script.
+
+use crate::core::run::Value;
+use crate::core::run::registry::plain;
+use crate::io::dialect::Entries;
+
+/// A shell script that starts `program` by torchrun: comments, the launcher's two arguments, then an argument a line.
+#[must_use]
+pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String]) -> String {
+    let word = |(name, value): &(String, Value)| match value {
+        Value::Bool(_) => format!("{dashes}{name}"),
+        Value::List(items) => {
+            let words: Vec<_> = items.iter().filter_map(plain).collect();
+            format!("{dashes}{name} {}", words.join(" "))
+        }
+        other => format!("{dashes}{name} {}", quoted(&plain(other).unwrap_or_default())),
+    };
+    let (launcher, settings) = entries.split_at(entries.len().min(2));
+    let launcher: Vec<String> = launcher.iter().map(word).collect();
+    let mut lines = vec!["#!/bin/bash\n".to_owned()];
+    lines.extend(comments.iter().map(|comment| format!("# {comment}\n")));
+    lines.push(format!("torchrun {} {program}", launcher.join(" ")));
+    lines.extend(settings.iter().map(|entry| format!(" \\\n    {}", word(entry))));
+    lines.push("\n".to_owned());
+    lines.concat()
+}
+
+/// A value as a word of a shell: quoted where it has to be.
+#[must_use]
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::dialect::words::Script;
+
+    #[test]
+    fn what_is_quoted_is_one_word_again() {
+        for text in ["a", "a b", "it's", "([0]*3+[1]*58)", "", "Et*3|t*4,L"] {
+            let script = Script::read(&format!("x {} y", quoted(text)));
+            let expected = if text.is_empty() { vec!["x", "y"] } else { vec!["x", text, "y"] };
+            assert_eq!(script.words, expected);
+        }
+    }
+}
