@@ -9,4 +9,5 @@ mod boundaries;
 mod circles;
 mod dependencies;
 mod fields;
+mod panels;
 mod provenance;

@@ -1,4 +1,5 @@
 //! Links: what goes in comes out, nothing throws, and what was ever published still opens.
+use crate::common::table;
 use proptest::prelude::*;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Value};
@@ -150,12 +151,23 @@ fn published_links_are_only_appended() {
     assert_eq!(hash, 0xa063_9f7c_414b_013e, "a line of tests/data/links.txt was changed: {hash:#x}");
 }
 
-/// A key or an id that is renamed breaks links: each is in one that was published.
+/// Ids of GPUs and schedules that a table of published figures names: its test misses the row of one that is renamed.
+fn tabled() -> Vec<String> {
+    let ids = |file: &str, column: &str, key: &str| -> Vec<String> {
+        table(file).iter().map(|row| format!("{key}={}", row[column])).collect()
+    };
+    [ids("hardware.csv", "preset", "gpu"), ids("schedule_numbers.csv", "schedule", "schedule")].concat()
+}
+
+/// A key or an id that is renamed breaks links: each is in one that was published, or in a table.
 #[test]
 fn every_key_and_every_id_is_in_a_published_link() {
     let text = include_str!("../data/links.txt");
     let links: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
-    let said = |pair: &str| links.iter().any(|link| link.split('&').any(|part| part == pair));
+    let tabled = tabled();
+    let said = |pair: &str| {
+        links.iter().any(|link| link.split('&').any(|part| part == pair)) || tabled.iter().any(|known| known == pair)
+    };
     let mut missing = Vec::new();
     for field in FIELDS.iter() {
         let ids: Vec<_> = match &field.slot {

@@ -1,0 +1,20 @@
+//! Panels: each is shown somewhere on the page.
+
+use crate::common::tokens::rust_files;
+use shardscope::view::panel::Panel;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_panel_is_shown_on_the_page() {
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web"), &mut files).unwrap();
+    let page: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let names = Panel::ALL.iter().map(|panel| format!("{panel:?}"));
+    let names = names.map(|name| name.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned());
+    let hidden: Vec<String> = names.filter(|name| !page.contains(&format!("Panel::{name}"))).collect();
+    assert!(
+        hidden.is_empty(),
+        "show them where they belong in src/web, by `shown` or `fold` of src/web/panel.rs: {hidden:?}"
+    );
+}
