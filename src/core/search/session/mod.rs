@@ -333,7 +333,7 @@ mod tests {
         assert!(!session.step(500));
         query.apply(PlanCommand::Stop);
         session.set(&query);
-        assert!(session.step(1000) && !session.result(true).is_searched());
+        assert!(session.step(1000) && !session.result(true).progress.is_some_and(|progress| progress.is_over()));
         query.apply(PlanCommand::Search);
         session.set(&query);
         assert_eq!(finish(&mut session).rows.len(), TOP);
@@ -367,7 +367,7 @@ mod tests {
         assert!(session.is_about(&loaded));
         query.set_run(&loaded);
         session.set(&query);
-        assert!(session.result(false).is_searched());
+        assert!(session.result(false).progress.is_some_and(|progress| progress.is_over()));
         assert!(!session.is_about(&Run { seq_len: 4096, ..loaded }));
     }
 

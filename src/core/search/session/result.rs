@@ -58,11 +58,3 @@ impl Default for PlanResult {
         }
     }
 }
-
-impl PlanResult {
-    /// True if the search is over.
-    #[must_use]
-    pub fn is_searched(&self) -> bool {
-        self.progress.is_some_and(|progress| progress.is_over())
-    }
-}
