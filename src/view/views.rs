@@ -1,4 +1,4 @@
-//! Views of the page, one of which is shown, and panels that other pages show alone.
+//! Views of the page, one of which is shown, panels that other pages show alone, and pictures that become files.
 
 use super::steps::StepId;
 use crate::core::run::{Choice, OneOf, one_of};
@@ -97,6 +97,22 @@ one_of! {
         Scoreboard = "scoreboard" "scoreboard",
         /// Figures and panels of the Run.
         All = "all" "everything",
+    }
+}
+
+one_of! {
+    /// A picture that is drawn from an evaluation; its id names its file.
+    Drawn {
+        /// The run in figures, for previews.
+        Card = "card" "card",
+        /// The pipeline timeline.
+        Timeline = "timeline" "timeline",
+        /// Memory by pipeline rank.
+        Memory = "memory" "memory",
+        /// Parts of a step.
+        Step = "step" "step",
+        /// Communication against the compute beside it.
+        Overlap = "overlap" "overlap",
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::core::run::OneOf;
 use crate::core::units::MemoryUnit;
 use crate::io::export::launcher;
-use crate::view::node::action::{Compare, Dialog, Drawn, Save, TimelineAction};
+use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;
-use crate::view::views::View;
+use crate::view::views::{Drawn, View};
 use crate::web::html::{text, view_of};
 use crate::web::i18n::{self, say};
 use crate::web::menu::menu;

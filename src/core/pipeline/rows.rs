@@ -1,4 +1,6 @@
 //! Every schedule, one row: its idea, cost and requirements, the programs that run it, and its order.
+//!
+//! One table, over 400 lines.
 
 use super::families::{
     chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, optimal, sequence, slots, zb_auto, zb_v,

@@ -12,10 +12,10 @@ use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
-use crate::view::node::action::Drawn;
 use crate::view::palette::Theme;
 use crate::view::panels::memory::bars;
 use crate::view::panels::waterfall::parts;
+use crate::view::views::Drawn;
 
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;

@@ -18,8 +18,8 @@ use crate::io::dialect::{
     not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
-use crate::view::node::action::Drawn;
 use crate::view::palette::Theme;
+use crate::view::views::Drawn;
 use serde::Serialize;
 
 /// A form.

@@ -5,14 +5,14 @@ use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
-use crate::core::run::{OneOf, Run, one_of};
+use crate::core::run::{OneOf, Run};
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
 use crate::view::look::Slice;
 use crate::view::palette::Theme;
 use crate::view::steps::StepId;
-use crate::view::views::View;
+use crate::view::views::{Drawn, View};
 use std::sync::Arc;
 
 /// A press on an element, by who carries it out.
@@ -223,22 +223,6 @@ pub enum TimelineAction {
     Csv,
     /// Saves a Chrome trace.
     Trace,
-}
-
-one_of! {
-    /// A picture that is drawn from an evaluation; its id names its file.
-    Drawn {
-        /// The run in figures, for previews.
-        Card = "card" "card",
-        /// The pipeline timeline.
-        Timeline = "timeline" "timeline",
-        /// Memory by pipeline rank.
-        Memory = "memory" "memory",
-        /// Parts of a step.
-        Step = "step" "step",
-        /// Communication against the compute beside it.
-        Overlap = "overlap" "overlap",
-    }
 }
 
 /// Picture or text to save, and its format.

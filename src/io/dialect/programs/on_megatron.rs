@@ -6,6 +6,8 @@
 //! NVIDIA-NeMo/RL 7ea279a `examples/configs`; verl-project/verl b178a3c (January 2026) `trainer/config`; THUDM/slime 624b824
 //! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
+//!
+//! One table, over 400 lines.
 
 use super::table::{Program, Row, Together, by, not, row};
 use super::values::{
