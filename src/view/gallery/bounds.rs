@@ -119,6 +119,15 @@ fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     el("p", &[("class", "fits")], &[text(words), text(" "), use_it(row, name)])
 }
 
+/// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before it is
+/// simulated.
+#[must_use]
+pub fn activation_bytes(rows: &[ScheduleRow]) -> Option<Bytes> {
+    let row = rows.iter().find(|row| row.variant.schedule == Schedule::ZbAuto)?;
+    let figures = row.figures.as_ref().ok().filter(|figures| figures.in_flight > 0.0)?;
+    Some(Bytes(figures.activations_bytes.0 / figures.in_flight))
+}
+
 /// The button that makes a schedule the Run's.
 fn use_it(row: &ScheduleRow, name: Message) -> Node {
     if row.set.is_empty() {

@@ -4,6 +4,7 @@ use super::card::{Gallery, card, tick};
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{ScheduleRow, Variant};
+use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{Bytes, number, show_percent};
 use crate::view::node::Node;
@@ -28,7 +29,13 @@ fn is_stale(variant: Variant) -> bool {
 /// The pictures, and what has none.
 #[must_use]
 pub fn cards(gallery: &Gallery) -> Node {
-    let rows = sorted(gallery.rows, gallery.look.sort);
+    let mut rows = sorted(gallery.rows, gallery.look.sort);
+    if gallery.look.sort.is_by_certificate() {
+        sort_by(&mut rows, |one, other| {
+            let order = distance(gallery, one.variant).total_cmp(&distance(gallery, other.variant));
+            if gallery.look.sort.down { order.reverse() } else { order }
+        });
+    }
     let list = |stale: bool| -> Node {
         let shown = rows.iter().filter(|row| is_pictured(row));
         let shown = shown.filter(|row| is_stale(row.variant) == stale);
@@ -60,6 +67,12 @@ pub fn cards(gallery: &Gallery) -> Node {
     };
     let table = table(gallery.rows, gallery.look.sort, gallery.unit);
     Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
+}
+
+/// Share of an order's makespan above what is proven of any order, nothing where it is optimal; infinite where there is no certificate.
+fn distance(gallery: &Gallery, variant: Variant) -> f64 {
+    let found = (gallery.certificate)(variant).and_then(Option::as_ref);
+    found.map_or(f64::INFINITY, |found| if found.proven { 0.0 } else { found.gap })
 }
 
 /// A schedule without a picture, and why.

@@ -10,8 +10,9 @@ use crate::view::charts::figure::{legend, swatch};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, inline, leaf, text, title};
 
-/// Orders of the pictures: the column of the table, and its word.
-const SORTS: [(&str, &str); 3] = [("step", "step"), ("bubble", "bubble"), ("peak", "memory")];
+/// Orders of the pictures: the key of the sorting, and its word.
+const SORTS: [(&str, &str); 4] =
+    [("step", "step"), ("bubble", "bubble"), ("peak", "memory"), ("certificate", "distance from the optimum")];
 
 /// Title, what is seen, and how it is sorted and drawn; `left` schedules are still being simulated.
 #[must_use]

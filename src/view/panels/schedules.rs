@@ -24,6 +24,14 @@ const COLUMNS: [(&str, &str, &str); 9] = [
     ("messages", "messages", "tensors that cross ranks, per micro-batch"),
 ];
 
+/// The key of what has no column: how far an order is from the best one, which comes late.
+const CERTIFICATE: &str = "certificate";
+
+/// Keys in links and buttons, by the number of the column.
+fn keys() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().map(|column| column.0).chain([CERTIFICATE])
+}
+
 /// Sorting of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
@@ -44,7 +52,7 @@ impl Sort {
     /// After a press on the head of the column `key`: by it, the other way round if it was so already.
     #[must_use]
     pub fn pressed(self, key: &str) -> Self {
-        let column = COLUMNS.iter().position(|column| column.0 == key);
+        let column = keys().position(|column| column == key);
         let down = column == Some(self.column) && !self.down;
         let column = column.unwrap_or(self.column);
         Self { column, down }
@@ -54,14 +62,20 @@ impl Sort {
     #[must_use]
     pub fn text(self) -> String {
         let down = if self.down { "-" } else { "" };
-        format!("{down}{}", COLUMNS[self.column].0)
+        format!("{down}{}", keys().nth(self.column).unwrap_or_default())
+    }
+
+    /// By certificates, which the rows do not hold.
+    #[must_use]
+    pub const fn is_by_certificate(self) -> bool {
+        self.column == COLUMNS.len()
     }
 
     /// The column that a link names; the default where it names none.
     #[must_use]
     pub fn named(text: &str) -> Self {
         let key = text.strip_prefix('-').unwrap_or(text);
-        let column = COLUMNS.iter().position(|column| column.0 == key);
+        let column = keys().position(|column| column == key);
         column.map_or_else(Self::default, |column| Self { column, down: key != text })
     }
 }

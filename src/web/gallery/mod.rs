@@ -7,6 +7,8 @@ use crate::core::report::{ScheduleRow, Variant};
 use crate::core::run::Run;
 use crate::core::sort::sort_by;
 use crate::core::t;
+use crate::core::units::Bytes;
+use crate::view::gallery::bounds::activation_bytes;
 use crate::view::gallery::certificate::Certified;
 use crate::view::gallery::sketch::{Axis, Sketch};
 use crate::view::gallery::{Gallery, best_known, cards, head};
@@ -71,7 +73,7 @@ fn schedules(state: State) -> AnyView {
     view! {
         <section class="bounds">
             <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=best></div>
-            {limit(state)}
+            {limit(page)}
             {certified::joint(state)}
         </section>
         <div class="gallery-head" use:patched=head></div>
@@ -220,7 +222,8 @@ fn distance(variant: Variant) -> f64 {
 }
 
 /// The slider of the memory limit.
-fn limit(state: State) -> AnyView {
+fn limit(page: Page) -> AnyView {
+    let state = page.state;
     let most = move || 2 * state.run.with(|run| run.pp);
     let now = move || {
         let of_run = |run: &Run| state.view.gallery.with(|look| look.limit(run));
@@ -228,7 +231,16 @@ fn limit(state: State) -> AnyView {
     };
     let moving = RwSignal::new(None::<u64>);
     let value = move || moving.get().unwrap_or_else(now);
-    let named = move || translated(t!("{limit} of {most} stage-micro-batches", limit = value(), most = most()));
+    let named = move || {
+        let (limit, most) = (value(), most());
+        translated(match page.rows.with(|(_, rows)| activation_bytes(rows)) {
+            Some(each) => {
+                let bytes = state.view.unit.get().show(Bytes(each.0 * limit as f64));
+                t!("{limit} of {most} stage-micro-batches, {bytes} of activations", limit, most, bytes)
+            }
+            None => t!("{limit} of {most} stage-micro-batches", limit, most),
+        })
+    };
     let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();
     view! {
         <label class="slider limit">
