@@ -33,7 +33,7 @@ test('the published runs are computed when they are seen, those most alike first
   // Llama 3.1 8B on H100 in bf16 with Megatron-LM of 2024: table 4 of Fujii 2024 is nearest.
   assert.match(await alike.first().innerText(), /table 4|dgxc, Llama 3.1 8B/);
   await all(page);
-  assert.equal(fetched.filter((path) => path.endsWith('.csv')).length, 9);
+  assert.equal(fetched.filter((path) => path.endsWith('.csv')).length, 10);
   // Computed in the page's own thread, there would be one before and one after.
   assert.ok(await page.evaluate(() => globalThis.frames) > 3);
   const errors = page.locator('#accuracy [aria-label="Error by source"]');
