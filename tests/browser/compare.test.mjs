@@ -60,7 +60,7 @@ test('both pictures are there, on common scales', async () => {
 
 test('a second run that cannot work says why', async () => {
   const { page, problems } = await site.open('#v=1&b.tp=7');
-  await has(panel(page), /second run cannot work.*tp/s);
+  await has(panel(page), /second run cannot work.*TP 7/s);
   assert.deepEqual(problems, []);
 });
 
