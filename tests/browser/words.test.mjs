@@ -40,7 +40,7 @@ test('a screen reader hears hint, meaning and what is wrong, of every kind of se
     await eventually(() => described(key), (text) => means.test(text));
   }
   await input(page, 'tp').fill('7');
-  await eventually(() => described('tp'), (text) => TENSOR.test(text) && /tp=/.test(text));
+  await eventually(() => described('tp'), (text) => TENSOR.test(text) && /TP 7/.test(text));
 });
 
 test('a setting whose name is no word of the field has its hint alone', async () => {
