@@ -43,7 +43,9 @@ enum Writer {
     Json,
     Csv,
     Order,
-    Settings(&'static Dialect),
+    /// By the dialect of its id. The dialect itself stays out of this table: the page reads the table, and the dialects
+    /// with all that reads them are in the importer's module.
+    Settings,
 }
 
 const fn format(
@@ -57,8 +59,8 @@ const fn format(
 }
 
 /// The settings of a program, under its own name.
-const fn settings(dialect: &'static Dialect, what: &'static str) -> Format {
-    format(Writer::Settings(dialect), dialect.id, dialect.name, what, dialect.file)
+const fn settings(dialect: &Dialect, what: &'static str) -> Format {
+    format(Writer::Settings, dialect.id, dialect.name, what, dialect.file)
 }
 
 /// All of them, in the order of the page.
@@ -129,7 +131,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     };
     let evaluation = evaluate(run)?;
     Ok(match format.writer {
-        Writer::Settings(dialect) => launch(dialect, &evaluation, stamp, None),
+        Writer::Settings => dialect(id).map(|known| launch(known, &evaluation, stamp, None)).unwrap_or_default(),
         Writer::Json => pretty(&Document {
             made: stamp.made(),
             link: stamp.link(run),
