@@ -22,7 +22,8 @@ impl Rank {
         let fragments: Bytes =
             rank.items.iter().filter(|item| item.nature == Nature::Fragmentation).map(|item| item.bytes).sum();
         let factor = fragmentation(scenario);
-        let blocks = fragments / (factor - 1.0);
+        // Without fragmentation the blocks are part of what the rule leaves alone.
+        let blocks = if factor > 1.0 { fragments / (factor - 1.0) } else { Bytes::default() };
         let logits = rank.total - blocks * factor - process(scenario);
         Self { blocks: blocks.gib(), logits: logits.gib(), processes: processes(scenario) }
     }
