@@ -93,10 +93,7 @@ fn adapted(rows: &[Evidence], set: &mut Set) {
     let mut ranges = BTreeMap::new();
     for row in rows {
         let (Some(own), Some(found)) = (with_adapter(row), Prediction::of(row)) else { continue };
-        let (low, high) = *ranges.entry(own).or_insert_with(|| {
-            let others = groups.iter().filter(|(group, _)| **group != own).map(|(_, errors)| errors.clone());
-            interval(&others.collect::<Vec<_>>())
-        });
+        let (low, high) = *ranges.entry(own).or_insert_with(|| cut(&groups, &own));
         set(row, &|line| {
             (line.low_s, line.high_s) = (Some(digits(found.value * low)), Some(digits(found.value * high)));
         });
@@ -113,17 +110,20 @@ fn group_key(class: &Range) -> Key {
 }
 
 /// The range of `class` as the groups other than `own` cut it.
-fn cut_by_others(table: &Table, moves: &[f64], class: &Range, own: &str) -> (f64, f64) {
+fn cut_by_others(table: &Table, moves: &[f64], class: &Range, own: &String) -> (f64, f64) {
     let key = group_key(class);
     let is_of = |row: &Row| row.class == class.of || class.software.is_empty() && row.experts == class.experts;
     let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (row, moved) in table.rows.iter().zip(moves).filter(|(row, _)| is_of(row)) {
-        let name = key(row);
-        if name != own {
-            groups.entry(name).or_default().push(row.error + moved);
-        }
+        groups.entry(key(row)).or_default().push(row.error + moved);
     }
-    interval(&groups.into_values().collect::<Vec<_>>())
+    cut(&groups, own)
+}
+
+/// The interval of all groups but `own`.
+fn cut<K: Ord>(groups: &BTreeMap<K, Vec<f64>>, own: &K) -> (f64, f64) {
+    let others = groups.iter().filter(|(group, _)| *group != own).map(|(_, errors)| errors.clone());
+    interval(&others.collect::<Vec<_>>())
 }
 
 /// Outcomes of Fujii 2024, of each table by the rule that the other gives.
