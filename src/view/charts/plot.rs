@@ -219,7 +219,12 @@ impl Area {
             Mark::Rule(value, name) => {
                 let x = self.across.place(*value);
                 drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
-                drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
+                // Near the left the name stands inside, since the axis has its name above it.
+                if x < 0.5 {
+                    drawing.words((x + 0.005, self.top + 10.0), Anchor::Start, Ink::Muted, name);
+                } else {
+                    drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
+                }
             }
         }
     }
