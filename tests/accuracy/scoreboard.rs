@@ -2,9 +2,11 @@
 
 use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity, nearest_of};
 use shardscope::core::memory::Verdict;
+use shardscope::core::message::verbatim;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, predictions, questions};
 use shardscope::io::scoreboard::{questions_text, read, unknown};
+use shardscope::view::scoreboard::listed;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -170,6 +172,13 @@ fn every_listed_row_names_its_tool_and_answers_what_is_asked() {
         let about = &file.about;
         assert!(file.notes.is_empty() && !about.name.is_empty() && !about.kind.is_empty(), "{name}: {:?}", file.notes);
         assert!(about.url.is_empty() || about.version.len() == 40, "{name} is of {}", about.version);
+        for words in [&about.kind, &about.note] {
+            assert_ne!(
+                listed(words),
+                verbatim(words),
+                "{name}: LISTED of the view, from which it is translated, lacks it"
+            );
+        }
         let ids: BTreeSet<&str> = asked().iter().map(|question| question.id.as_str()).collect();
         let known = file.lines.iter().filter(|line| ids.contains(line.id.as_str())).count();
         assert!(20 * known >= 19 * file.lines.len() && known > 100, "{name}: {known} of {}", file.lines.len());

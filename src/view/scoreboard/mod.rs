@@ -10,4 +10,4 @@ pub use board::{Board, DROPPED, Tool};
 pub use head::{head, name, submit, verdicts};
 pub use list::{alike, list, nearest};
 pub use scatter::{points, scatter};
-pub use table::{readings, table};
+pub use table::{listed, readings, table};

@@ -88,7 +88,8 @@ const LISTED: [&str; 14] = [
 ];
 
 /// The kind or the note of a row: a text of the page where it is a listed one, else as its file has it.
-fn listed(words: &str) -> Message {
+#[must_use]
+pub fn listed(words: &str) -> Message {
     let listed = LISTED.iter().find(|listed| **listed == words);
     listed.map_or_else(|| verbatim(words), |words| Message::plain(words))
 }
