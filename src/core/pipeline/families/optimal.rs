@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// What repeats a short order drifts where stages are uneven; the search of all micro-batches proves its own.
+    /// A repeated short order drifts where stages are uneven; the search of all micro-batches proves its own order.
     #[test]
     fn uneven_stages_of_some_thousand_ops_are_ordered_at_their_bound() {
         let mut durations = Durations::uniform(16, 1.0, 1.1, 0.8).with_p2p(0.1);
