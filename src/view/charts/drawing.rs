@@ -53,6 +53,19 @@ pub struct Box {
     pub height: f64,
 }
 
+impl Box {
+    /// `inner` lies in it.
+    pub(crate) fn holds(self, inner: Self) -> bool {
+        let across = self.x <= inner.x && inner.x + inner.width <= self.x + self.width;
+        across && self.y <= inner.y && inner.y + inner.height <= self.y + self.height
+    }
+    /// It has a place in common with `other`.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        let across = self.x < other.x + other.width && other.x < self.x + self.width;
+        across && self.y < other.y + other.height && other.y < self.y + self.height
+    }
+}
+
 /// Room for names on the left, CSS pixels; the style sheet has it too.
 pub const NAMES: f64 = 64.0;
 /// Width below which neighbours are drawn as one, pixels.

@@ -122,6 +122,8 @@ pub(crate) enum Mark {
     Dot((f64, f64), Form, Ink, Message),
     /// Dots of one ink, thousands of them.
     Cloud(Vec<(f64, f64)>, Ink),
+    /// Names of points, the most important first, each where it covers nothing; none on a narrow page.
+    Names(Vec<((f64, f64), Ink, Message)>),
     /// Dots with their numbers from 1.
     Numbered(Vec<(f64, f64)>, Ink),
     /// A band across between two values upwards, with its name.
@@ -140,6 +142,11 @@ pub(crate) struct Plot {
 
 /// Height of a line of words, pixels.
 const WORDS: f64 = 20.0;
+/// Width of a letter in a plot of 500 pixels, a share of it, and height of a name beside a point, pixels.
+const LETTER: f64 = 0.013;
+const NAME: f64 = 13.0;
+/// Room of a point: a share of the width, and pixels.
+const POINT: (f64, f64) = (0.025, 10.0);
 /// Words across an axis are at least so far apart, shares of the width.
 const APART: f64 = 0.08;
 
@@ -205,6 +212,7 @@ impl Area {
                 let places = points.iter().map(|(x, y)| (self.across.place(*x), 1.0 - self.up.place(*y)));
                 drawing.cloud(self.top, self.height, places, *ink);
             }
+            Mark::Names(names) => self.names(drawing, names),
             Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
             Mark::Band(ends, name) => {
                 let [low, high] = ends.map(|end| self.y(end));
@@ -225,6 +233,26 @@ impl Area {
                 } else {
                     drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
                 }
+            }
+        }
+    }
+    /// A name goes to the first corner of its point where it is inside the plot and covers neither a point nor a name.
+    fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)]) {
+        let around = |(x, y), width, height| Box { x: x - width / 2.0, width, y: y - height / 2.0, height };
+        let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
+        let points: Vec<(f64, f64)> = names.iter().map(|(point, ..)| self.at(*point)).collect();
+        let mut taken: Vec<Box> = points.iter().map(|at| around(*at, POINT.0, POINT.1)).collect();
+        for ((_, ink, name), (x, y)) in names.iter().zip(points) {
+            let width = LETTER * name.to_string().chars().count() as f64;
+            let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
+            let corners = [(x + aside, y - down), (x - aside, y - down), (x + aside, y + down), (x - aside, y + down)];
+            let free = corners.into_iter().find(|at| {
+                let own = around(*at, width, NAME);
+                plot.holds(own) && !taken.iter().any(|other| own.meets(*other))
+            });
+            if let Some(at) = free {
+                drawing.label(at, *ink, name.clone());
+                taken.push(around(at, width, NAME));
             }
         }
     }
@@ -270,6 +298,23 @@ mod tests {
         let scale = Scale::log([0.5, 2.0].into_iter(), 1.0);
         assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
         assert!((scale.place(9.0) - 1.0).abs() < 1e-12 && scale.place(0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn names_of_points_stay_inside_and_cover_nothing() {
+        let plot = |points: &[(f64, f64)]| {
+            let axis = |scale: Scale| Axis::new(scale, Vec::new(), |_| Message::default());
+            let names = points.iter().map(|point| (*point, Ink::Text, verbatim("twelve chars"))).collect();
+            let plot = Plot { up: axis(Scale::even(0.0, 1.0)), marks: vec![Mark::Names(names)] };
+            draw(&axis(Scale::even(0.0, 1.0)), 100.0, &[plot])
+                .inline("Plot")
+                .to_html()
+                .matches(">twelve chars<")
+                .count()
+        };
+        assert_eq!(plot(&[(0.5, 0.5); 9]), 4, "one at each corner");
+        assert_eq!(plot(&[(1.0, 1.0), (0.0, 0.0)]), 2, "in the one corner that is inside");
+        assert_eq!(plot(&[(0.3, 0.5), (0.7, 0.5)]), 2);
     }
 
     #[test]

@@ -87,16 +87,22 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let right = seen.last().map_or(capacity, |(_, figures)| figures.peak_bytes.0.max(capacity));
     let line = steps.windows(2).flat_map(corner).chain(end).chain(end.map(|(_, low)| (right, low)));
     let mut marks = vec![Mark::Rule(capacity, t!("usable memory")), Mark::Line(line.collect(), Ink::Accent)];
-    for (row, figures) in &seen {
-        let on_line = steps.iter().any(|step| step.0.variant == row.variant);
+    // Names on the line come first.
+    let is_step = |row: &ScheduleRow| steps.iter().any(|step| step.0.variant == row.variant);
+    let (on_line, beside): (Vec<_>, Vec<_>) = seen.iter().copied().partition(|(row, _)| is_step(row));
+    let mut names = Vec::new();
+    for (row, figures) in on_line.iter().chain(&beside) {
         let name = row.variant.name();
         let bound = (gallery.certificate)(row.variant).and_then(Option::as_ref).map(words);
         let figure =
             verbatim(format!("{} · {}", show_seconds(figures.makespan_s), gallery.unit.show(figures.peak_bytes)));
         let title = Message::joined(", ", [name, figure].into_iter().chain(bound));
-        let (form, ink) = if on_line { (Form::Large, Ink::Accent) } else { (Form::Hollow, Ink::Muted) };
+        let (form, ink, text) =
+            if is_step(row) { (Form::Large, Ink::Accent, Ink::Text) } else { (Form::Hollow, Ink::Muted, Ink::Muted) };
+        names.push((point(figures), text, row.variant.name()));
         marks.push(Mark::Dot(point(figures), form, ink, title));
     }
+    marks.push(Mark::Names(names));
     marks.extend(floor.map(|floor| {
         Mark::Level(floor, t!("no order of these stages is below {floor}", floor = show_seconds(Seconds(floor))))
     }));
