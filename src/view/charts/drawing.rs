@@ -182,6 +182,10 @@ impl Drawing {
     pub fn label(&mut self, at: (f64, f64), ink: Ink, label: impl Into<Message>) {
         self.write(at, 0.0, Anchor::Middle, ink, "in", label);
     }
+    /// Words at a point, left out where the page is narrow.
+    pub(crate) fn beside(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, label: impl Into<Message>) {
+        self.write(at, 0.0, anchor, ink, "in", label);
+    }
     /// Words on a rectangle as wide as `room`, a share of the width: shown where the picture is wide enough for them.
     pub(crate) fn fitted(&mut self, at: (f64, f64), ink: Ink, room: f64, label: impl Into<Message>) {
         let label = label.into();

@@ -134,6 +134,15 @@ pub(crate) enum Mark {
     Rule(f64, Message),
 }
 
+fn around((x, y): (f64, f64), (width, height): (f64, f64)) -> Box {
+    Box { x: x - width / 2.0, width, y: y - height / 2.0, height }
+}
+
+/// Width of a name, a share of the plot's.
+fn width(name: &Message) -> f64 {
+    LETTER * name.to_string().chars().count() as f64
+}
+
 /// A plot of its own axis upwards.
 pub(crate) struct Plot {
     pub up: Axis,
@@ -142,8 +151,8 @@ pub(crate) struct Plot {
 
 /// Height of a line of words, pixels.
 const WORDS: f64 = 20.0;
-/// Width of a letter in a plot of 500 pixels, a share of it, and height of a name beside a point, pixels.
-const LETTER: f64 = 0.013;
+/// Width of a letter in a plot of 560 pixels, a share of it, and height of a name beside a point, pixels.
+const LETTER: f64 = 0.0115;
 const NAME: f64 = 13.0;
 /// Room of a point: a share of the width, and pixels.
 const POINT: (f64, f64) = (0.025, 10.0);
@@ -170,7 +179,7 @@ pub(crate) fn draw(across: &Axis, height: f64, plots: &[Plot]) -> Drawing {
             drawing.line((0.0, y), (1.0, y), Ink::Line, 1.0);
             drawing.tick(y, words);
         }
-        plot.marks.iter().for_each(|mark| area.paint(&mut drawing, mark));
+        area.paint(&mut drawing, &plot.marks);
         top += height + gap;
     }
     let mut last = f64::NEG_INFINITY;
@@ -200,59 +209,87 @@ impl Area {
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.across.place(x), self.y(y))
     }
-    fn paint(&self, drawing: &mut Drawing, mark: &Mark) {
-        match mark {
-            Mark::Line(points, ink) => {
-                for pair in points.windows(2) {
-                    drawing.line(self.at(pair[0]), self.at(pair[1]), *ink, 1.5);
+    fn paint(&self, drawing: &mut Drawing, marks: &[Mark]) {
+        for mark in marks {
+            match mark {
+                Mark::Line(points, ink) => {
+                    for pair in points.windows(2) {
+                        drawing.line(self.at(pair[0]), self.at(pair[1]), *ink, 1.5);
+                    }
                 }
-            }
-            Mark::Dot(point, form, ink, title) => drawing.dot(self.at(*point), *form, *ink, title),
-            Mark::Cloud(points, ink) => {
-                let places = points.iter().map(|(x, y)| (self.across.place(*x), 1.0 - self.up.place(*y)));
-                drawing.cloud(self.top, self.height, places, *ink);
-            }
-            Mark::Names(names) => self.names(drawing, names),
-            Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
-            Mark::Band(ends, name) => {
-                let [low, high] = ends.map(|end| self.y(end));
-                drawing.fill(Box { x: 0.0, width: 1.0, y: high, height: low - high }, Ink::Accent, 0.1, "");
-                drawing.words((0.004, high - 8.0), Anchor::Start, Ink::Muted, name);
-            }
-            Mark::Level(value, name) => {
-                let y = self.y(*value);
-                drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
-                drawing.words((1.0, y - 8.0), Anchor::End, Ink::Text, name);
-            }
-            Mark::Rule(value, name) => {
-                let x = self.across.place(*value);
-                drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
-                // Near the left the name stands inside, since the axis has its name above it.
-                if x < 0.5 {
-                    drawing.words((x + 0.005, self.top + 10.0), Anchor::Start, Ink::Muted, name);
-                } else {
-                    drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
+                Mark::Dot(point, form, ink, title) => drawing.dot(self.at(*point), *form, *ink, title),
+                Mark::Cloud(points, ink) => {
+                    let places = points.iter().map(|(x, y)| (self.across.place(*x), 1.0 - self.up.place(*y)));
+                    drawing.cloud(self.top, self.height, places, *ink);
+                }
+                Mark::Names(names) => self.names(drawing, names, marks),
+                Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
+                Mark::Band(ends, name) => {
+                    let [low, high] = ends.map(|end| self.y(end));
+                    drawing.fill(Box { x: 0.0, width: 1.0, y: high, height: low - high }, Ink::Accent, 0.1, "");
+                    drawing.words((0.004, high - 8.0), Anchor::Start, Ink::Muted, name);
+                }
+                Mark::Level(value, name) => {
+                    let y = self.y(*value);
+                    drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
+                    drawing.words((1.0, self.beside(y)), Anchor::End, Ink::Text, name);
+                }
+                Mark::Rule(value, name) => {
+                    let x = self.across.place(*value);
+                    drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
+                    // Near the left the name stands inside, since the axis has its name above it.
+                    if x < 0.5 {
+                        drawing.words((x + 0.005, self.top + 10.0), Anchor::Start, Ink::Muted, name);
+                    } else {
+                        drawing.words((x, self.top - 10.0), Anchor::End, Ink::Muted, name);
+                    }
                 }
             }
         }
     }
-    /// A name goes to the first corner of its point where it is inside the plot and covers neither a point nor a name.
-    fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)]) {
-        let around = |(x, y), width, height| Box { x: x - width / 2.0, width, y: y - height / 2.0, height };
+    /// The name of a level is above it in the upper half, below it in the lower.
+    fn beside(&self, y: f64) -> f64 {
+        if y < self.top + self.height / 2.0 { y - 8.0 } else { y + 9.0 }
+    }
+    /// Room that a mark takes from names.
+    fn rooms(&self, mark: &Mark) -> Vec<Box> {
+        let between = |(x, y): (f64, f64), (right, low): (f64, f64)| Box {
+            x: x.min(right),
+            width: (right - x).abs(),
+            y: y.min(low),
+            height: (low - y).abs(),
+        };
+        match mark {
+            Mark::Line(points, _) => {
+                points.windows(2).map(|ends| between(self.at(ends[0]), self.at(ends[1]))).collect()
+            }
+            Mark::Dot(point, ..) => vec![around(self.at(*point), POINT)],
+            Mark::Level(value, name) => {
+                let (y, width) = (self.y(*value), width(name));
+                vec![between((0.0, y), (1.0, y)), around((1.0 - width / 2.0, self.beside(y)), (width, NAME))]
+            }
+            Mark::Rule(value, _) => {
+                let x = self.across.place(*value);
+                vec![between((x, self.top), (x, self.top + self.height))]
+            }
+            _ => Vec::new(),
+        }
+    }
+    /// A name goes to the first corner of its point where it is inside the plot and covers neither a mark nor a name.
+    fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[Mark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
-        let points: Vec<(f64, f64)> = names.iter().map(|(point, ..)| self.at(*point)).collect();
-        let mut taken: Vec<Box> = points.iter().map(|at| around(*at, POINT.0, POINT.1)).collect();
-        for ((_, ink, name), (x, y)) in names.iter().zip(points) {
-            let width = LETTER * name.to_string().chars().count() as f64;
+        let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark)).collect();
+        for (point, ink, name) in names {
+            let ((x, y), width) = (self.at(*point), width(name));
             let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
             let corners = [(x + aside, y - down), (x - aside, y - down), (x + aside, y + down), (x - aside, y + down)];
-            let free = corners.into_iter().find(|at| {
-                let own = around(*at, width, NAME);
-                plot.holds(own) && !taken.iter().any(|other| own.meets(*other))
-            });
-            if let Some(at) = free {
-                drawing.label(at, *ink, name.clone());
-                taken.push(around(at, width, NAME));
+            let rooms = corners.map(|at| around(at, (width, NAME)));
+            let is_free = |own: &Box| plot.holds(*own) && !taken.iter().any(|other| own.meets(*other));
+            if let Some(corner) = rooms.iter().position(is_free) {
+                let side = if corner % 2 == 0 { Anchor::Start } else { Anchor::End };
+                let aside = if corner % 2 == 0 { POINT.0 } else { -POINT.0 } / 2.0;
+                drawing.beside((x + aside, corners[corner].1), side, *ink, name.clone());
+                taken.push(rooms[corner]);
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::view::charts::drawing::Form;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::Node;
-use crate::view::node::markup::{apply, caption, el, heading, leaf, muted, table, text, title};
+use crate::view::node::markup::{apply, caption, el, heading, leaf, muted, text, title};
 
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
@@ -201,9 +201,8 @@ pub fn joint(found: &Joint, own: Seconds) -> Node {
         if change < 0.0 { "−" } else { "+" },
         show_percent(change.abs())
     ));
-    let cells = vec![text(verbatim(layers)), text(time), text(certificate), use_it];
-    let head = [t!("layers of each stage"), t!("pipeline"), t!("proven"), Message::default()];
-    Node::from_iter([status, table("Joint search", &head, &[(false, cells)])])
+    let split = t!("Stages of {layers} layers: {time}.", layers, time);
+    Node::from_iter([status, heading(certificate), el("p", &[], &[text(split), text(" "), use_it])])
 }
 
 /// Places of the schedules that get a certificate, those that are compared first.
