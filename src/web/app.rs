@@ -5,7 +5,6 @@ use crate::core::run::OneOf;
 use crate::core::t;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{self, Action, Node, leaf, link_button};
-use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::refused;
 use crate::view::panels::{published, words};
 use crate::view::views::View;
@@ -145,7 +144,6 @@ fn page(state: State) -> impl IntoView {
                 </aside>
                 <div class="results" class:comparing=flag(move || state.view.second.with(Option::is_some)) id="results" tabindex="-1">
                     {nodes("link-notice", move || refused(&state.refused()))}
-                    {nodes("unfit-frame", move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get()))}
                     <Strip/>
                     <FirstTimeline/>
                     <Waterfall/>

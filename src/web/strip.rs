@@ -5,6 +5,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, leaf, text as plain};
+use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::{
     PRICE, TOKENS, budget, budget_name, read_price, show_price, show_tokens, sign, strip,
@@ -98,6 +99,8 @@ pub(crate) fn Advice() -> impl IntoView {
     let state = expect_context::<State>();
     let searched = move |evaluation: &Evaluation| state.planner.searched(evaluation);
     let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
+    let unfit = move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get());
+    let shown = move || Node::from_iter([unfit(), cards.get()]);
     let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
     let note = move || note(state.fault().as_ref(), &state.noted(), state.shown.with(|shown| shown.stands_in));
     view! {
@@ -108,7 +111,7 @@ pub(crate) fn Advice() -> impl IntoView {
                 <span class="spring"></span>
                 {nodes("note-line", note)}
             </div>
-            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", move || cards.get())}</div>
+            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", shown)}</div>
         </section>
     }
 }

@@ -85,9 +85,20 @@ fn buttons(failure: &Failure) -> Vec<Node> {
         let gpus = choice.run.gpus;
         button(choice, "gpus", gpus.to_string(), t!("Use {gpus} GPUs", gpus))
     });
+    // By another software where the Run's own does not do it.
+    let by = |choice: &Choice, set: &mut Vec<(&'static str, String)>, words: Message| {
+        let stack = choice.run.stack.preset_row().choice;
+        if choice.run.stack == failure.run.stack {
+            return words;
+        }
+        set.push(("stack", stack.id.to_owned()));
+        t!("{change} by {software}", change = words, software = stack.label)
+    };
     let adapters = failure.adapters.iter().filter_map(|choice| {
         let method = choice.run.adapter.method?.choice();
-        Some(button(choice, "adapter.method", method.id.to_owned(), t!("Train {adapter}", adapter = method.label)))
+        let mut set = vec![("adapter.method", method.id.to_owned())];
+        let words = by(choice, &mut set, t!("Train {adapter}", adapter = method.label));
+        Some(several(choice, set, words))
     });
     let shorter = failure.shorter.iter().map(|choice| {
         let tokens = choice.run.seq_len;
@@ -100,6 +111,7 @@ fn buttons(failure: &Failure) -> Vec<Node> {
             }
             None => t!("Set the sequence to {tokens}", tokens),
         };
+        let words = by(choice, &mut set, words);
         let is_tight = choice.figures.peak.overall == Verdict::Tight;
         several(choice, set, if is_tight { t!("{change} (tight)", change = words) } else { words })
     });
@@ -137,13 +149,14 @@ mod tests {
     /// `QLoRA` is offered, with the verdict of its own report.
     #[test]
     fn one_gpu_of_48_gb_is_offered_qlora_with_a_shorter_sequence() {
-        let edits = [
-            ("model", "llama-3.1-70b"),
-            ("gpu", "l40s"),
-            ("gpus", "1"),
-            ("stack", "hf-trainer"),
-            ("global_batch", "1"),
-        ];
+        for stack in ["hf-trainer", "megatron-2025"] {
+            offers_qlora_on_a_shorter_sequence(stack);
+        }
+    }
+
+    fn offers_qlora_on_a_shorter_sequence(stack: &str) {
+        let edits =
+            [("model", "llama-3.1-70b"), ("gpu", "l40s"), ("gpus", "1"), ("stack", stack), ("global_batch", "1")];
         let run = Run::default().with_texts(&edits.map(|(key, value)| (key, value.to_owned()))).unwrap();
         let outcome = climbed(&run);
         let Outcome::Failed(failure) = &outcome else {
@@ -157,6 +170,7 @@ mod tests {
         let html = failed(Some(&outcome), MemoryUnit::Gib).to_html();
         assert_eq!(html.contains("(tight)"), verdict == Verdict::Tight, "{html}");
         assert!(html.contains("Train QLoRA on"), "{html}");
+        assert_eq!(html.contains("by Hugging Face Trainer"), stack != "hf-trainer", "{html}");
     }
 
     /// Every button of a failed ladder leads to a Run with a layout that fits.

@@ -5,7 +5,8 @@ use super::rungs::rungs;
 use crate::memory::Verdict;
 use crate::report::fit::shorter_sequences;
 use crate::report::{Peak, report};
-use crate::run::Run;
+use crate::run::presets::{STACKS, Stack, Trainer};
+use crate::run::{AdapterMethod, OneOf, Run};
 use crate::search::request::Request;
 use crate::sort::sort_by;
 use crate::units::Bytes;
@@ -97,6 +98,7 @@ impl Fallback {
                     self.shorter.clear();
                     self.found.shorter = Some(choice);
                 } else if choice.run.gpus == base.gpus {
+                    self.adapters.retain(|run| run.stack == choice.run.stack);
                     self.found.adapters.push(choice);
                     let method = &base.adapter.method;
                     self.shorter.retain(|(run, tight)| !tight && run.adapter.method == *method);
@@ -161,8 +163,9 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
     if run.gpus > node(run) {
         return Vec::new();
     }
-    let adapted = adapters(run).into_iter().next();
-    let ways: Vec<&Run> = std::iter::once(run).chain(&adapted).collect();
+    let adapted = adapters(run);
+    let quantised = adapted.iter().rev().filter(|run| run.adapter.method == Some(AdapterMethod::Qlora));
+    let ways: Vec<&Run> = std::iter::once(run).chain(quantised).collect();
     let cut = |tight: bool| {
         let each = ways.iter().flat_map(move |way| shorter_sequences(way).map(move |seq_len| (way, seq_len)));
         each.map(move |(way, seq_len)| (Run { seq_len, ..(*way).clone() }, tight))
@@ -172,14 +175,24 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
     runs
 }
 
-/// LoRA and QLoRA, on a node or less; the last is tried first.
+/// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of pretraining;
+/// the last is tried first.
 fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     if run.adapter.method.is_some() || run.gpus > per_node || run.phases.framework.is_some() {
         return Vec::new();
     }
-    let with = |method: &str| run.with_texts(&[("adapter.method", method.to_owned())]);
-    ["qlora", "lora"].into_iter().filter_map(with).collect()
+    let row = run.stack.preset_row();
+    let tunes = |trainer| matches!(trainer, Trainer::HuggingFace | Trainer::Torchtune);
+    let other = STACKS.iter().find(|stack| stack.trainer == Trainer::HuggingFace && !tunes(row.trainer));
+    let by = |stack: Option<&Stack>, method: AdapterMethod| {
+        let method = ("adapter.method", method.choice().id.to_owned());
+        let stack = stack.map(|stack| ("stack", stack.choice.id.to_owned()));
+        run.with_texts(&stack.into_iter().chain([method]).collect::<Vec<_>>())
+    };
+    let methods = |stack| [AdapterMethod::Qlora, AdapterMethod::Lora].map(|method| by(stack, method));
+    let others = other.map(|other| methods(Some(other)));
+    others.into_iter().chain([methods(None)]).flatten().flatten().collect()
 }
 
 /// The same on more GPUs, the fewest last; beyond a node, on whole nodes.
