@@ -22,6 +22,75 @@ async function type(page, locator, text) {
   await locator.fill(text);
 }
 
+/** The fields of the sentence, each a click. */
+const inSentence = (page) => {
+  const sentence = page.getByRole('region', { name: 'The run in a sentence' });
+  return {
+    async choose(name, id) {
+      await sentence.getByRole('combobox', { name }).click();
+      await sentence.getByRole('combobox', { name }).selectOption(id);
+    },
+    fill: (name, text) => type(page, sentence.getByRole('textbox', { name }), text),
+  };
+};
+
+test('70B on 64 H100 at 32k: fits in three clicks, and so does what is proposed', async () => {
+  const { page, clicks, problems } = await start('');
+  const { choose, fill } = inSentence(page);
+  await choose('Model preset', 'llama-3.1-70b');
+  await fill('GPUs', '64');
+  await fill('Sequence', '32k');
+  await eventually(() => figures(page), (text) => /Fits/.test(text));
+  await eventually(() => page.locator('.better').innerText(), (text) => /layouts searched/.test(text));
+  const verdicts = await page.locator('.cards-frame > .suggestions > .suggestion .act').allInnerTexts();
+  assert.ok(verdicts.every((text) => /fits/.test(text)), `${verdicts}`);
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  assert.deepEqual(problems, []);
+});
+
+test('the best layout of 405B on 2,048 GPUs and why, in two clicks', async () => {
+  const { page, clicks } = await start('');
+  const { choose, fill } = inSentence(page);
+  await choose('Model preset', 'llama-3.1-405b');
+  await fill('GPUs', '2048');
+  const card = page.locator('.suggestion', { hasText: 'Less time' });
+  await eventually(() => card.innerText(), (text) => /% less/.test(text) && /fits, [\d.]+ GiB/.test(text));
+  assert.match(await card.locator('.why').innerText(), /\d.* to .*\d/);
+  assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
+});
+
+test('QLoRA of 70B on one 48 GB card is offered after three clicks, and fits', async () => {
+  const { page, clicks } = await start('');
+  const { choose, fill } = inSentence(page);
+  await choose('Model preset', 'llama-3.1-70b');
+  await fill('GPUs', '1');
+  await choose('GPU preset', 'l40s');
+  const offer = page.locator('.unfit .fix', { hasText: 'Train QLoRA' });
+  await offer.first().waitFor();
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  const tight = /tight/.test(await offer.first().innerText());
+  await offer.first().click();
+  await eventually(() => figures(page), (text) => (tight ? /Tight/ : /Fits/).test(text) && /of 44\.4/.test(text));
+});
+
+test('two schedules in one embed, in four clicks', async () => {
+  const { page, clicks } = await start('');
+  await page.locator('.views').getByText('Schedules', { exact: true }).click();
+  await page.locator('.card', { hasText: 'ZB-V' }).first().locator('.tick').click();
+  await page.getByRole('button', { name: 'Embed', exact: true }).click();
+  const dialog = page.locator('dialog[open]');
+  await eventually(() => dialog.locator('textarea').inputValue(), (text) => /view\.embed=schedules/.test(text) && /view\.ticked=1f1b,zb-v/.test(text));
+  await dialog.getByRole('button', { name: 'Copy' }).click();
+  assert.ok(await clicks() <= 4, `${await clicks()} clicks`);
+});
+
+test('dollars for 8B on 15 T tokens, in three clicks at most', async () => {
+  const { page, clicks } = await start('');
+  await type(page, input(page, 'tokens_total'), '15T');
+  await eventually(() => figures(page), (text) => /\$1\.0\dM/.test(text));
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+});
+
 test('256 H100 and a 70B: does tp 8 pp 4 fit, in three clicks', async () => {
   const { page, clicks, problems } = await start('#v=1&tp=8&pp=4');
   const sentence = page.getByRole('region', { name: 'The run in a sentence' });
