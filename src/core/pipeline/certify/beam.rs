@@ -27,7 +27,6 @@ pub struct Beam {
     pub narrowed: bool,
     /// States generated.
     pub children: u64,
-    starts: Vec<Ticks>,
     choices: Vec<Choice>,
 }
 
@@ -50,7 +49,6 @@ impl Beam {
             dropped: Ticks::MAX,
             narrowed: false,
             children: 0,
-            starts: Vec::new(),
             choices: Vec::new(),
         }
     }
@@ -68,17 +66,15 @@ impl Beam {
         let words = layout.words;
         let mut next: Vec<Ticks> = Vec::with_capacity(self.states.len() * 2);
         let mut candidates: Vec<(Merit, Step)> = Vec::new();
-        let (mut starts, mut choices) = (std::mem::take(&mut self.starts), std::mem::take(&mut self.choices));
+        let (mut open, mut choices) = (Vec::new(), std::mem::take(&mut self.choices));
         for (parent, state) in self.states.chunks_exact(words).enumerate() {
-            layout.earliest(state, &mut starts);
-            layout.choices(state, &starts, &mut choices);
+            layout.choices(state, &mut choices);
             for &choice in &choices {
                 self.children += 1;
                 let at = next.len();
                 next.extend_from_slice(state);
-                layout.lay(&mut next[at..], choice, memo);
-                layout.earliest(&next[at..], &mut starts);
-                let merit = layout.merit(&next[at..], &starts);
+                layout.lay(&mut next[at..], choice, memo, &mut open);
+                let merit = layout.merit(&next[at..]);
                 if merit.bound > self.limit {
                     self.dropped = self.dropped.min(merit.bound);
                     next.truncate(at);
@@ -91,7 +87,7 @@ impl Beam {
                 candidates.push((merit, step));
             }
         }
-        (self.starts, self.choices) = (starts, choices);
+        self.choices = choices;
         self.keep(layout, &next, &candidates);
         if self.states.is_empty() { Some(Ended { found: None }) } else { None }
     }
@@ -107,12 +103,13 @@ impl Beam {
         for at in order {
             let key = hash(layout.counts(state(at)));
             let same = alike.entry(key).or_default();
-            if same.iter().any(|better| layout.dominates(state(*better), state(at))) {
+            let bound = candidates[at].0.bound;
+            if same.iter().any(|better| layout.dominates(state(*better), state(at), bound)) {
                 continue;
             }
             if steps.len() == self.width {
                 // The rest is no better than this one.
-                self.dropped = self.dropped.min(candidates[at].0.bound);
+                self.dropped = self.dropped.min(bound);
                 self.narrowed = true;
                 break;
             }

@@ -3,7 +3,7 @@
 //! For given stage times and memory: an order, its makespan U, and a proven lower bound L on every order. In standard terms a
 //! job shop of chains with a storage constraint ([`problem`]); a layered search over active schedules ([`beam`]) under a bound
 //! by backward induction ([`tails`], [`state`]) finds the order, and what it drops proves the bound ([`search`]), as does the
-//! same of some of the ranks ([`relaxed`]). The goal is
+//! same of some of the chains ([`relaxed`]). The goal is
 //! the makespan of a step; transfers between ranks are a lag without contention. Nothing here reads a clock: work is counted
 //! in states, so that every machine gives the same answer.
 //!

@@ -1,13 +1,12 @@
-//! Bounds by some of the ranks: the others run any number of ops at once.
+//! Bounds by some of the chains: the others run any number of ops at once.
 //!
-//! Where memory is short, ranks whose ops get into each other's way cost more than any of them alone. A problem of few ranks has
-//! few chains: the chains of the others become lags of the arcs through them. Its least makespan is found and proven soon, and
-//! bounds that of all ranks. The rank whose ops overlap most in the order that was found is kept next.
+//! Where memory is short, ranks whose ops get into each other's way cost more than any of them alone. A problem of few chains is
+//! soon solved: the others become lags of the arcs through them. Its least makespan bounds that of all. The two chains of a rank
+//! whose ops overlap most in the order that was found are kept next.
 
 use super::problem::{Arc, Chain, Problem, Ticks};
-use crate::sort::sort;
 
-/// A problem of some of the ranks of another.
+/// A problem of some of the chains of another.
 #[derive(Clone, Debug)]
 pub struct Few {
     kept: Vec<bool>,
@@ -18,35 +17,31 @@ pub struct Few {
 }
 
 impl Few {
-    /// The problem of the ranks that are `kept`.
+    /// The problem of the chains that are `kept`.
     #[must_use]
     pub fn new(whole: &Problem, kept: Vec<bool>) -> Self {
         let (problem, places) = reduced(whole, &kept);
         Self { kept, places, problem }
     }
 
-    /// One rank more: that whose ops overlap most where the kept chains start at `starts`. None where none overlap, or with it
-    /// all are kept.
+    /// One or two chains more: those of a rank whose ops overlap most where the kept chains start at `starts`. None where none
+    /// overlap, or with them all are kept.
     #[must_use]
     pub fn with_next(&self, whole: &Problem, starts: &[Vec<Ticks>]) -> Option<Self> {
         let starts = self.every_start(whole, starts);
-        let overlap = |rank: usize| {
-            let chains = whole.chains.iter().zip(&starts).filter(|(chain, _)| chain.rank == rank);
-            let mut ops: Vec<(Ticks, Ticks)> =
-                chains.flat_map(|(chain, starts)| starts.iter().map(|start| (*start, chain.ticks))).collect();
-            sort(&mut ops);
-            let (mut clock, mut late) = (0, 0);
-            for (start, ticks) in ops {
-                late += (clock - start).max(0);
-                clock = clock.max(start) + ticks;
+        let ops = |chain: usize| (&starts[chain][..], whole.chains[chain].ticks);
+        let mut most = (0, 0, 0);
+        for chains in whole.chains_by_rank() {
+            for (at, &one) in chains.iter().enumerate() {
+                for &other in chains[at..].iter().filter(|other| !(self.kept[one] && self.kept[**other])) {
+                    most = most.max((overlap(ops(one), ops(other)), one, other));
+                }
             }
-            late
-        };
-        let left = (0..whole.ranks).rev().filter(|rank| !self.kept[*rank]).map(|rank| (overlap(rank), rank));
-        let (_, rank) = left.filter(|(late, _)| *late > 0).max_by_key(|(late, _)| *late)?;
+        }
+        let (late, one, other) = most;
         let mut kept = self.kept.clone();
-        kept[rank] = true;
-        kept.contains(&false).then(|| Self::new(whole, kept))
+        (kept[one], kept[other]) = (true, true);
+        (late > 0 && kept.contains(&false)).then(|| Self::new(whole, kept))
     }
 
     /// The starts of all chains where the kept ones start at `starts` and the others as early as they may.
@@ -72,7 +67,7 @@ impl Few {
     }
 }
 
-/// `whole` without the chains of ranks that are not `kept`, but for the first and the longest way's last: each on a rank of its own. What
+/// `whole` without the chains that are not `kept`, but for the first and the longest way's last: each on a rank of its own. What
 /// waited for a chain that is left out waits for what that waited for.
 fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let reach = whole.reach();
@@ -82,7 +77,7 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
         Some((way.distance + whole.chains[chain].ticks, chain))
     });
     let last = last.max().map_or(first, |(_, chain)| chain);
-    let stays = |chain: usize| kept[whole.chains[chain].rank] || chain == first || chain == last;
+    let stays = |chain: usize| kept[chain] || chain == first || chain == last;
     let mut arcs: Vec<Arc> = Vec::new();
     for arc in &whole.arcs {
         enter(&mut arcs, *arc);
@@ -103,7 +98,7 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let (mut chains, mut ranks) = (Vec::new(), 0);
     for (index, chain) in whole.chains.iter().enumerate().filter(|(index, _)| stays(*index)) {
         let own = &mut None;
-        let home = if kept[chain.rank] { &mut homes[chain.rank] } else { own };
+        let home = if kept[index] { &mut homes[chain.rank] } else { own };
         let rank = *home.get_or_insert_with(|| {
             ranks += 1;
             ranks - 1
@@ -125,4 +120,23 @@ fn enter(arcs: &mut Vec<Arc>, arc: Arc) {
         arcs.retain(|other| !says(&arc, other));
         arcs.push(arc);
     }
+}
+
+/// Ticks in which ops of two chains run at once; of a chain with itself, in which an op runs when the next has begun. Ops are
+/// starts, ascending, and a duration.
+fn overlap((one, ticks): (&[Ticks], Ticks), (other, others): (&[Ticks], Ticks)) -> Ticks {
+    let same = std::ptr::eq(one, other);
+    let (mut sum, mut from) = (0, 0);
+    for (at, start) in one.iter().enumerate() {
+        if same {
+            from = at + 1;
+        }
+        while other.get(from).is_some_and(|begin| begin + others <= *start) {
+            from += 1;
+        }
+        for begin in other[from..].iter().take_while(|begin| **begin < start + ticks) {
+            sum += (begin + others).min(start + ticks) - begin.max(start);
+        }
+    }
+    sum
 }

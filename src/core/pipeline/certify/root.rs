@@ -19,10 +19,9 @@ pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
     let layouts = [Layout::new(problem), Layout::new(&problem.reversed())];
     let mut bound = 0;
     for layout in &layouts {
-        let (mut memo, mut starts) = (Memo::new(layout.problem()), Vec::new());
+        let mut memo = Memo::new(layout.problem());
         let state = layout.start(&mut memo);
-        layout.earliest(&state, &mut starts);
-        bound = bound.max(layout.merit(&state, &starts).bound);
+        bound = bound.max(layout.merit(&state).bound);
     }
     let heads = heads(&layouts[1].tails);
     for chains in problem.chains_by_rank() {

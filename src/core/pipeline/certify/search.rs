@@ -8,12 +8,12 @@ use super::root::both_sides;
 use super::state::Layout;
 
 /// States kept in a layer, from the first search to the last.
-const WIDTHS: [usize; 3] = [1, 16, 128];
+const WIDTHS: [usize; 3] = [1, 16, 512];
 
 /// A makespan and a lower bound this close (one in 20,000) are the same: rounding to ticks moves them no further apart.
 const CLOSE: Ticks = 20_000;
 
-/// The run of the beam before which bounds by some of the ranks are looked for.
+/// The run of the beam before which bounds by some of the chains are looked for.
 const FEW_AT: usize = 8;
 
 /// One of the two directions: its problem with tails, and what was computed of it.
@@ -38,18 +38,29 @@ pub struct Search {
     budget: u64,
     stage: usize,
     beam: Option<Beam>,
-    /// The problem of some of the ranks that is searched, and the first ranks of those that are to come.
+    /// The problem of some of the chains that is searched, and the first ranks of those that are to come.
     few: Option<Box<(Few, Search)>>,
     firsts: Vec<Option<usize>>,
     over: bool,
 }
 
-/// One run of the beam: width, side, and the limit is the lower bound (else below the best order).
+/// One run of the beam: width, side, and how far from the lower bound to the best order its limit is.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
     width: usize,
     side: usize,
-    at_bound: bool,
+    limit: Limit,
+}
+
+/// The longest order that a run of the beam looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// As long as the lower bound.
+    Bound,
+    /// Half way: either there is such an order, or the bound rises as far.
+    Between,
+    /// Shorter than the best.
+    Best,
 }
 
 impl Search {
@@ -102,10 +113,11 @@ impl Search {
         let attempt = self.attempt();
         let side = &mut self.sides[attempt.side];
         let mut beam = self.beam.take().unwrap_or_else(|| {
-            let limit = match &self.best {
-                Some((makespan, _)) if !attempt.at_bound => makespan - 1 - makespan / (2 * CLOSE),
-                None if !attempt.at_bound => Ticks::MAX - 1,
-                _ => self.lower,
+            let limit = match (attempt.limit, &self.best) {
+                (Limit::Best, Some((makespan, _))) => makespan - 1 - makespan / (2 * CLOSE),
+                (Limit::Best, None) => Ticks::MAX - 1,
+                (Limit::Between, Some((makespan, _))) => self.lower + (makespan - self.lower) / 2,
+                (Limit::Bound, _) | (Limit::Between, None) => self.lower,
             };
             Beam::new(&side.layout, &mut side.memo, attempt.width, limit)
         });
@@ -146,7 +158,7 @@ impl Search {
         self.over || self.is_closed()
     }
 
-    /// Works on the bound by some of the ranks; ranks are added as long as what is found is proven.
+    /// Works on the bound by some of the chains; chains are added as long as what is found is proven.
     fn search_few(&mut self) {
         let whole = self.sides[0].layout.problem();
         let begun = |few: Few, lower: Ticks| {
@@ -155,7 +167,8 @@ impl Search {
         };
         let Some(mut pair) = self.few.take() else {
             let first = self.firsts.pop().flatten();
-            self.few = begun(Few::new(whole, (0..whole.ranks).map(|rank| Some(rank) == first).collect()), self.lower);
+            let kept = whole.chains.iter().map(|chain| Some(chain.rank) == first).collect();
+            self.few = begun(Few::new(whole, kept), self.lower);
             return;
         };
         let (few, search) = &mut *pair;
@@ -177,7 +190,12 @@ impl Search {
     fn attempt(&self) -> Attempt {
         let width = WIDTHS[(self.stage / 4).min(WIDTHS.len() - 1)];
         let last = self.stage >= WIDTHS.len() * 4;
-        Attempt { width, side: self.stage % 2, at_bound: last || self.stage % 4 < 2 }
+        let limit = match (last || self.stage % 4 < 2, self.stage >= FEW_AT) {
+            (true, true) => Limit::Between,
+            (true, false) => Limit::Bound,
+            (false, _) => Limit::Best,
+        };
+        Attempt { width, side: self.stage % 2, limit }
     }
 
     /// Works until the search is over.

@@ -2,7 +2,8 @@
 //!
 //! A state is what the future can see of the past: ops laid out of each chain, the clock of each rank, and for every arc that
 //! crosses ranks the arrivals that its waiting chain has not used yet. One-machine bounds of each rank's remaining ops depend
-//! on counts alone; they are kept with the state and renewed for the rank that moves.
+//! on counts alone; they are kept with the state and renewed for the rank that moves. So is the earliest start of every chain's
+//! next op, raised where the move raises it.
 
 use super::memo::Memo;
 use super::problem::{Problem, Ticks};
@@ -53,6 +54,9 @@ pub struct Layout {
     clocks: usize,
     left: usize,
     without: usize,
+    starts: usize,
+    /// Chains that wait for each chain.
+    follows: Vec<Vec<usize>>,
     /// Words of a state.
     pub words: usize,
 }
@@ -84,10 +88,13 @@ impl Layout {
         let reach = problem.reach();
         let (clocks, left) = (chains, chains + problem.ranks);
         let without = left + problem.ranks;
-        let mut words = without + chains;
+        let starts = without + chains;
+        let mut words = starts + chains;
         let (mut waits, mut fills) = (vec![Vec::new(); chains], vec![Vec::new(); chains]);
+        let mut follows = vec![Vec::new(); chains];
         let mut rings = Vec::new();
         for arc in &problem.arcs {
+            follows[arc.from].push(arc.to);
             let crosses = problem.chains[arc.from].rank != problem.chains[arc.to].rank || arc.lag > 0;
             let ring = crosses.then(|| {
                 // Ops of `from` that may end before the waiting chain has used their arrivals.
@@ -111,6 +118,8 @@ impl Layout {
             clocks,
             left,
             without,
+            starts,
+            follows,
             words,
             problem: problem.clone(),
         }
@@ -128,6 +137,7 @@ impl Layout {
         for rank in 0..self.problem.ranks {
             self.renew(&mut state, rank, memo);
         }
+        self.settle(&mut state, &mut self.topological.iter().rev().copied().collect());
         state
     }
 
@@ -155,8 +165,8 @@ impl Layout {
         }
     }
 
-    /// Lays out the next op of `choice.chain`.
-    pub fn lay(&self, state: &mut [Ticks], choice: Choice, memo: &mut Memo) {
+    /// Lays out the next op of `choice.chain`; `open` is empty before and after.
+    pub fn lay(&self, state: &mut [Ticks], choice: Choice, memo: &mut Memo, open: &mut Vec<usize>) {
         let chain = self.problem.chains[choice.chain];
         let op = usize::try_from(state[choice.chain]).unwrap_or(0);
         let end = choice.start + chain.ticks;
@@ -169,46 +179,49 @@ impl Layout {
             }
         }
         self.renew(state, chain.rank, memo);
+        // Starts that count on the chain's next op hold where that begins at this end.
+        let is_over = state[choice.chain] == Ticks::from(self.problem.microbatches);
+        state[self.starts + choice.chain] = if is_over { NEVER } else { end };
+        open.extend_from_slice(&self.by_rank[chain.rank]);
+        self.settle(state, open);
     }
 
-    /// The earliest start of the next op of every chain, as far as arcs and clocks tell.
-    pub fn earliest(&self, state: &[Ticks], starts: &mut Vec<Ticks>) {
-        let m = Ticks::from(self.problem.microbatches);
-        starts.clear();
-        starts.extend(
-            self.problem
-                .chains
-                .iter()
-                .enumerate()
-                .map(|(index, chain)| if state[index] < m { state[self.clocks + chain.rank] } else { NEVER }),
-        );
-        // The second sweep is for the arcs that point back: those of memory.
-        for _ in 0..2 {
-            for &chain in &self.topological {
-                let k = state[chain];
-                if k >= m {
-                    continue;
+    /// Raises the earliest starts of the `open` chains, and of those that wait for them, until nothing changes.
+    fn settle(&self, state: &mut [Ticks], open: &mut Vec<usize>) {
+        while let Some(chain) = open.pop() {
+            let k = state[chain];
+            if k >= Ticks::from(self.problem.microbatches) {
+                continue;
+            }
+            let before = state[self.starts + chain];
+            let mut start = before.max(state[self.clocks + self.problem.chains[chain].rank]);
+            for wait in &self.waits[chain] {
+                let lacking = k - wait.offset + 1 - state[wait.from];
+                if lacking > 0 {
+                    let duration = self.problem.chains[wait.from].ticks;
+                    start = start.max(state[self.starts + wait.from] + lacking * duration + wait.lag);
+                } else if k >= wait.offset
+                    && let Some(ring) = wait.ring
+                {
+                    start = start.max(state[ring.place(usize::try_from(k).unwrap_or(0))]);
                 }
-                let mut start = starts[chain];
-                for wait in &self.waits[chain] {
-                    let lacking = k - wait.offset + 1 - state[wait.from];
-                    if lacking > 0 {
-                        let duration = self.problem.chains[wait.from].ticks;
-                        start = start.max(starts[wait.from] + lacking * duration + wait.lag);
-                    } else if k >= wait.offset
-                        && let Some(ring) = wait.ring
-                    {
-                        start = start.max(state[ring.place(usize::try_from(k).unwrap_or(0))]);
-                    }
-                }
-                starts[chain] = start;
+            }
+            if start > before {
+                state[self.starts + chain] = start;
+                open.extend_from_slice(&self.follows[chain]);
             }
         }
     }
 
-    /// The bound of a state with these earliest starts.
+    /// The earliest start of the next op of every chain, as far as arcs and clocks tell.
+    fn starts<'a>(&self, state: &'a [Ticks]) -> &'a [Ticks] {
+        &state[self.starts..self.starts + self.clocks]
+    }
+
+    /// The bound of a state.
     #[must_use]
-    pub fn merit(&self, state: &[Ticks], starts: &[Ticks]) -> Merit {
+    pub fn merit(&self, state: &[Ticks]) -> Merit {
+        let starts = self.starts(state);
         let (mut bound, mut score) = (self.latest(state), 0);
         for (chain, start) in starts.iter().enumerate() {
             if let Some(tau) = self.tails.tau[chain].get(usize::try_from(state[chain]).unwrap_or(0)) {
@@ -247,7 +260,8 @@ impl Layout {
 
     /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op could end
     /// first that could start before that end.
-    pub fn choices(&self, state: &[Ticks], starts: &[Ticks], found: &mut Vec<Choice>) {
+    pub fn choices(&self, state: &[Ticks], found: &mut Vec<Choice>) {
+        let starts = self.starts(state);
         found.clear();
         let mut first: Option<(Ticks, usize)> = None;
         for (chain, start) in starts.iter().enumerate() {
@@ -274,26 +288,31 @@ impl Layout {
         })
     }
 
-    /// `state` is no worse than `other`, which has the same counts: no clock is later, and no arrival that is still waited
-    /// for, as far as the clock of the waiting rank lets it matter.
+    /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may follow `state`
+    /// at the same times. No clock and no arrival is later, but for what no op of `other` can use so early: its rank or its chain
+    /// waits for something else till then.
     #[must_use]
-    pub fn dominates(&self, state: &[Ticks], other: &[Ticks]) -> bool {
+    pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks) -> bool {
         if state[..self.clocks] != other[..self.clocks] {
             return false;
         }
-        let clocks = self.clocks..self.left;
-        if !state[clocks.clone()].iter().zip(&other[clocks]).all(|(one, other)| one <= other) {
-            return false;
-        }
-        self.rings.iter().all(|ring| {
-            let from = usize::try_from(state[ring.to]).unwrap_or(0).max(ring.offset);
-            let waiting = self.problem.chains[ring.to].rank;
-            let clock = other[self.clocks + waiting];
-            (from..self.filled(ring, state)).all(|op| {
-                let place = ring.place(op);
-                state[place] <= other[place].max(clock)
+        let starts = self.starts(other);
+        let clocks = self.by_rank.iter().enumerate().all(|(rank, chains)| {
+            let (clock, others) = (state[self.clocks + rank], other[self.clocks + rank]);
+            // A rank that has ended may not end after everything.
+            clock <= others || clock <= chains.iter().map(|chain| starts[*chain]).fold(NEVER, Ticks::min).min(bound)
+        });
+        clocks
+            && self.rings.iter().all(|ring| {
+                let (ticks, count) = (self.problem.chains[ring.to].ticks, usize::try_from(state[ring.to]).unwrap_or(0));
+                let mut start = starts[ring.to];
+                (count..self.filled(ring, state)).all(|op| {
+                    let place = ring.place(op);
+                    let holds = op < ring.offset || state[place] <= other[place].max(start);
+                    start += ticks;
+                    holds
+                })
             })
-        })
     }
 
     /// Ops of the waiting chain whose arrivals are known.
