@@ -386,6 +386,14 @@ fn settings_start_what_was_meant() {
             && looped.contains("last_stage_less_layers = 0"),
         "{looped}"
     );
+    // One stage a rank of an order in a file: `PipelineScheduleMulti` would make two (`pipeline_llm`).
+    let optimal = r#"{"model":"llama-3.1-70b","gpus":256,"tp":8,"pp":4,"stack":"torchtitan","schedule":"optimal"}"#;
+    let ordered = text("torchtitan", optimal);
+    assert!(
+        ordered.contains("\"PipelineScheduleSingle\"") && ordered.contains("\"shardscope.order.csv\""),
+        "{ordered}"
+    );
+    assert_eq!(read(&ordered, &Run::default()).unwrap().run.schedule, Schedule::Optimal);
     // Nothing that the program refuses, nothing that was never set.
     let latent = text("nanotron", r#"{"model":"deepseek-v3","gpus":2048,"tp":1,"pp":16,"ep":64,"global_batch":15360}"#);
     assert!(!latent.contains("head_dim") && latent.contains("Expert parallel: 64"), "{latent}");

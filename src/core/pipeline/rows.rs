@@ -343,6 +343,8 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
         needs: "Durations that are known and steady; software that takes an order.",
         source: &source::JOB_SHOP,
+        // With an order in a file: the class tells torchtitan to make one stage a rank (`pipeline_llm`).
+        software: &[(Trainer::Torchtitan, "PipelineScheduleSingle")],
         options: &["memory_limit"],
         splits_backward: true,
         uses_durations: true,

@@ -84,22 +84,21 @@ fn experts(reader: &mut SettingsReader) {
     }
 }
 
-/// Class that runs an order of a file, and the file that the export "order" is for.
+/// The class of an order of a file with several stages a rank; the row of [`Schedule::Optimal`] has the one for one stage.
 const MULTI: &str = "PipelineScheduleMulti";
+/// The file that the export "order" is for.
 const ORDER_FILE: &str = "shardscope.order.csv";
 
 fn pipeline(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
-    match Schedule::called(named, Trainer::Torchtitan) {
-        Some(schedule) => reader.run.schedule = schedule,
-        // An order of its own in a file.
-        None if named == MULTI => {
-            let file = reader.word("parallelism.pipeline_parallel_schedule_csv", "order of the pipeline");
-            if file.as_deref() != Some(ORDER_FILE) {
+    match Schedule::called(named, Trainer::Torchtitan).or((named == MULTI).then_some(Schedule::Optimal)) {
+        Some(schedule) => {
+            reader.run.schedule = schedule;
+            let mut file = || reader.word("parallelism.pipeline_parallel_schedule_csv", "order of the pipeline");
+            if schedule == Schedule::Optimal && file().as_deref() != Some(ORDER_FILE) {
                 reader.assume(t!("the best order that is found here: the order of the file is not read"));
             }
-            reader.run.schedule = Schedule::Optimal;
         }
         None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
@@ -218,10 +217,8 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     }
     writer.count(super::names::PIECES, s.layout.microbatches);
     if run.schedule == Schedule::Optimal {
-        // The export "order" writes the file; torchtitan loads it into this class.
-        writer.text("parallelism.pipeline_parallel_schedule", MULTI);
+        // The export "order" writes the file.
         writer.text("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
-        return;
     }
     let named = run.schedule.row().called(Trainer::Torchtitan);
     writer.text("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
