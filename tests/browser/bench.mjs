@@ -254,6 +254,26 @@ for (const [schedule, ops] of [['1f1b', 524_288], ['zb-h1', 786_432]]) {
   console.log(`${`${schedule}, ${ops} ops, order and timeline`.padEnd(48)}${best.toFixed(0).padStart(12)}`);
 }
 
+// The best order of uneven stages, alone and with the certificate of it; the search and its proof run in the worker of the page.
+console.log(`\n${'best order in the browser, p = 8, m = 32'.padEnd(48)}`
+  + `${'order, ms'.padStart(12)}${'proven, ms'.padStart(12)}${'gap, %'.padStart(8)}`);
+for (const memoryLimit of [4, 6, 8, 16]) {
+  const asked = {
+    schedule: 'optimal', pp: 8, microbatches: 32, ops: false, memory_limit: memoryLimit, p2p_s: 0.1,
+    forward_s: [0.7, 1.1, 0.9, 1.3, 1, 0.8, 1.2, 1.6],
+    backward_input_s: [0.9, 1.2, 1, 1.5, 1.2, 0.8, 1.6, 2],
+    backward_weight_s: [0.5, 0.9, 0.7, 1.1, 0.7, 0.8, 0.8, 1.2],
+  };
+  const [order, proven] = await host.evaluate((asked) => [false, true].map((certificate) => {
+    const began = performance.now();
+    const answer = shardscope.schedule({ ...asked, certificate });
+    const ms = answer.errors.length > 0 ? NaN : performance.now() - began;
+    return { ms, gap: answer.certificate?.gap ?? NaN };
+  }), asked);
+  console.log(`${`at most ${memoryLimit} micro-batches on a rank`.padEnd(48)}${order.ms.toFixed(0).padStart(12)}`
+    + `${proven.ms.toFixed(0).padStart(12)}${(100 * proven.gap).toFixed(2).padStart(8)}`);
+}
+
 // What the worker does when a run is kept: 20 runs, a tenth slower than the model says, one of them a half.
 const fits = await host.evaluate(() => {
   const runs = Array.from({ length: 20 }, (_, at) => {
