@@ -179,7 +179,7 @@ export interface WholeRun {
   energy_kwh: number; low_energy_kwh: number; high_energy_kwh: number; co2e_t: number | null; power_w: number;
   interruptions: number; mtti_s: number | null;
   /** share of the calendar that trains */
-  productive: number; calendar_mfu: number;
+  productive: number; low_productive: number; high_productive: number; calendar_mfu: number;
   steps: number; training_s: number;
   losses: { name: "startup" | "evaluation" | "rollbacks" | "checkpoints" | "repeated_work" | "restarts" | "stragglers"; seconds: number }[];
   checkpoint_s: number | null; best_checkpoint_s: number | null; checkpoint_range_s: [number, number] | null;

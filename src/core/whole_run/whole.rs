@@ -6,7 +6,7 @@ use super::energy::energy;
 use super::failures::NODE;
 use super::setting::Setting;
 use super::spares::spares;
-use super::spread::{Doubt, Draw, Spread, draws, spread};
+use super::spread::{Doubt, Spread, draws, spread};
 use crate::issue::Issue;
 use crate::maths::{exp, ln};
 use crate::message::Message;
@@ -37,7 +37,11 @@ pub struct Range {
     pub low_days: f64,
     /// One run in ten is longer.
     pub high_days: f64,
-    /// Input that widens this range most; none without a range.
+    /// One run in ten trains for a smaller share of its calendar; the step's own range is no part of it.
+    pub low_productive: f64,
+    /// One run in ten trains for a larger share.
+    pub high_productive: f64,
+    /// Input that widens the range of the days most; none without a range.
     pub range_from: Option<RangeFrom>,
     /// Energy of the site at its ends, kilowatt hours.
     pub low_energy_kwh: f64,
@@ -128,15 +132,25 @@ pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let total = calendar.total();
     let days = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
     let draws = draws();
-    let spread = spread(setting.rhythm, setting.work(), setting.doubt, &draws);
-    let (low_days, high_days) = (days(spread.low), days(spread.high));
+    let of = |doubt: Doubt| spread(setting.rhythm, setting.work(), doubt, &draws);
+    let Doubt { rate, restart, step } = setting.doubt;
+    let (all, steady) = (of(setting.doubt), of(Doubt { rate, restart, step: 0.0 }));
+    let without = [
+        (RangeFrom::Failures, of(Doubt { rate: 0.0, restart, step })),
+        (RangeFrom::Operation, of(Doubt { rate, restart: 0.0, step })),
+        (RangeFrom::Step, steady),
+    ];
+    let (low_days, high_days) = (days(all.low), days(all.high));
+    let productive = |calendar: Seconds| setting.steps.time / (calendar + setting.startup);
     let energy = energy(evaluation, setting, &calendar);
     let of_days = |days: f64| ln((days * DAY / total.0).max(f64::MIN_POSITIVE));
     let width = |days: f64| exp((of_days(days).powi(2) + ln(1.0 + energy.range).powi(2)).sqrt());
     Range {
         low_days,
         high_days,
-        range_from: widest(setting, spread, &draws),
+        low_productive: productive(steady.high),
+        high_productive: productive(steady.low),
+        range_from: widest(all, without),
         low_energy_kwh: energy.kwh / width(low_days),
         high_energy_kwh: energy.kwh * width(high_days),
     }
@@ -179,22 +193,10 @@ pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
 }
 
 /// The input without whose uncertainty the range is narrowest.
-fn widest(setting: &Setting, range: Spread, draws: &[Draw]) -> Option<RangeFrom> {
-    let doubt = setting.doubt;
-    let without = [
-        (RangeFrom::Failures, Doubt { rate: 0.0, ..doubt }),
-        (RangeFrom::Operation, Doubt { restart: 0.0, ..doubt }),
-        (RangeFrom::Step, Doubt { step: 0.0, ..doubt }),
-    ];
-    if range.high <= range.low {
-        return None;
-    }
-    let width = |doubt: Doubt| {
-        let range = spread(setting.rhythm, setting.work(), doubt, draws);
-        (range.high - range.low).0
-    };
-    let narrowest = without.into_iter().map(|(name, doubt)| (name, width(doubt))).min_by(|a, b| a.1.total_cmp(&b.1));
-    narrowest.map(|(name, _)| name)
+fn widest(range: Spread, without: [(RangeFrom, Spread); 3]) -> Option<RangeFrom> {
+    let width = |range: Spread| (range.high - range.low).0;
+    let narrowest = without.into_iter().min_by(|a, b| width(a.1).total_cmp(&width(b.1)));
+    narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
 
 /// The field that set the time between interruptions.

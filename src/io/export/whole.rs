@@ -21,10 +21,11 @@ pub(super) fn table(evaluation: &Evaluation) -> Option<Vec<Vec<String>>> {
         rows.push(row("cost", format!("{}{}", whole.currency, show_count(cost)), String::new()));
     }
     let often = whole.mtti_s.map_or_else(String::new, |mtti| format!("one every {}", duration(mtti)));
+    let (low, high) = (show_percent(range.low_productive), show_percent(range.high_productive));
     rows.push(row(
         "productive",
         show_percent(whole.productive),
-        format!("MFU over the calendar {}", show_percent(whole.calendar_mfu)),
+        format!("{low} to {high}; MFU over the calendar {}", show_percent(whole.calendar_mfu)),
     ));
     rows.push(row("interruptions", significant(whole.interruptions, 3), often));
     let calendar = Seconds(whole.days * 86_400.0);

@@ -18,7 +18,7 @@ const SCOPE: &[&str] = &[
     "Communication has a time by latency and bandwidth. Weights and gradients of ZeRO-3 take turns on their wire; other rows of the overlap table are counted as if each had its wire alone, also where the table names rows that share it.",
     "The shares of waiting that NVIDIA's note on uneven pipelines measured are not among the data here. Its two measured steps are, and the bubble of each split is simulated.",
     "Energy is that of nodes: storage and switches add 5 to 10 %. Only GPU-hours are priced; host memory and disks are counted for what is offloaded only.",
-    "The whole run: rates of failures of B200, GB200 and MI300X fleets are not published (one floor), nor of jobs between 1,024 and 8,192 GPUs; downtime where a person is called, the clustering of failures, the power of B200 nodes that wait and of other makers' nodes are weakly known. The number of tokens that a goal needs is not predicted.",
+    "The whole run: rates of failures of B200, GB200 and MI300X fleets are not published (one floor), nor of jobs between 1,024 and 8,192 GPUs; downtime where a person is called (with an interruption every few hours it alone leaves 15 to 20 points of the productive time open), the clustering of failures, the power of B200 nodes that wait and of other makers' nodes are weakly known. The number of tokens that a goal needs is not predicted.",
 ];
 
 /// Effects that the model of time leaves out.

@@ -73,10 +73,10 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
         cells.push(figure(t!("Cost"), Figure::Cost, cost, &money, ends, t!("at {price} per GPU-hour", price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
-    let inverse = ends.map(|[low, high]| [1.0 / high, (1.0 / low).min(1.0 / figures.productive)]);
+    let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));
     let share = Scale { size: 0.01, sign: String::new(), name: t!("%") };
     let lost = t!("{time} lost", time = duration(lost));
-    cells.push(figure(t!("Productive time"), Figure::Productive, figures.productive, &share, inverse, lost));
+    cells.push(figure(t!("Productive time"), Figure::Productive, figures.productive, &share, shares, lost));
     let often =
         figures.mtti_s.map_or_else(|| t!("nothing fails"), |mtti| t!("one every {time}", time = duration(mtti)));
     let count = Scale::of(figures.interruptions, COUNT);

@@ -30,9 +30,12 @@ impl Answer {
     pub fn scaled(&self, range: Range, before: &WholeRun) -> Range {
         let days = self.figures.days / before.days;
         let energy = self.figures.energy_kwh / before.energy_kwh;
+        let productive = self.figures.productive / before.productive;
         Range {
             low_days: range.low_days * days,
             high_days: range.high_days * days,
+            low_productive: range.low_productive * productive,
+            high_productive: (range.high_productive * productive).min(1.0),
             low_energy_kwh: range.low_energy_kwh * energy,
             high_energy_kwh: range.high_energy_kwh * energy,
             ..range
