@@ -142,13 +142,15 @@ pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
     if low.every >= rhythm.lag && low.share() >= high.share() { low } else { high }
 }
 
-/// Intervals on both sides of the best one that take less than half a percent more calendar.
+/// Intervals on both sides of the best one that take less than half a percent more calendar; none is shorter than the time until a save
+/// is durable.
 #[must_use]
 pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
     const MORE: f64 = 1.005;
     if best.0.is_infinite() {
         return None;
     }
+    let best = best.max(rhythm.lag);
     let share = |every: f64| Rhythm { every: Seconds(every), ..rhythm }.share();
     let least = share(best.0) / MORE;
     let edge = |mut inside: f64, mut outside: f64| {
@@ -162,7 +164,7 @@ pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
         }
         Seconds(inside)
     };
-    Some([edge(best.0, best.0 * 1e-6), edge(best.0, best.0 * 1e6)])
+    Some([edge(best.0, best.0 * 1e-6).max(rhythm.lag), edge(best.0, best.0 * 1e6)])
 }
 
 #[cfg(test)]
@@ -243,6 +245,15 @@ mod tests {
         let both = running.share() / Rhythm { by_calendar: true, ..running }.share();
         let x = 0.25 / 2.78_f64;
         assert!((both - exp(x) / (1.0 + x)).abs() < 1e-12 && (both - 1.004).abs() < 5e-4, "{both}");
+    }
+
+    #[test]
+    fn no_interval_that_costs_as_little_is_shorter_than_the_storage_takes() {
+        let fast = rhythm([1.25, 0.5 / HOUR, 0.03, 0.25]);
+        let best = best_interval(fast.mtti, fast.save);
+        let slow = Rhythm { lag: best * 2.0, ..fast };
+        let ([low, _], [least, most]) = (flat_range(fast, best).unwrap(), flat_range(slow, best).unwrap());
+        assert!(low < best && least == slow.lag && most > least);
     }
 
     #[test]

@@ -123,25 +123,27 @@ pub(super) fn interval(answer: &Answer) -> Node {
             high = duration(high)
         ))
     }));
-    let storage = show_bandwidth(setting.storage);
-    lines.push(muted(if rhythm.lag.0 > 0.0 {
-        t!(
-            "A save blocks for {save}; {bytes} are durable {lag} later at {storage}.",
-            save = duration(rhythm.save),
-            bytes = bytes(figures.checkpoint_bytes),
-            lag = duration(rhythm.lag),
-            storage
-        )
-    } else {
-        t!(
-            "A save of {bytes} blocks for {save} at {storage}.",
-            bytes = bytes(figures.checkpoint_bytes),
-            save = duration(rhythm.save),
-            storage
-        )
-    }));
+    lines.extend(durable(answer, best));
     let parts = [title, el("div", &[("class", "legend")], &legend), el("div", &[("class", "chart")], &[picture])];
     el("section", &[], &[Node::from_iter(parts), Node::from_iter(lines)])
+}
+
+/// How long a save blocks and when it is durable; where that keeps saves further apart than the best interval, that it does.
+fn durable(answer: &Answer, best: Seconds) -> Vec<Node> {
+    let (figures, setting) = (&answer.figures, &answer.setting);
+    let (rhythm, storage) = (setting.rhythm, show_bandwidth(setting.storage));
+    let (bytes, save, lag) = (bytes(figures.checkpoint_bytes), duration(rhythm.save), duration(rhythm.lag));
+    let mut lines = Vec::new();
+    if rhythm.lag > best {
+        let lag = lag.clone();
+        lines.push(muted(t!("Saves are at least {lag} apart: the storage takes that long for a checkpoint.", lag)));
+    }
+    lines.push(muted(if rhythm.lag.0 > 0.0 {
+        t!("A save blocks for {save}; {bytes} are durable {lag} later at {storage}.", save, bytes, lag, storage)
+    } else {
+        t!("A save of {bytes} blocks for {save} at {storage}.", bytes, save, storage)
+    }));
+    lines
 }
 
 /// Bytes of a checkpoint in decimal units, as storage is sold.
