@@ -11,6 +11,9 @@ const LARGE = '#v=1&model=llama-3.1-405b&gpus=1024&tp=8&pp=64&global_batch=2048'
 /** 64 ranks, 4096 micro-batches. */
 const HUGE = '#v=1&model.base=llama-3.1-8b&model.layers=128&gpus=64&tp=1&pp=64&global_batch=4096';
 
+/** The whole run of Llama 3.1 405B. */
+const WHOLE = '#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&cp=2&schedule=interleaved-1f1b&virtual_stages=4&global_batch=2048&tokens_total=15.6T&view.open=whole';
+
 /** The same loop as in benches/reports.rs, about: milliseconds, against which machines can be compared. */
 function reference() {
   const times = Array.from({ length: 9 }, () => {
@@ -103,20 +106,22 @@ function watchPanels() {
 // out and recalculates styles.
 const EDITS = 40;
 console.log(`\n${'an edit'.padEnd(36)}  p50 ms  p95 ms       aim   main p95 (aim 12)    layouts  styles (aim 1)   change`);
-for (const [name, link, slowed, aim] of [
+for (const [name, link, slowed, aim, edited] of [
   ['default run', '', 1, '17 / 34'],
   ['default run, CPU slowed 4 times', '', 4, ''],
   ['pp 64, m 1024', LARGE, 1, '25 / 50'],
   ['pp 64, m 1024, CPU slowed 4 times', LARGE, 4, '60 / 120'],
+  ['whole run, 405B on 16384', WHOLE, 1, '50', { selector: '.whole-input input', strip: '.whole-strip', texts: ['31.2T', '15.6T'] }],
 ]) {
   const { page } = await browser.open(server.url + link);
+  if (edited) await page.locator(`${edited.strip}[aria-busy=false] .whisker u`).first().waitFor();
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Performance.enable');
   if (slowed > 1) await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowed });
   const all = { paint: [], main: [], layouts: [], styles: [] };
   for (let edit = 0; edit < EDITS; edit += 1) {
     const before = await metrics(devtools);
-    const paint = await page.evaluate(toPaint, edit % 2);
+    const paint = await page.evaluate(toPaint, { odd: edit % 2, ...edited });
     const after = await metrics(devtools);
     const spent = (names) => names.reduce((sum, key) => sum + after[key] - before[key], 0);
     all.paint.push(paint);
@@ -141,19 +146,19 @@ async function metrics(devtools) {
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }
 
-/** Runs in the page: changes the global batch; resolves to the milliseconds until the frame with its figures is painted. */
-async function toPaint(odd) {
-  const input = document.querySelector('#f-global_batch');
-  const strip = document.querySelector('#results .strip');
+/** Runs in the page: changes the global batch, or the input of `selector` to one of `texts`; resolves to the milliseconds until the
+ * frame with the figures of `strip` is painted. */
+async function toPaint({ odd, selector = '#f-global_batch', strip = '#results .strip', texts }) {
+  const input = document.querySelector(selector);
   const task = () => new Promise((resolve) => { setTimeout(resolve); });
   await new Promise(requestAnimationFrame);
   await task();
   const shown = new Promise((resolve) => {
     new MutationObserver((_, observer) => { observer.disconnect(); resolve(); })
-      .observe(strip, { subtree: true, childList: true, characterData: true });
+      .observe(document.querySelector(strip), { subtree: true, childList: true, characterData: true });
   });
   const began = performance.now();
-  input.value = String(Number(input.value) * (odd ? 0.5 : 2));
+  input.value = texts?.[odd] ?? String(Number(input.value) * (odd ? 0.5 : 2));
   input.dispatchEvent(new Event('input', { bubbles: true }));
   await shown;
   await new Promise(requestAnimationFrame);
