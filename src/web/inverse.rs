@@ -5,9 +5,10 @@ use crate::core::run::Run;
 use crate::core::search::Request as Layouts;
 use crate::core::search::catalogue::Row;
 use crate::core::t;
-use crate::core::units::{number, show_count};
+use crate::core::units::number;
 use crate::core::whole_run::Deadline;
 use crate::view::node::markup::Node;
+use crate::view::panels::strip::{TOKENS, show_tokens};
 use crate::view::panels::whole::{dates, trains};
 use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
@@ -97,7 +98,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
             return counts.stop();
         }
         let (run, days) = (state.run.get_untracked(), untrack(days));
-        let Some(tokens) = run.tokens_total else { return };
+        let tokens = run.tokens_total.unwrap_or(TOKENS);
         let job = Job::Dates { run: run.clone(), tokens, days };
         counts.ask((Run { gpus: 0, ..run }, days), job, |found, reply| {
             if let Reply::Dates(deadline, done) = reply {
@@ -122,7 +123,6 @@ pub(crate) fn inverse(state: State) -> AnyView {
         let count = models.found.with(Vec::len);
         if models.works.get() { translated(t!("{count} models searched…", count)) } else { String::new() }
     });
-    let can_date = flag(move || state.run.with(|run| run.tokens_total.is_none()));
     view! {
         <section class="whole-inverse" aria-labelledby="inverse-title">
             <div class="panel-head">
@@ -144,11 +144,11 @@ pub(crate) fn inverse(state: State) -> AnyView {
             <div class="stale-able" class:stale=models_stale use:patched=rows></div>
             <div class="panel-head">
                 <h3>{text(move || {
-                    let tokens = state.run.with(|run| run.tokens_total).map_or_else(|| "–".to_owned(), show_count);
+                    let tokens = show_tokens(state.run.with(|run| run.tokens_total.unwrap_or(TOKENS)));
                     translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = number(days(), 3)))
                 })}</h3>
                 <span class="spring"></span>
-                <button disabled=can_date on:click=press_counts>{text(move || said(counts.works, t!("Find the least GPUs")))}</button>
+                <button on:click=press_counts>{text(move || said(counts.works, t!("Find the least GPUs")))}</button>
             </div>
             <div class="stale-able" class:stale=counts_stale aria-live="polite" use:patched=dates></div>
         </section>

@@ -48,21 +48,27 @@ fn budget_line(state: State) -> AnyView {
         let words = move || translated(state.run.with(budget_name));
         return view! { <span class="name">{text(words)}</span> }.into_any();
     }
-    let tokens = text(move || state.run.with(|run| show_tokens(run.tokens_total.unwrap_or(TOKENS))));
-    let price = text(move || state.run.with(|run| show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE))));
-    let input = |key, written, read| {
-        let input = field(key).map(|field| worded_input(state, field, written, read));
-        view! { <span data-field=key>{input}</span> }
-    };
     view! {
         <span class="name">
-            {input("tokens_total", tokens, |_, typed| typed.to_owned())}
+            <span data-field="tokens_total">{tokens_input(state)}</span>
             " " {say("tokens at")} " "
-            {input("price_per_gpu_hour", price, read_typed)}
+            <span data-field="price_per_gpu_hour">{price_input(state)}</span>
             <span class="wide-only">" " {say("per GPU-hour")}</span>
         </span>
     }
     .into_any()
+}
+
+/// The input of the budget's tokens, with those that are assumed where there are none.
+pub(crate) fn tokens_input(state: State) -> Option<AnyView> {
+    let tokens = text(move || state.run.with(|run| show_tokens(run.tokens_total.unwrap_or(TOKENS))));
+    Some(worded_input(state, field("tokens_total")?, tokens, |_, typed| typed.to_owned()))
+}
+
+/// The input of the budget's price, read with its currency; the one that is assumed where there is none.
+pub(crate) fn price_input(state: State) -> Option<AnyView> {
+    let price = text(move || state.run.with(|run| show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE))));
+    Some(worded_input(state, field("price_per_gpu_hour")?, price, read_typed))
 }
 
 /// The number of a typed price; its currency becomes that of the Run.

@@ -3,7 +3,7 @@
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
-use crate::core::run::registry::{Field, Slot, field};
+use crate::core::run::registry::{Field, field};
 use crate::core::run::{Choice, FailureClass, OneOf, Run, Value};
 use crate::core::t;
 use crate::core::whole_run::{Range, WholeRun};
@@ -18,6 +18,7 @@ use crate::web::i18n::{say, translated};
 use crate::web::inverse::inverse;
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
+use crate::web::strip::{price_input, tokens_input};
 use crate::web::worded::inline_input;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
@@ -45,6 +46,7 @@ struct Page {
 /// The view; hidden while another is open.
 pub(crate) fn whole(state: State) -> AnyView {
     let page = Page::new(state);
+    let stale = flag(move || page.is_stale());
     let hidden = flag(move || state.view.open.get() != View::Whole);
     let future = view_of(move || {
         page.view(|(evaluation, answer)| whole::future(&evaluation.scenario.run, answer, state.view.future.get()))
@@ -53,9 +55,8 @@ pub(crate) fn whole(state: State) -> AnyView {
     view! {
         <main class="whole" id="whole" tabindex="-1" hidden=hidden>
             {inputs(page)}
-            {nodes("whole-start", move || page.start())}
-            <div class="stale-able" class:stale=flag(move || page.is_stale())>
-                {figures(page)}
+            <div class="stale-able first" class:stale=stale>{figures(page)}</div>
+            <div class="stale-able" class:stale=stale>
                 <section class="whole-pair">
                     {calendar(page)}
                     <div class="whole-future" use:patched=future></div>
@@ -76,9 +77,9 @@ pub(crate) fn framed(state: State) -> AnyView {
     let page = Page::new(state);
     view! {
         <div class="whole">
-            {nodes("whole-start", move || page.start())}
             {nodes("said", move || page.shown.with(|shown| shown.errors.iter().map(line).collect()))}
             {figures(page)}
+            {nodes("whole-assumed", move || page.view(|(evaluation, answer)| whole::assumed(&evaluation.scenario.run, answer)))}
             <section>{calendar(page)}</section>
         </div>
     }
@@ -176,23 +177,12 @@ impl Page {
         self.state.is_stale() || self.shown.with(|shown| !shown.errors.is_empty())
     }
 
-    /// The way to an answer where there is none yet.
-    fn start(self) -> Node {
-        let is_empty = self.shown.with(|shown| shown.answer.is_none());
-        let evaluation = is_empty.then(|| self.state.evaluation()).flatten();
-        let lacks = |evaluation: &Arc<Evaluation>| evaluation.scenario.run.tokens_total.is_none();
-        evaluation.filter(lacks).map_or_else(Node::none, |evaluation| whole::empty(&evaluation))
-    }
-
     /// Issues of any of `keys`.
     fn issues(self, keys: &'static [&'static str]) -> Node {
         let state = self.state;
         let unread = state.unread.get().filter(|(field, after, _)| state.text_of(field) == *after);
         let unread = unread.map(|(field, _, error)| Issue::error(field.key, error));
-        let is_empty = self.shown.with(|shown| shown.answer.is_none());
-        // The issue of missing tokens is shown once, at their input.
         let own = self.shown.with(|shown| shown.errors.clone());
-        let own = own.into_iter().filter(|issue| !(is_empty && issue.field == "tokens_total"));
         let all = unread.into_iter().chain(own).chain(state.issues.get());
         all.filter(|issue| keys.contains(&&*issue.field)).map(|issue| line(&issue)).collect()
     }
@@ -249,11 +239,13 @@ const MORE: [&str; 17] = [
 fn inputs(page: Page) -> AnyView {
     let state = page.state;
     let input = move |input: &'static Input| {
-        let control = field(input.key).map(|field| match &field.slot {
-            Slot::Choice { .. } => choice_select(state, field, input.label).into_any(),
-            Slot::Text => failures(state, field),
-            _ => inline_input(state, field),
-        });
+        let control = match input.caption {
+            Caption::Tokens => tokens_input(state),
+            Caption::Price => price_input(state),
+            Caption::Failures => field(input.key).map(|field| failures(state, field)),
+            Caption::Storage => field(input.key).map(|field| inline_input(state, field)),
+            Caption::Restart => field(input.key).map(|field| choice_select(state, field, input.label).into_any()),
+        };
         let caption = view_of(move || {
             let answer = page.shown.with(|shown| shown.answer.clone());
             let answer = answer.as_ref().map(|(_, answer)| &**answer);
@@ -289,6 +281,7 @@ fn inputs(page: Page) -> AnyView {
     };
     view! {
         <section class="whole-inputs" aria-label=say("Inputs of the whole run")>
+            {nodes("stale-able", move || page.view(|(evaluation, answer)| whole::steps(evaluation, answer)))}
             <div class="whole-five">{INPUTS.iter().map(input).collect_view()}</div>
             <details class="fold">
                 <summary>{say("More settings of the whole run")}</summary>

@@ -26,11 +26,16 @@ test('each figure has its range and opens its formula, and Escape gives the focu
   assert.deepEqual(problems, []);
 });
 
-test('a run without a budget offers some, and the link holds the one that is chosen', async () => {
+test('a run without a budget shows that of Run, said to be assumed, and the link holds what is typed', async () => {
   const { page, problems } = await site.open('#v=1&view.open=whole');
-  await page.locator('.whole-empty button', { hasText: '15 T' }).click();
   await ranged(page);
-  await eventually(() => fragment(page), (link) => link.includes('tokens_total=15'));
+  const strip = () => page.locator('.whole-strip').innerText();
+  assert.match(await strip(), /1 T tokens, assumed[^]*\$2\.00 per GPU-hour, assumed/);
+  assert.doesNotMatch(await fragment(page), /tokens_total|price/);
+  await page.locator('.whole-input', { hasText: 'Tokens' }).locator('input').first().fill('15 T');
+  await page.locator('.whole-input', { hasText: 'Price' }).locator('input').first().fill('€1.80');
+  await eventually(strip, (text) => text.includes('15 T tokens\n') && text.includes('€1.80 per GPU-hour\n'));
+  await eventually(() => fragment(page), (link) => /tokens_total=15/.test(link) && /price_per_gpu_hour=1\.8/.test(link));
   assert.deepEqual(problems, []);
 });
 
@@ -83,6 +88,7 @@ for (const [name, context, link] of [
   ['phone', PHONE, LINK],
   ['narrow phone', NARROW, LINK],
   ['frame', EMBED, `${RUN}&view.embed=whole`],
+  ['frame without a budget', EMBED, '#v=1&view.embed=whole'],
 ]) {
   test(`nothing is cut and nothing scrolls sideways: ${name}`, async () => {
     const { page, problems } = await site.open(link, context);
@@ -92,6 +98,7 @@ for (const [name, context, link] of [
       cut: [...document.querySelectorAll('.whole-strip .key > *, .whole-input p')]
         .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
     }));
+    if (name.startsWith('frame')) assert.equal(await page.locator('.assumed').isVisible(), name.includes('without'));
     assert.deepEqual({ wide: Math.max(wide, 0), cut }, { wide: 0, cut: [] });
     assert.deepEqual(problems, []);
   });

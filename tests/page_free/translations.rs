@@ -40,7 +40,7 @@ use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::view::panels::whole::{
-    Answer, Caption, answer, calendar, caption, choices, dates, empty, future, trains,
+    Answer, Caption, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
 };
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
@@ -213,21 +213,22 @@ pub(super) fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
     ]
 }
 
-/// Templates of the whole run of a run, of one that trains on a trillion tokens, and of one in which nothing fails.
+/// Templates of the whole run of a run, of one with a budget, and of one in which nothing fails.
 fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
     let run = &evaluation.scenario.run;
     let fields = [Caption::Tokens, Caption::Price, Caption::Failures, Caption::Storage, Caption::Restart];
     let budget = [("tokens_total", "1e12"), ("failures", ""), ("failures", "0"), ("operation", "manual")];
-    let mut all = vec![empty(evaluation)];
-    for (at, _) in budget.iter().enumerate() {
-        let set: Vec<_> = budget[..=at].iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+    let mut all = Vec::new();
+    for at in 0..=budget.len() {
+        let set: Vec<_> = budget[..at].iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
         let Some(Ok(evaluation)) = run.with_texts(&set).map(|run| evaluate(&run)) else { continue };
         let found = Answer::new(&evaluation).ok();
         all.extend(fields.map(|field| caption(field, &evaluation, found.as_ref())));
         let Some(found) = found else { continue };
         let range = range(&evaluation, &found.setting);
         let run = &evaluation.scenario.run;
-        all.extend([answer(run, &found, Some(&range)), calendar(&found, Some(&range)), choices(&found)]);
+        all.extend([steps(&evaluation, &found), answer(run, &found, Some(&range)), calendar(&found, Some(&range))]);
+        all.extend([choices(&found), assumed(run, &found)]);
         all.extend([None, Some(7)].map(|seed| future(run, &found, seed)));
         let row = |at: usize| (at, None);
         all.extend([trains(run, 30.0, &[], true), trains(run, 30.0, &[row(0), row(1)], true)]);

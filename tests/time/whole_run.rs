@@ -6,8 +6,8 @@ use shardscope::core::run::presets::{MLPERF_RUNS, Measured, WHOLE_RUNS};
 use shardscope::core::run::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, Run, RunLength, Value};
 use shardscope::core::units::Seconds;
 use shardscope::core::whole_run::{
-    Activity, Calendar, LossKind, Range, RangeFrom, Setting, WholeRun, activity, evaluation_time, explain, future, node_power, setting,
-    time_to_train, whole_run,
+    Activity, Calendar, LossKind, Range, RangeFrom, Setting, WholeRun, activity, evaluation_time, explain, future,
+    node_power, setting, time_to_train, whole_run,
 };
 
 fn number(row: &Row, column: &str) -> f64 {
@@ -214,7 +214,7 @@ fn every_formula_gives_its_figure() {
         ..RunLength::default()
     };
     let evaluation = evaluate(&Run { price_per_gpu_hour: Some(2.0), ..run(length) }).unwrap();
-    let found = setting(&evaluation).unwrap();
+    let found = setting(&evaluation, 1e12).unwrap();
     let whole = whole_run(&evaluation).unwrap().0;
     let terms = explain(&evaluation, &found, &whole);
     assert!(terms.len() >= 14, "{}", terms.len());
@@ -234,7 +234,7 @@ fn every_formula_gives_its_figure() {
 fn simulated_futures_have_the_mean_of_the_formula() {
     let evaluation =
         evaluate(&run(RunLength { failures: Some(Failures::Rate(200.0)), ..RunLength::default() })).unwrap();
-    let setting: Setting = setting(&evaluation).unwrap();
+    let setting: Setting = setting(&evaluation, 1e12).unwrap();
     let total = Calendar::new(&setting).total();
     let futures = 200;
     let mean: f64 =
@@ -291,14 +291,14 @@ fn rollbacks_take_their_steps_and_a_phase_that_cannot_run_is_refused() {
     for (phase, cp) in [(7, None), (1 << 24, Some(1 << 19)), (8192, Some(3))] {
         let phase = ContextPhase { seq_len: phase, tokens: 1e11, cp };
         let run = run(RunLength { context_phases: Some(ContextPhases(vec![phase])), ..calm() });
-        match setting(&evaluate(&run).unwrap()) {
+        match setting(&evaluate(&run).unwrap(), 1e12) {
             Err(issues) => assert_eq!(issues[0].field, "context_phases"),
             Ok(setting) => assert!(setting.steps.time.0.is_finite() && phase.seq_len == 7),
         }
     }
     let much = ContextPhase { seq_len: 8192, tokens: 2e12, cp: None };
     let run = run(RunLength { context_phases: Some(ContextPhases(vec![much])), ..calm() });
-    assert_eq!(setting(&evaluate(&run).unwrap()).unwrap_err()[0].field, "context_phases");
+    assert_eq!(setting(&evaluate(&run).unwrap(), 1e12).unwrap_err()[0].field, "context_phases");
 }
 
 /// Figures that lie outside the printed range, and why. One that comes to lie in it has to go; the list must not grow.
@@ -319,7 +319,7 @@ fn published_whole_runs_lie_in_the_printed_range_but_for_the_misses_that_are_nam
         let fast = step.low_s / step.time_s;
         let hours = 24.0 * evaluation.scenario.run.gpus as f64;
         // Four of five, of the rate's class: the mean time between interruptions has its range.
-        let often = (1.281_55 * setting(&evaluation).unwrap().doubt.rate).exp();
+        let often = (1.281_55 * setting(&evaluation, whole.tokens).unwrap().doubt.rate).exp();
         for measured in known.measured {
             let (theirs, low, high) = match *measured {
                 Measured::Days(theirs) => (theirs, range.low_days, range.high_days),

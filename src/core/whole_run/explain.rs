@@ -90,7 +90,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
         figures.push((Figure::Checkpoint, interval(setting)));
     }
     figures.push((Figure::Spares, spares(setting, whole)));
-    if let (Some(cost), Some(price)) = (whole.cost, evaluation.scenario.run.price_per_gpu_hour) {
+    if let (Some(cost), Some(price)) = (whole.cost, setting.price) {
         let price = Term::given("c", t!("price of a GPU-hour"), price, Unit::Ratio);
         figures.push((
             Figure::Cost,

@@ -67,6 +67,8 @@ pub struct Setting {
     pub pue: f64,
     /// Emissions of the grid, kg of CO2 equivalent a kWh.
     pub grid: Option<f64>,
+    /// Price of a GPU-hour.
+    pub price: Option<f64>,
 }
 
 impl Setting {
@@ -139,6 +141,7 @@ impl Setting {
             spare_quantile: length.spare_quantile.unwrap_or(SPARE_QUANTILE),
             pue: length.pue.unwrap_or(PUE),
             grid: length.grid_kg_per_kwh,
+            price: run.price_per_gpu_hour,
         })
     }
 

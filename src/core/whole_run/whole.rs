@@ -104,22 +104,22 @@ pub struct WholeRun {
 /// # Errors
 /// No token budget, or a run that does not finish.
 pub fn whole_run(evaluation: &Evaluation) -> Result<(WholeRun, Vec<Issue>), Vec<Issue>> {
-    let setting = setting(evaluation)?;
+    let Some(tokens) = evaluation.scenario.run.tokens_total else {
+        let message = t!("the whole run needs a number of tokens to train on: 15e12 for 15 T");
+        return Err(vec![Issue::error("tokens_total", message)]);
+    };
+    let setting = setting(evaluation, tokens)?;
     let warnings = warnings(evaluation, &setting);
     let whole = figures(evaluation, &setting);
     let range = Some(range(evaluation, &setting));
     Ok((WholeRun { range, ..whole }, warnings))
 }
 
-/// The setting of an evaluated Run with a token budget.
+/// The setting of `tokens` tokens of an evaluated Run.
 ///
 /// # Errors
-/// No token budget, or a run that does not finish.
-pub fn setting(evaluation: &Evaluation) -> Result<Setting, Vec<Issue>> {
-    let Some(tokens) = evaluation.scenario.run.tokens_total else {
-        let message = t!("the whole run needs a number of tokens to train on: 15e12 for 15 T");
-        return Err(vec![Issue::error("tokens_total", message)]);
-    };
+/// A run that does not finish.
+pub fn setting(evaluation: &Evaluation, tokens: f64) -> Result<Setting, Vec<Issue>> {
     let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
     let refusals = refusals(evaluation, &setting);
     if refusals.is_empty() { Ok(setting) } else { Err(refusals) }
@@ -170,7 +170,7 @@ pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
         days: total.0 / DAY,
         range: None,
         gpu_hours,
-        cost: run.price_per_gpu_hour.map(|price| price * gpu_hours),
+        cost: setting.price.map(|price| price * gpu_hours),
         currency: run.length.currency.clone().unwrap_or_else(|| "$".to_owned()),
         energy_kwh: energy.kwh,
         co2e_t: energy.co2e_t,

@@ -9,12 +9,12 @@ use crate::core::run::registry::field;
 use crate::core::search::differences;
 use crate::core::t;
 use crate::core::traffic::Traffic;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_count, show_percent, show_seconds};
-use crate::core::whole_run::{Setting, figures};
+use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_percent, show_seconds};
 use crate::view::gallery::certificate;
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, leaf, muted, paragraph};
-use crate::view::panels::whole::duration;
+use crate::view::panels::strip::{TOKENS, show_tokens};
+use crate::view::panels::whole::{Answer, duration};
 use crate::view::views::View;
 
 /// A number of a report.
@@ -42,9 +42,6 @@ pub enum Gauge {
     Certificate,
 }
 
-/// Tokens for each active parameter where a Run has no budget.
-const TOKENS: f64 = 20.0;
-
 /// Settings that a step makes on the Run, and the number that they change.
 pub(super) type OnRun = (Gauge, &'static [(&'static str, &'static str)]);
 
@@ -54,12 +51,9 @@ impl Gauge {
         if matches!(self, Self::Calendar | Self::Interval) { View::Whole } else { View::Run }
     }
 
-    fn name(self, tokens: Option<f64>) -> Message {
+    fn name(self, tokens: f64) -> Message {
         match self {
-            Self::Calendar => match tokens {
-                Some(tokens) => t!("The time of your run for {tokens} tokens", tokens = show_count(tokens)),
-                None => t!("The time of your run to its last token"),
-            },
+            Self::Calendar => t!("The time of your run for {tokens} tokens", tokens = show_tokens(tokens)),
             Self::Interval => t!("The best time between two saves of your run"),
             Self::Active => t!("The share of parameters that a token of your run uses"),
             Self::Certificate => t!("The certificate of your run's pipeline, without a search"),
@@ -74,7 +68,7 @@ impl Gauge {
 
     fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> Message {
         let report = &evaluation.report;
-        let setting = || Setting::new(evaluation, tokens(evaluation)).ok();
+        let whole = || Answer::new(evaluation).ok();
         let row = |kind| report.overlap.iter().find(|row| row.traffic == kind);
         verbatim(match self {
             Self::Certificate => {
@@ -90,18 +84,13 @@ impl Gauge {
             }
             Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
             Self::Exposed(kind) => show_seconds(row(kind).map_or(Seconds::ZERO, |row| row.exposed_s)),
-            Self::Calendar => setting()
-                .map_or_else(String::new, |setting| duration(Seconds(86_400.0 * figures(evaluation, &setting).days))),
-            Self::Interval => setting().map_or_else(String::new, |setting| duration(setting.best_interval)),
+            Self::Calendar => {
+                whole().map_or_else(String::new, |whole| duration(Seconds(86_400.0 * whole.figures.days)))
+            }
+            Self::Interval => whole().map_or_else(String::new, |whole| duration(whole.setting.best_interval)),
             Self::Active => show_percent(report.parameters.active as f64 / report.parameters.total as f64),
         })
     }
-}
-
-/// Tokens that the Run trains on.
-fn tokens(evaluation: &Evaluation) -> f64 {
-    let active = evaluation.report.parameters.active as f64;
-    evaluation.scenario.run.tokens_total.unwrap_or(TOKENS * active)
 }
 
 fn traffic(kind: Traffic) -> &'static str {
@@ -130,7 +119,7 @@ pub(super) fn on_run(
     let cell = |name: Message, evaluation: &Evaluation| {
         el("span", &[], &[leaf("small", "", name), leaf("b", "", gauge.value(evaluation, unit))])
     };
-    let mut parts = vec![muted(gauge.name(before.as_ref().map(tokens)))];
+    let mut parts = vec![muted(gauge.name(run.tokens_total.unwrap_or(TOKENS)))];
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
@@ -167,10 +156,6 @@ pub(super) fn on_run(
                 }
             }
         }
-    }
-    let mut set = set;
-    if let Some(now) = before.filter(|now| gauge.view() == View::Whole && now.scenario.run.tokens_total.is_none()) {
-        set.push(("tokens_total", format!("{:.3e}", tokens(&now))));
     }
     parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
     el("div", &[("class", "on-run")], &parts)

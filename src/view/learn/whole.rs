@@ -36,9 +36,9 @@ const CALENDAR: Scale = Scale {
 /// Llama 3.1 405B on `gpus` GPUs for 15 T tokens.
 fn whole(gpus: u64) -> Option<(Setting, WholeRun)> {
     let evaluation = run(&format!(
-        "model=llama-3.1-405b&gpus={gpus}&tp=8&pp=16&global_batch=2048&seq_len=8192&schedule=1f1b&stack=megatron-2025&tokens_total=15e12"
+        "model=llama-3.1-405b&gpus={gpus}&tp=8&pp=16&global_batch=2048&seq_len=8192&schedule=1f1b&stack=megatron-2025"
     ))?;
-    let setting = setting(&evaluation).ok()?;
+    let setting = setting(&evaluation, 15e12).ok()?;
     let whole = figures(&evaluation, &setting);
     Some((setting, whole))
 }

@@ -4,9 +4,10 @@ use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Seconds, show_count, significant};
-use crate::core::whole_run::{Figure, Range};
+use crate::core::units::{Seconds, significant};
+use crate::core::whole_run::{Figure, Range, Setting};
 use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, strong, text};
+use crate::view::panels::strip::{show_price, show_tokens, sign};
 
 const DAY: f64 = 86_400.0;
 
@@ -57,7 +58,7 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     let energy = range.map(|range| [range.low_energy_kwh, range.high_energy_kwh].map(|kwh| kwh / figures.energy_kwh));
     let days = figures.days;
     let mut cells = vec![
-        figure(t!("To the last token"), Figure::Days, days, &calendar(days), ends, Message::default()),
+        figure(t!("To the last token"), Figure::Days, days, &calendar(days), ends, budget(run, setting)),
         figure(
             t!("GPU-hours"),
             Figure::GpuHours,
@@ -67,10 +68,9 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
             spare(answer),
         ),
     ];
-    if let Some((cost, price)) = figures.cost.zip(run.price_per_gpu_hour) {
+    if let Some((cost, price)) = figures.cost.zip(setting.price) {
         let money = Scale { sign: figures.currency.clone(), ..Scale::of(cost, COUNT) };
-        let price = format!("{}{}", money.sign, significant(price, 3));
-        cells.push(figure(t!("Cost"), Figure::Cost, cost, &money, ends, t!("at {price} per GPU-hour", price)));
+        cells.push(figure(t!("Cost"), Figure::Cost, cost, &money, ends, priced(run, price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));
@@ -89,6 +89,26 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
         cells.push(figure(t!("Emissions"), Figure::Co2e, co2e, &Scale::of(co2e, CO2E), energy, note));
     }
     cells.into_iter().collect()
+}
+
+fn budget(run: &Run, setting: &Setting) -> Message {
+    let tokens = show_tokens(setting.tokens);
+    if run.tokens_total.is_some() { t!("{tokens} tokens", tokens) } else { t!("{tokens} tokens, assumed", tokens) }
+}
+
+fn priced(run: &Run, price: f64) -> Message {
+    let assumed = run.price_per_gpu_hour.is_none();
+    let price = show_price(&sign(run), price);
+    if assumed { t!("at {price} per GPU-hour, assumed", price) } else { t!("at {price} per GPU-hour", price) }
+}
+
+/// The notes on what of the budget is assumed, where there is no room below the figures.
+#[must_use]
+pub fn assumed(run: &Run, answer: &Answer) -> Node {
+    let tokens = run.tokens_total.is_none().then(|| budget(run, &answer.setting));
+    let price = answer.setting.price.filter(|_| run.price_per_gpu_hour.is_none()).map(|price| priced(run, price));
+    let notes: Vec<Message> = tokens.into_iter().chain(price).collect();
+    if notes.is_empty() { Node::none() } else { leaf("p", "assumed", Message::joined(" · ", notes)) }
 }
 
 fn spare(answer: &Answer) -> Message {
@@ -119,9 +139,4 @@ fn figure(name: Message, of: Figure, value: f64, scale: &Scale, ends: Option<[f6
     let lines = range.into_iter().chain([note]).map(|words| leaf("span", "range", words));
     let cells: Vec<Node> = cells.into_iter().chain(lines).collect();
     el("button", &[("class", "key")], &cells).on(Action::ExplainWhole(of))
-}
-
-/// Tokens as people say them: `15.6 T`.
-pub(super) fn tokens(count: f64) -> String {
-    show_count(count)
 }

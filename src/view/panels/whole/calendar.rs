@@ -1,6 +1,5 @@
 //! The calendar as a bar from the first step to the last token, and its losses as a waterfall.
 
-use super::answer::tokens;
 use super::found::{Answer, duration};
 use super::kinds::{Row, TRAINING, in_order};
 use crate::core::message::{Message, verbatim};
@@ -10,6 +9,7 @@ use crate::core::units::{Seconds, group, show_percent, significant};
 use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
 use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
+use crate::view::panels::strip::show_tokens;
 
 const DAY: f64 = 86_400.0;
 /// Share of a row's width that all bars take together: words have the rest.
@@ -64,7 +64,7 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let said = t!(
         "{days} days from the first step to the last token of {tokens}, of which {share} train",
         days = significant(figures.days, 3),
-        tokens = tokens(figures.tokens),
+        tokens = show_tokens(figures.tokens),
         share = show_percent(figures.productive)
     );
     let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(said);

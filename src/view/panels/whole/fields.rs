@@ -1,4 +1,4 @@
-//! Words below the five inputs: what each means here, and where its default comes from; and the offer of a budget.
+//! Words below the five inputs: what each means here, and where its default comes from.
 
 use super::found::{Answer, duration};
 use super::interval::bytes;
@@ -6,9 +6,10 @@ use crate::core::message::Message;
 use crate::core::report::Evaluation;
 use crate::core::run::{FailureClass, Failures, Operation, Run};
 use crate::core::t;
-use crate::core::units::{Seconds, show_count, significant};
+use crate::core::units::{Seconds, group, show_count, show_seconds, significant};
 use crate::core::whole_run::{Figure, LossKind};
-use crate::view::node::markup::{Action, Node, apply, el, leaf, muted, text};
+use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::views::View;
 
 /// The five inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) ->
         // Both speak of this run's own times.
         Caption::Failures | Caption::Restart if answer.is_none() => Message::default(),
         Caption::Tokens => tokens(evaluation),
-        Caption::Price if run.price_per_gpu_hour.is_none() => t!("per GPU-hour: yours, no list of prices lasts"),
+        Caption::Price if run.price_per_gpu_hour.is_none() => t!("per GPU-hour; assumed, as in Run: type yours"),
         Caption::Price => t!("per GPU-hour"),
         Caption::Failures => failures(run, answer),
         Caption::Storage => storage(run, answer),
@@ -55,7 +56,7 @@ fn tokens(evaluation: &Evaluation) -> Message {
     let active = evaluation.report.parameters.active as f64;
     match evaluation.scenario.run.tokens_total {
         Some(tokens) => t!("{count} per active parameter", count = significant(tokens / active, 3)),
-        None => t!("none yet: type 15e12 for 15 T"),
+        None => t!("assumed, as in Run: type yours, 15 T or 15e12"),
     }
 }
 
@@ -116,37 +117,18 @@ fn restart(run: &Run, answer: Option<&Answer>) -> Message {
     }
 }
 
-/// The offer of budgets in place of the answer.
+/// What the calendar is made of: the step of the Run, and how many of them.
 #[must_use]
-pub fn empty(evaluation: &Evaluation) -> Node {
-    let active = evaluation.report.parameters.active as f64;
-    let round = |tokens: f64| {
-        let size = 10f64.powf(tokens.log10().floor() - 1.0);
-        (tokens / size).round() * size
-    };
-    let button = |tokens: f64, label: Message| {
-        apply(
-            "",
-            vec![("tokens_total", format!("{tokens:e}"))],
-            t!("Train on {tokens} tokens", tokens = show_count(tokens)),
-            label,
-        )
-    };
-    let twenty = round(20.0 * active);
-    let buttons = [
-        button(1e12, t!("1 T")),
-        button(15e12, t!("15 T")),
-        button(twenty, t!("{tokens}, 20 per active parameter", tokens = show_count(twenty))),
-    ];
-    el(
-        "div",
-        &[("class", "whole-empty")],
-        &[
-            leaf("h2", "", "How many tokens does this run train on?"),
-            muted(
-                "From them follow days, GPU-hours, cost, energy, interruptions and spare nodes. Type them above, or begin with:",
-            ),
-            el("p", &[("class", "choices")], &buttons),
-        ],
-    )
+pub fn steps(evaluation: &Evaluation, answer: &Answer) -> Node {
+    let step = &evaluation.report.step;
+    let words = t!(
+        "A step of {tokens} tokens takes {time} ({low} to {high}): {steps} steps.",
+        tokens = show_count(evaluation.scenario.tokens_per_step()),
+        time = show_seconds(step.time_s),
+        low = show_seconds(step.low_s),
+        high = show_seconds(step.high_s),
+        steps = group(&format!("{:.0}", answer.figures.steps.ceil()))
+    );
+    let way = leaf("button", "link", "See the step").on(Action::Show(View::Run));
+    el("p", &[("class", "muted")], &[text(words), text(" "), way])
 }

@@ -4,6 +4,7 @@ use crate::core::issue::Issue;
 use crate::core::report::Evaluation;
 use crate::core::units::{Seconds, number, show_seconds, significant};
 use crate::core::whole_run::{self, Range, Setting, WholeRun, figures};
+use crate::view::panels::strip::{PRICE, TOKENS};
 
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]
@@ -15,12 +16,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of an evaluated Run.
+    /// The answer of an evaluated Run; without a budget that of the one that the key figures assume as well.
     ///
     /// # Errors
-    /// No token budget, or a run that does not finish.
+    /// A run that does not finish.
     pub fn new(evaluation: &Evaluation) -> Result<Self, Vec<Issue>> {
-        let setting = whole_run::setting(evaluation)?;
+        let mut setting = whole_run::setting(evaluation, evaluation.scenario.run.tokens_total.unwrap_or(TOKENS))?;
+        setting.price.get_or_insert(PRICE);
         let figures = figures(evaluation, &setting);
         Ok(Self { setting, figures })
     }

@@ -11,9 +11,9 @@ mod inverse;
 mod kinds;
 mod spares;
 
-pub use answer::answer;
+pub use answer::{answer, assumed};
 pub use days::future;
-pub use fields::{Caption, caption, empty};
+pub use fields::{Caption, caption, steps};
 pub use found::{Answer, duration};
 pub use inverse::{dates, trains};
 pub use kinds::kind;

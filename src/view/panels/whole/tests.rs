@@ -94,16 +94,16 @@ fn gpu_hours_are_the_number_times_its_unit() {
 }
 
 #[test]
-fn a_run_without_a_budget_or_an_end_says_so_and_offers_a_budget() {
-    let evaluation = evaluate(&Run::default()).unwrap();
-    assert_eq!(Answer::new(&evaluation).unwrap_err()[0].field, "tokens_total");
-    let offers = empty(&evaluation);
-    assert!(offers.actions().iter().all(|action| matches!(action, Action::Apply(set) if set[0].0 == "tokens_total")));
-    for action in offers.actions() {
-        let Action::Apply(set) = action else { continue };
-        let next = Run::default().with_texts(set).unwrap();
-        assert!(Answer::new(&evaluate(&next).unwrap()).is_ok());
-    }
+fn a_run_without_a_budget_shows_that_of_the_key_figures_and_says_that_it_is_assumed() {
+    let (open, given) =
+        (Run::default(), Run { tokens_total: Some(1e12), price_per_gpu_hour: Some(2.0), ..Run::default() });
+    let [shown, same] = [&open, &given].map(|run| {
+        let evaluation = evaluate(run).unwrap();
+        let found = Answer::new(&evaluation).unwrap();
+        (answer(run, &found, None).to_html(), found)
+    });
+    assert_eq!((shown.1.figures.days, shown.1.figures.cost), (same.1.figures.days, same.1.figures.cost));
+    assert_eq!((shown.0.matches("assumed").count(), same.0.matches("assumed").count()), (2, 0));
 }
 
 #[test]

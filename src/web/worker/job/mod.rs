@@ -9,8 +9,9 @@ use crate::core::run::Run;
 use crate::core::search::catalogue::{Catalogue, Row};
 use crate::core::search::ladder::{Ladder, Outcome};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use crate::core::whole_run::{Dates, Deadline, Range, range, setting};
+use crate::core::whole_run::{Dates, Deadline, Range, range};
 use crate::view::gallery::sketch::{Axis, Sketch};
+use crate::view::panels::whole::Answer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -217,9 +218,9 @@ impl Job {
             }
             Self::WholeRange(run) => Box::new(std::iter::once_with(move || {
                 let evaluation = evaluate(&run).ok();
-                let setting = evaluation.as_ref().and_then(|evaluation| setting(evaluation).ok());
+                let answer = evaluation.as_ref().and_then(|evaluation| Answer::new(evaluation).ok());
                 Some(Reply::WholeRange(
-                    evaluation.zip(setting).map(|(evaluation, setting)| range(&evaluation, &setting)),
+                    evaluation.zip(answer).map(|(evaluation, answer)| range(&evaluation, &answer.setting)),
                 ))
             })),
             Self::Catalogue(run, days) => {
