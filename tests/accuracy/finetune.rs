@@ -343,6 +343,26 @@ fn a_base_in_nvfp4_takes_what_was_published() {
     assert!((whole / layers(None, true) - 1.75).abs() < 0.05);
 }
 
+/// Transformer Engine's `fp8_model_init`: a frozen linear is one copy of a byte, half of bf16, which fp8 products read: nothing is
+/// quantised again in a step, so one of a single micro-batch is faster by that; products in bf16 unpack it and are slower.
+#[test]
+fn a_base_in_fp8_is_a_byte_a_weight_that_fp8_products_read_as_it_is() {
+    let of = |base, precision| {
+        let mut run = one_gpu("llama-3.1-8b", precision);
+        (run.stack, run.gpu) = (Based::preset("megatron-2025"), Based::preset("h100-sxm-80gb"));
+        (run.adapter.method, run.adapter.base) = (Some(AdapterMethod::Lora), base);
+        let report = figures(&run);
+        let items = &report.memory.per_stage[0].items;
+        let layers = items.iter().find(|item| item.component == Component::Weights && item.name == "layers").unwrap();
+        (layers.bytes.0, report.step.time_s.0)
+    };
+    for (precision, faster) in [("fp8-delayed", true), ("bf16", false)] {
+        let (plain, stored) = (of(None, precision), of(Some(BaseFormat::Fp8), precision));
+        assert!((stored.0 / plain.0 - 0.5).abs() < 0.01, "{precision}");
+        assert_eq!(stored.1 < plain.1, faster, "{precision}");
+    }
+}
+
 /// The reference's closed form of QLoRA with double quantisation, held against fms-acceleration's 4.01, 34.63 and 22.97 GiB
 /// between steps: `0.515869 P_lin + 2 P_emb + 12 A`.
 #[test]

@@ -110,7 +110,7 @@ const FILES: [(&str, u64, &str); 26] = [
         "mlperf_lora.sh",
         64,
         "model=llama-2-70b gpu=h100-sxm-80gb gpus=64 tp=4 pp=1 cp=2 micro_batch=1 global_batch=8 seq_len=8192 adapter.method=lora \
-         adapter.rank=16",
+         adapter.rank=16 adapter.base=fp8 adapter.targets=q_proj,k_proj,v_proj,o_proj",
     ),
     ("torchtitan_derived.py", 64, "model=llama-3.1-405b gpus=512"),
     (

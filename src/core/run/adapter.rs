@@ -45,6 +45,8 @@ one_of! {
         Gptq4Torch = "gptq4-torch" "GPTQ, 4 bits, no kernel",
         /// e2m1 in blocks of 16 with a scale of one byte, as NVFP4 products read it.
         Nvfp4 = "nvfp4" "NVFP4",
+        /// fp8 with a scale a tensor and no copy in 16 bits, as fp8 products read it (Transformer Engine's `fp8_model_init`).
+        Fp8 = "fp8" "fp8",
     }
 }
 
@@ -63,16 +65,24 @@ impl BaseFormat {
     ///
     /// Source: bitsandbytes `functional.py` (`quantize_4bit`: blocks of 64, fp32 scales; `compress_statistics`: scales in
     /// 8 bit, blocks of 256 of them with an fp32 scale); axolotl pull request 3721 (NVFP4, `base_mode: storage`); GPTQ: fp16 scale and 4-bit zero for 128
-    /// elements, an int32 group number a row.
+    /// elements, an int32 group number a row; fp8: MLPerf Training v4.0, NVIDIA, `megatron_gpt_peft_tuning_config.yaml`
+    /// (`fp8_params`, `disable_parameter_transpose_cache`).
     #[must_use]
     pub fn bytes(self, input: f64) -> f64 {
         match self {
             Self::Nf4 | Self::Nvfp4 => 0.5 + 4.0 / 64.0,
             Self::Nf4Double => 0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0),
             Self::Int8 => 1.0 + 4.0 / input,
+            Self::Fp8 => 1.0,
             Self::Gptq4 | Self::Gptq4Torch => 0.5 + (2.0 + 0.5) / 128.0 + 4.0 / input,
             Self::Gptq4Row => 0.5 + (2.0 + 0.5 + 4.0) / input,
         }
+    }
+
+    /// True if products in `format` read it as it is stored: no kernel unpacks it, no pass quantises it.
+    #[must_use]
+    pub(crate) fn is_read_by(self, format: Format) -> bool {
+        matches!((self, format), (Self::Fp8, Format::Fp8) | (Self::Nvfp4, Format::Fp4))
     }
 
     /// True if a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product.

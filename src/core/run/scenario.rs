@@ -1,7 +1,7 @@
 //! A Run understood: shapes resolved, sizes derived, everything that cannot work refused with what would work.
 
 use super::Run;
-use super::adapter::Adapter;
+use super::adapter::{Adapter, BaseFormat};
 use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::fitted::Fitted;
@@ -262,6 +262,13 @@ impl Scenario {
     pub(crate) fn base_weight(&self) -> Option<f64> {
         let format = self.adapter.as_ref()?.base?;
         Some(format.bytes(self.model.hidden as f64))
+    }
+
+    /// True if the products of the layers read the frozen base as it is stored.
+    #[must_use]
+    pub(crate) fn reads_base(&self) -> bool {
+        let read = |base: BaseFormat| base.is_read_by(self.precision.computes);
+        self.adapter.as_ref().is_some_and(|adapter| adapter.base.map_or(self.precision.param_gather, read))
     }
 
     /// Bytes of a gradient on its way between ranks.

@@ -6,8 +6,8 @@ use super::rates::Rates;
 use crate::model::{LayerKind, Linear, linears};
 use crate::run::{Adapter, AdapterMethod, Scenario};
 
-/// Bytes a quantised weight moves when a kernel unpacks it: read in 4 bits, written in 16.
-const UNPACKED: f64 = 2.5;
+/// Bytes a weight that a kernel unpacks is written in.
+const UNPACKED: f64 = 2.0;
 /// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2), scaled (3).
 /// Source: `AutoGPTQ` `qlinear_cuda_old.py`.
 const UNPACKED_BY_OPERATORS: f64 = 16.5;
@@ -64,10 +64,11 @@ pub(crate) fn beside_frozen(
             time.elementwise.0 += MAGNITUDES * elements / rates.elementwise.0;
         }
     }
-    if let Some(base) = adapter.base {
+    if let Some(base) = adapter.base.filter(|_| !scenario.reads_base()) {
         let elements: f64 = linears(model, kind).iter().map(|linear| share(linear).1 * linear.elements() as f64).sum();
+        let unpacked = base.bytes(model.hidden as f64) + UNPACKED;
         let (forward, backward) =
-            if base.stays_unpacked() { (NARROW * UNPACKED_BY_OPERATORS, 0.0) } else { (UNPACKED, UNPACKED) };
+            if base.stays_unpacked() { (NARROW * UNPACKED_BY_OPERATORS, 0.0) } else { (unpacked, unpacked) };
         time.elementwise.0 += forward * elements / rates.elementwise.0;
         time.elementwise.1 += backward * elements / rates.elementwise.0;
     }

@@ -90,10 +90,10 @@ pub(crate) fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Outpu
     [forward - fused, input, gradient]
 }
 
-/// Seconds that `matrices` linears `k -> n` take to quantise their `m` rows in all and their weights, once a step; and
+/// Seconds that `matrices` linears `k -> n` take to quantise their `m` rows in all and their weights; and
 /// the gradients of what they write.
 fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] {
-    let weights = rates.quantise * matrices * k * n / rates.microbatches;
+    let weights = rates.quantise_weight * matrices * k * n;
     [rates.quantise * m * k + weights, rates.quantise * m * n]
 }
 

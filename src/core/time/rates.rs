@@ -101,8 +101,8 @@ pub struct Rates {
     pub quantise: f64,
     /// The same behind a norm, whose kernel quantises what it writes.
     pub quantise_normed: f64,
-    /// Micro-batches over which the quantisation of weights is spread.
-    pub microbatches: f64,
+    /// The same of a weight, which is quantised once a step: its share of a micro-batch; 0 of a base that is stored so.
+    pub quantise_weight: f64,
     /// Multiprocessors.
     pub multiprocessors: f64,
     /// Gap of a GEMM.
@@ -215,7 +215,11 @@ impl Rates {
             element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
-            microbatches: scenario.layout.microbatches.max(1) as f64,
+            quantise_weight: if scenario.reads_base() {
+                0.0
+            } else {
+                moved / quantising / scenario.layout.microbatches.max(1) as f64
+            },
             multiprocessors: family.multiprocessors as f64,
             launch: gap(graphs.any()) * fitted,
             casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),

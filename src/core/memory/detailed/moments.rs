@@ -288,8 +288,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let [matrix, layer] = self.matrices();
         let base = match adapter.base {
             Some(base) if base.stays_unpacked() => layer,
-            Some(_) => matrix,
-            None => 0.0,
+            Some(_) if !self.scenario.reads_base() => matrix,
+            _ => 0.0,
         };
         let sums = if adapter.method == AdapterMethod::Dora { 2.0 * matrix } else { 0.0 };
         base + sums

@@ -49,7 +49,7 @@ impl Check<'_> {
             let issue = Issue::warning("adapter.base", message);
             self.warnings.push(issue.with_fix("adapter.base", "nf4-double"));
         }
-        if quantised && run.tp > 1 {
+        if run.tp > 1 && adapter.base.is_some_and(|base| !base.is_read_by(precision.computes)) {
             let message =
                 "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";
             let issue = Issue::warning("adapter.base", message);

@@ -361,8 +361,12 @@ pub(super) static MLPERF: Program = Program {
     rows: &[
         by("source", of_size),
         by("$MODEL_SIZE", of_size),
-        // Only the benchmark of adapters has it: Llama 2 70B with rank 16, sequences of 8192.
-        by("$LORA_A2A", |_| entries([("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")])),
+        // Only the benchmark of adapters has it: Llama 2 70B with rank 16 beside attention, sequences of 8192, a base in fp8
+        // (`conf/megatron_gpt_peft_tuning_config.yaml`, `fp8_params`; since v5.1 `custom_llama.py`, `fp8_model_init`).
+        by("$LORA_A2A", |_| {
+            let of_all = [("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")];
+            [entries(of_all), entries([("peft.base", "fp8"), ("peft.targets", "linear_qkv,linear_proj")])].concat()
+        }),
         by("$SIZE", of_size),
         row("$DGXNNODES", "--nnodes"),
         row("$NNODES", "--nnodes"),
@@ -393,6 +397,8 @@ pub(super) static MLPERF: Program = Program {
         row("$ASYM_PP_EMBED", "--account-for-embedding-in-pipeline-split"),
         row("$ASYM_PP_LOSS", "--account-for-loss-in-pipeline-split"),
         row("$LAYER_CUDA_GRAPH", "--enable-cuda-graph"),
+        row("$MCORE_CUDA_GRAPH", "--enable-cuda-graph"),
+        row("$CP_COMM_TYPE", "--cp-comm-type"),
         row("$FP8_DPA", "--fp8-dot-product-attention"),
         row("$FP8_PARAM_GATHER", "--fp8-param-gather"),
         row("$FP8_RECIPE", "--fp8-recipe"),

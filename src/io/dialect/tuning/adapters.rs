@@ -17,12 +17,12 @@ fn target(word: &str) -> &'static [Target] {
         "q_proj" => &[Target::Query],
         "k_proj" => &[Target::Key],
         "v_proj" => &[Target::Value],
-        "o_proj" | "output_proj" | "out_proj" => &[Target::Output],
+        "o_proj" | "output_proj" | "out_proj" | "linear_proj" => &[Target::Output],
         "gate_proj" | "w1" => &[Target::Gate],
         "up_proj" | "w3" => &[Target::Up],
-        "down_proj" | "w2" => &[Target::Down],
-        "Wqkv" | "qkv_proj" | "query_key_value" => &[Target::Query, Target::Key, Target::Value],
-        "gate_up_proj" => &[Target::Gate, Target::Up],
+        "down_proj" | "w2" | "linear_fc2" => &[Target::Down],
+        "Wqkv" | "qkv_proj" | "query_key_value" | "linear_qkv" => &[Target::Query, Target::Key, Target::Value],
+        "gate_up_proj" | "linear_fc1" => &[Target::Gate, Target::Up],
         _ => &[],
     }
 }
