@@ -25,6 +25,10 @@ pub struct Recipe {
     pub keeps_context: bool,
     /// True if attention may run in fp8 too.
     pub attention: bool,
+    /// Bytes of an element that context-parallel ranks then send, on average: queries, keys, values and the output's gradient
+    /// in fp8 where the scale is one a tensor, the output and the other gradients where it is known before.
+    /// Source: Transformer Engine `attention/dot_product_attention/context_parallel.py`, `AttnFuncWithCPAndQKVOA2A`.
+    pub attended: f64,
 }
 
 /// fp8 with one scale a tensor, from the largest values of past steps: e4m3, gradients e5m2.
@@ -37,10 +41,11 @@ pub(crate) static DELAYED: Recipe = Recipe {
     rows: 16.0,
     keeps_context: true,
     attention: true,
+    attended: 1.0,
 };
 
 /// The same from the present largest value: one more pass.
-pub(crate) static CURRENT: Recipe = Recipe { read: 4.0, keeps_context: false, ..DELAYED };
+pub(crate) static CURRENT: Recipe = Recipe { read: 4.0, keeps_context: false, attended: 1.5, ..DELAYED };
 
 /// DeepSeek's: activations in 1 x 128, weights in 128 x 128, fp32 scales.
 pub(crate) static BLOCKWISE: Recipe = Recipe {
@@ -50,6 +55,7 @@ pub(crate) static BLOCKWISE: Recipe = Recipe {
     per_tensor: false,
     keeps_context: false,
     attention: false,
+    attended: 2.0,
     ..DELAYED
 };
 
@@ -67,9 +73,16 @@ pub static MXFP8: Recipe = Recipe {
     ..BLOCKWISE
 };
 
-/// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first.
-pub static NVFP4: Recipe =
-    Recipe { element: 0.5 + 1.0 / 16.0, weight: 0.5 + 1.0 / 16.0, read: 4.0, rows: 128.0, attention: false, ..MXFP8 };
+/// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first. Attention may run in
+/// fp8 with one scale a tensor (Transformer Engine 2.8, `NVTE_DPA_FP8_RECIPE`).
+pub static NVFP4: Recipe = Recipe {
+    element: 0.5 + 1.0 / 16.0,
+    weight: 0.5 + 1.0 / 16.0,
+    read: 4.0,
+    rows: 128.0,
+    attended: DELAYED.attended,
+    ..MXFP8
+};
 
 impl Recipe {
     /// Copies of a tensor that products need on `gpu`: by row and by column, or one that they read both ways.

@@ -3,7 +3,7 @@
 use super::Run;
 use super::adapter::{Adapter, BaseFormat};
 use super::check::{Checked, check};
-use super::choices::{Reduction, Schedule};
+use super::choices::{AttentionKernel, CpComm, Reduction, Schedule};
 use super::fitted::Fitted;
 use super::layout::{Layout, Zero};
 use super::offload::Offload;
@@ -208,6 +208,25 @@ impl Scenario {
         let divisors = (1..=near.min(cp)).rev().filter(|ranks| cp.is_multiple_of(*ranks));
         let whole = |ranks: &u64| self.model.heads.is_multiple_of(ranks * layout.tp);
         self.run.cp_a2a.or_else(|| divisors.into_iter().find(whole)).unwrap_or(1).clamp(1, cp.max(1))
+    }
+
+    /// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys
+    /// are gathered before attention.
+    #[must_use]
+    pub(crate) fn ring_ranks(&self) -> u64 {
+        match self.run.cp_comm {
+            CpComm::Ring => self.layout.cp,
+            CpComm::Hierarchical => self.layout.cp / self.exchange_ranks(),
+            CpComm::AllGather | CpComm::Ulysses => 1,
+        }
+    }
+
+    /// Bytes of an element that context-parallel ranks send each other for attention.
+    #[must_use]
+    pub(crate) fn attended_element(&self) -> f64 {
+        let fp8 = self.software.attention == AttentionKernel::Fp8;
+        let quantised = self.precision.recipe.filter(|_| fp8).map(|recipe| recipe.attended);
+        quantised.unwrap_or(self.precision.computes.activation())
     }
 
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of

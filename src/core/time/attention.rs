@@ -1,7 +1,7 @@
 //! Time of the attention core: a fused kernel, or scores written out.
 //!
 //! Causal attention computes half of the square. A fused kernel reaches `R / ((1 + 400/s) (1 + x S/n))` (`kernels.rs`) where
-//! s is the length it sees at once (with zig-zag context parallelism a chunk of `s / (2 c)`), n the tiles of all heads and S
+//! s is the length it sees at once (in a zig-zag ring of r ranks a chunk of `s / (2 r)`), n the tiles of all heads and S
 //! the multiprocessors; its backward pass computes 2.5 times the forward FLOPs (scores are recomputed).
 
 use super::kernels::LAST_WAVE;
@@ -28,8 +28,8 @@ pub struct Core {
     pub tokens: f64,
     /// Keys that each of them meets in the whole sequence, before masking.
     pub keys: f64,
-    /// Context-parallel ranks that share the sequence.
-    pub context: f64,
+    /// Ranks of a ring, each of which meets the keys block by block; 1 where it has all at once.
+    pub ring: f64,
     /// True if later keys are masked.
     pub causal: bool,
     /// A fused kernel, or scores in memory.
@@ -44,7 +44,7 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
     let square = 4.0 * core.heads * core.head_width * core.tokens * core.keys;
     if core.fused {
         let flops = square * if core.causal { 0.5 } else { 1.0 };
-        let seen = if core.context > 1.0 { core.keys / (2.0 * core.context) } else { core.keys };
+        let seen = if core.ring > 1.0 { core.keys / (2.0 * core.ring) } else { core.keys };
         let wide = if rates.any_head { 1.0 } else { (core.head_width / FULL_HEAD).min(1.0).sqrt() };
         let reach = wide / (1.0 + ATTENTION_HALF.value / seen);
         let tiles = core.heads * core.tokens / rates.attention_tile;
@@ -79,7 +79,7 @@ mod tests {
         head_width: 128.0,
         tokens: 16384.0,
         keys: 16384.0,
-        context: 1.0,
+        ring: 1.0,
         causal: true,
         fused: true,
         dropout: false,
@@ -105,7 +105,7 @@ mod tests {
         let fused = core(&rates, CORE);
         let stored = core(&rates, Core { fused: false, ..CORE });
         assert!(stored.0 > 2.0 * fused.0 && stored.1 > fused.1);
-        let shared = core(&rates, Core { tokens: 4096.0, context: 4.0, ..CORE });
+        let shared = core(&rates, Core { tokens: 4096.0, ring: 4.0, ..CORE });
         assert!(shared.0 > fused.0 / 4.0 && shared.0 < fused.0 / 2.5);
     }
 

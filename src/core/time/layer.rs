@@ -22,7 +22,8 @@ struct Setting<'a> {
     /// Tokens that attention sees as one sequence.
     seq: u64,
     t: f64,
-    c: f64,
+    /// Ranks among which blocks of keys go round.
+    ring: f64,
     /// Divisor of sequence parallelism.
     cut: f64,
     ep: f64,
@@ -44,7 +45,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         n: scenario.tokens_per_rank(),
         seq: scenario.attended_tokens(),
         t,
-        c: layout.cp as f64,
+        ring: scenario.ring_ranks() as f64,
         cut: if layout.sequence_parallel { t } else { 1.0 },
         ep: layout.ep as f64,
         etp: layout.etp as f64,
@@ -52,7 +53,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     };
     let heads = model.attention_heads(kind.mixer);
     let halves = f64::from(kind.operations()) / 2.0;
-    let ring = if layout.cp > 1 && heads.is_some() { rates.host_ring.0 * setting.c } else { 0.0 };
+    let ring = if setting.ring > 1.0 && heads.is_some() { rates.host_ring.0 * setting.ring } else { 0.0 };
     let mut time = LayerTime { host: launches(scenario, rates, kind) + ring, ..LayerTime::default() };
     let rotary = heads.map_or(0.0, |heads| {
         if model.mla.is_some() {
@@ -186,7 +187,7 @@ fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTi
             head_width,
             tokens: s.n,
             keys,
-            context: s.c,
+            ring: s.ring,
             causal: true,
             fused,
             dropout: m.dropout,

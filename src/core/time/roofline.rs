@@ -73,7 +73,7 @@ pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
         head_width: d,
         tokens: n,
         keys,
-        context: layout.cp as f64,
+        ring: scenario.ring_ranks() as f64,
         causal: true,
         fused: true,
         dropout: false,

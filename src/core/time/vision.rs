@@ -39,7 +39,7 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
             head_width: h / t / heads,
             tokens: n,
             keys: patches,
-            context: 1.0,
+            ring: 1.0,
             causal: false,
             fused: scenario.run.runs_flash_attention(),
             dropout: false,

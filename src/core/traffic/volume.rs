@@ -61,6 +61,11 @@ fn moved<Q: Quantity>(scenario: &Scenario) -> Q {
     ELEMENT.of::<Q>(scenario.precision.computes.activation()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
+/// A number for every token of a micro-batch on a rank, in the format in which attention's ranks exchange it.
+fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
+    ELEMENT.of::<Q>(scenario.attended_element()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
+}
+
 /// Bytes that `layers` send in the tensor-parallel group; one with half of the messages counts half.
 #[must_use]
 pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
@@ -119,14 +124,13 @@ pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
 pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let (t, c) = (TENSOR.of::<Q>(layout.tp), CONTEXT.of::<Q>(layout.cp));
-    let moved = moved::<Q>(scenario);
     if let Some(width) = recurrent_width(model, mixer, layout.cp * layout.tp) {
-        return moved * MIXER_WIDTH.of::<Q>(width) * 2.0 / t * ring(c);
+        return moved::<Q>(scenario) * MIXER_WIDTH.of::<Q>(width) * 2.0 / t * ring(c);
     }
     let Some(heads) = scenario.attended(mixer) else {
         return Q::number(0.0);
     };
-    let kv = KEY_WIDTH.of::<Q>(key_width(heads, layout.tp));
+    let (moved, kv) = (attended::<Q>(scenario), KEY_WIDTH.of::<Q>(key_width(heads, layout.tp)));
     match scenario.run.cp_comm {
         CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * 6.0,
         CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(c),
@@ -145,7 +149,7 @@ pub(super) fn exchanged_bytes(scenario: &Scenario, mixer: Mixer, ranks: u64) -> 
     let width = scenario
         .attended(mixer)
         .map_or(0.0, |heads| query_width(heads) / scenario.layout.tp as f64 + key_width(heads, scenario.layout.tp));
-    Bytes(moved::<f64>(scenario) * width * 4.0 * ring(ranks as f64))
+    Bytes(attended::<f64>(scenario) * width * 4.0 * ring(ranks as f64))
 }
 
 /// Widths that a recurrent mixer exchanges, there and back; groups of fewer heads than ranks are repeated.
@@ -192,7 +196,7 @@ pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
 pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let heads = scenario.attended(mixer);
     let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
-    Bytes(2.0 * moved::<f64>(scenario) * width)
+    Bytes(2.0 * attended::<f64>(scenario) * width)
 }
 
 /// The largest such block of any layer.
@@ -206,7 +210,7 @@ pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
 #[must_use]
 pub(crate) fn rank_key_width(scenario: &Scenario) -> f64 {
-    ring_block(scenario).0 / (2.0 * moved::<f64>(scenario))
+    ring_block(scenario).0 / (2.0 * attended::<f64>(scenario))
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.
