@@ -179,6 +179,13 @@ fn adapter_bytes(dtype: Option<AdapterType>, software: &Software, precision: Pre
 }
 
 impl Adapter {
+    /// True if the products of a layer of `precision` read the frozen linears as they are stored: no kernel unpacks them, no pass
+    /// quantises them again.
+    #[must_use]
+    pub(crate) fn is_read_by(&self, precision: Precision) -> bool {
+        self.base.map_or(precision.param_gather, |base| base.is_read_by(precision.computes))
+    }
+
     /// The linears of a layer of `kind` that have one.
     #[must_use]
     pub fn beside(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {

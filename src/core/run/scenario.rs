@@ -1,9 +1,9 @@
 //! A Run understood: shapes resolved, sizes derived, everything that cannot work refused with what would work.
 
 use super::Run;
-use super::adapter::{Adapter, BaseFormat};
+use super::adapter::Adapter;
 use super::check::{Checked, check};
-use super::choices::{AttentionKernel, CpComm, Reduction, Schedule};
+use super::choices::{Reduction, Schedule};
 use super::fitted::Fitted;
 use super::layout::{Layout, Zero};
 use super::offload::Offload;
@@ -210,25 +210,6 @@ impl Scenario {
         self.run.cp_a2a.or_else(|| divisors.into_iter().find(whole)).unwrap_or(1).clamp(1, cp.max(1))
     }
 
-    /// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys
-    /// are gathered before attention.
-    #[must_use]
-    pub(crate) fn ring_ranks(&self) -> u64 {
-        match self.run.cp_comm {
-            CpComm::Ring => self.layout.cp,
-            CpComm::Hierarchical => self.layout.cp / self.exchange_ranks(),
-            CpComm::AllGather | CpComm::Ulysses => 1,
-        }
-    }
-
-    /// Bytes of an element that context-parallel ranks send each other for attention.
-    #[must_use]
-    pub(crate) fn attended_element(&self) -> f64 {
-        let fp8 = self.software.attention == AttentionKernel::Fp8;
-        let quantised = self.precision.recipe.filter(|_| fp8).map(|recipe| recipe.attended);
-        quantised.unwrap_or(self.precision.computes.activation())
-    }
-
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
     /// buffers that stay: in a pipeline FSDP keeps gathered weights and gradients until the last micro-batch.
     #[must_use]
@@ -281,13 +262,6 @@ impl Scenario {
     pub(crate) fn base_weight(&self) -> Option<f64> {
         let format = self.adapter.as_ref()?.base?;
         Some(format.bytes(self.model.hidden as f64))
-    }
-
-    /// True if the products of the layers read the frozen base as it is stored.
-    #[must_use]
-    pub(crate) fn reads_base(&self) -> bool {
-        let read = |base: BaseFormat| base.is_read_by(self.precision.computes);
-        self.adapter.as_ref().is_some_and(|adapter| adapter.base.map_or(self.precision.param_gather, read))
     }
 
     /// Bytes of a gradient on its way between ranks.

@@ -64,7 +64,7 @@ pub(crate) fn beside_frozen(
             time.elementwise.0 += MAGNITUDES * elements / rates.elementwise.0;
         }
     }
-    if let Some(base) = adapter.base.filter(|_| !scenario.reads_base()) {
+    if let Some(base) = adapter.base.filter(|_| !adapter.is_read_by(scenario.precision)) {
         let elements: f64 = linears(model, kind).iter().map(|linear| share(linear).1 * linear.elements() as f64).sum();
         let unpacked = base.bytes(model.hidden as f64) + UNPACKED;
         let (forward, backward) =

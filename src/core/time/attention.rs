@@ -6,6 +6,7 @@
 
 use super::kernels::LAST_WAVE;
 use super::rates::{ATTENTION_HALF, Rates};
+use crate::run::{CpComm, Scenario};
 
 /// Backward over forward FLOPs of a fused kernel: five matrix products instead of two.
 const BACKWARD: f64 = 2.5;
@@ -38,6 +39,17 @@ pub struct Core {
     pub dropout: bool,
 }
 
+/// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys are
+/// gathered before attention.
+#[must_use]
+pub(crate) fn ring_ranks(scenario: &Scenario) -> f64 {
+    match scenario.run.cp_comm {
+        CpComm::Ring => scenario.layout.cp as f64,
+        CpComm::Hierarchical => (scenario.layout.cp / scenario.exchange_ranks()) as f64,
+        CpComm::AllGather | CpComm::Ulysses => 1.0,
+    }
+}
+
 /// Forward and backward seconds.
 #[must_use]
 pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
@@ -68,7 +80,7 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::run::AttentionKernel::{self, Cudnn, Flash3};
-    use crate::run::{Based, Run, Scenario};
+    use crate::run::{Based, Run};
 
     fn rates() -> Rates {
         Rates::of(&Scenario::new(&Run::default()).unwrap())

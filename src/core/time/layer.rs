@@ -2,7 +2,7 @@
 //! elementwise kernels and the host.
 
 use super::adapter::beside_frozen;
-use super::attention::{Core, core};
+use super::attention::{Core, core, ring_ranks};
 use super::elementwise::{LayerBytes, activation};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::layer_time::LayerTime;
@@ -45,7 +45,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
         n: scenario.tokens_per_rank(),
         seq: scenario.attended_tokens(),
         t,
-        ring: scenario.ring_ranks() as f64,
+        ring: ring_ranks(scenario),
         cut: if layout.sequence_parallel { t } else { 1.0 },
         ep: layout.ep as f64,
         etp: layout.etp as f64,
@@ -323,7 +323,7 @@ fn rows_clamped(seconds: f64, width: f64, ffn: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Based;
+    use crate::run::{Based, CpComm};
 
     fn layer(run: &Run) -> LayerTime {
         let scenario = Scenario::new(run).unwrap();
@@ -352,6 +352,15 @@ mod tests {
         (run.tp, run.gpus) = (1, 32);
         let one = layer(&run).forward();
         assert!(two > one / 2.0 && two < one);
+    }
+
+    /// DeepSpeed-Ulysses, section 3: a rank has the heads that tensor parallelism over as many ranks leaves, of the whole sequence.
+    #[test]
+    fn exchanged_heads_meet_the_whole_sequence_and_a_ring_its_blocks() {
+        let core = |tp, cp, cp_comm| layer(&Run { tp, cp, cp_comm, ..Run::default() }).core;
+        let [heads, ulysses, ring] = [core(2, 1, CpComm::Ring), core(1, 2, CpComm::Ulysses), core(1, 2, CpComm::Ring)];
+        assert_eq!(heads, ulysses);
+        assert!(ring.0 > ulysses.0 && ring.1 > ulysses.1);
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl Rates {
             element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
-            quantise_weight: if scenario.reads_base() {
+            quantise_weight: if scenario.adapter.as_ref().is_some_and(|adapter| adapter.is_read_by(precision)) {
                 0.0
             } else {
                 moved / quantising / scenario.layout.microbatches.max(1) as f64

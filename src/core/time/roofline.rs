@@ -1,7 +1,7 @@
 //! Bound of each kernel of a layer: the FLOPs that it computes for every byte that it reads or writes, against the roof
 //! of the GPU, `min(peak, bandwidth x intensity)`.
 
-use super::attention::{Core, core};
+use super::attention::{Core, core, ring_ranks};
 use super::elementwise::LayerBytes;
 use super::gemm::{Output, gemm};
 use super::rates::Rates;
@@ -73,7 +73,7 @@ pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
         head_width: d,
         tokens: n,
         keys,
-        ring: scenario.ring_ranks() as f64,
+        ring: ring_ranks(scenario),
         causal: true,
         fused: true,
         dropout: false,

@@ -12,7 +12,7 @@ use crate::explain::symbols::{
 };
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
-use crate::run::{CpComm, Scenario};
+use crate::run::{AttentionKernel, CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
 /// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
@@ -61,9 +61,11 @@ fn moved<Q: Quantity>(scenario: &Scenario) -> Q {
     ELEMENT.of::<Q>(scenario.precision.computes.activation()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
-/// A number for every token of a micro-batch on a rank, in the format in which attention's ranks exchange it.
+/// The same as context-parallel ranks send it for attention: what a kernel in fp8 reads and writes travels as its recipe says.
 fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
-    ELEMENT.of::<Q>(scenario.attended_element()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
+    let recipe = scenario.precision.recipe.filter(|_| scenario.software.attention == AttentionKernel::Fp8);
+    let bytes = recipe.map_or(scenario.precision.computes.activation(), |recipe| recipe.attended);
+    ELEMENT.of::<Q>(bytes) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
 /// Bytes that `layers` send in the tensor-parallel group; one with half of the messages counts half.
@@ -244,6 +246,22 @@ mod tests {
             ring_block(&Scenario::new(&run).unwrap()).0
         };
         assert_eq!((block(8), block(16)), (4.0 * 4096.0 * 128.0, 4.0 * 4096.0 * 128.0));
+    }
+
+    /// Transformer Engine, `AttnFuncWithCPAndQKVOA2A`: with delayed scaling every tensor travels as `torch.uint8`; with current scaling
+    /// the output and the gradients of queries, keys and values in 16 bits, which are as wide as the rest.
+    #[test]
+    fn attention_in_fp8_is_exchanged_in_fp8_where_its_scale_is_known() {
+        use crate::run::Based;
+        let sent = |precision, attention| {
+            let mut run =
+                Run { cp: 2, cp_comm: CpComm::Ulysses, precision: Based::preset(precision), ..Run::default() };
+            run.stack.parts.attention = Some(attention);
+            microbatch_traffic(&Scenario::new(&run).unwrap(), 0).cp.0
+        };
+        let plain = sent("fp8-delayed", AttentionKernel::Cudnn);
+        assert_eq!(sent("fp8-delayed", AttentionKernel::Fp8), plain / 2.0);
+        assert_eq!(sent("fp8-current", AttentionKernel::Fp8), plain * 0.75);
     }
 
     #[test]

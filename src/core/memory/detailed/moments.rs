@@ -288,7 +288,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let [matrix, layer] = self.matrices();
         let base = match adapter.base {
             Some(base) if base.stays_unpacked() => layer,
-            Some(_) if !self.scenario.reads_base() => matrix,
+            Some(_) if !adapter.is_read_by(self.scenario.precision) => matrix,
             _ => 0.0,
         };
         let sums = if adapter.method == AdapterMethod::Dora { 2.0 * matrix } else { 0.0 };
