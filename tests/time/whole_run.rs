@@ -89,8 +89,7 @@ fn times_to_train_follow_from_step_samples_and_evaluations() {
     assert!(median < 0.01, "{median}");
 }
 
-/// With our own step. Half of the runs on GPUs of 2022 and 2023, and of the pretraining of 405B and GPT-3, are within 8 %; LoRA on Blackwell's
-/// racks (an eighth of a sequence a GPU) and 8B there are predicted slow.
+/// With our own step. Half of the runs are within 8 %, half of those on GPUs of 2022 and 2023 or of 405B and GPT-3 within 6 %.
 #[test]
 fn times_to_train_of_mlperf_follow_from_the_configuration() {
     let table = table("mlperf_training.csv");
@@ -121,7 +120,7 @@ fn times_to_train_of_mlperf_follow_from_the_configuration() {
         }
     }
     println!("{} {}, {} {}", all.len(), median(all.clone()), known.len(), median(known.clone()));
-    assert!(all.len() > 50 && known.len() > 25 && median(known) < 0.08 && median(all) < 0.15);
+    assert!(all.len() > 50 && known.len() > 25 && median(known) < 0.06 && median(all) < 0.08);
 }
 
 #[test]
