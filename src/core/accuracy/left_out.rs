@@ -85,21 +85,24 @@ pub struct Table {
     pub constants: Constants,
 }
 
-/// Model and GPU of a step with adapters, by which such steps are grouped.
+/// Model and GPU of a step of fine-tuning.
+pub type Tuned = [&'static str; 2];
+
+/// Class of a step of fine-tuning, and its group.
 #[must_use]
-pub fn with_adapter(row: &Evidence) -> Option<(&'static str, &'static str)> {
-    let is_step = matches!(row.measured, Measured::Step(_)) && row.run.adapter.method.is_some();
-    is_step.then(|| (row.run.model.base.unwrap_or(""), row.run.gpu.base.unwrap_or("")))
+pub fn tuned(row: &Evidence) -> Option<(Range, Tuned)> {
+    let Measured::Step(_) = row.measured else { return None };
+    let class = range(&Scenario::new(&row.run).ok()?);
+    class.tuned.then(|| (class, [row.run.model.base.unwrap_or(""), row.run.gpu.base.unwrap_or("")]))
 }
 
-/// Logarithms of predicted over measured of the steps with adapters, by group. No constant was fitted to them.
+/// Logarithms of predicted over measured of the steps of fine-tuning of `class`, by group.
 #[must_use]
-pub fn adapters(rows: &[Evidence]) -> BTreeMap<(&'static str, &'static str), Vec<f64>> {
+pub fn tuned_errors(rows: &[Evidence], class: &Range) -> BTreeMap<Tuned, Vec<f64>> {
     let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for row in rows {
-        if let (Some(group), Measured::Step(measured), Some(found)) =
-            (with_adapter(row), row.measured, Prediction::of(row))
-        {
+        let Some((_, group)) = tuned(row).filter(|(own, _)| own == class) else { continue };
+        if let (Measured::Step(measured), Some(found)) = (row.measured, Prediction::of(row)) {
             groups.entry(group).or_default().push(ln(found.value / measured));
         }
     }

@@ -5,7 +5,7 @@
 //! are marked, and count nowhere. No constant was fitted to the others.
 
 use super::prediction::{Asked, Predicted};
-use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, adapters, assembled, with_adapter};
+use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled, tuned, tuned_errors};
 use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
@@ -87,13 +87,13 @@ fn steps(rows: &[Evidence], set: &mut Set) {
     }
 }
 
-/// Ranges of steps with adapters, as the other groups cut them.
+/// Ranges of steps of fine-tuning, as the other groups of their class cut them.
 fn adapted(rows: &[Evidence], set: &mut Set) {
-    let groups = adapters(rows);
-    let mut ranges = BTreeMap::new();
+    let (mut groups, mut ranges) = (BTreeMap::new(), BTreeMap::new());
     for row in rows {
-        let (Some(own), Some(found)) = (with_adapter(row), Prediction::of(row)) else { continue };
-        let (low, high) = *ranges.entry(own).or_insert_with(|| cut(&groups, &own));
+        let (Some((class, own)), Some(found)) = (tuned(row), Prediction::of(row)) else { continue };
+        let groups = groups.entry(class.of).or_insert_with(|| tuned_errors(rows, &class));
+        let (low, high) = *ranges.entry((class.of, own)).or_insert_with(|| cut(groups, &own));
         set(row, &|line| {
             (line.low_s, line.high_s) = (Some(digits(found.value * low)), Some(digits(found.value * high)));
         });

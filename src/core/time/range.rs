@@ -44,8 +44,9 @@ pub struct Range {
     pub products: &'static [Products],
     /// Routed experts.
     pub experts: bool,
-    /// Adapters beside a frozen base, of models with experts and without.
-    pub adapters: bool,
+    /// Fine-tuning, of models with experts and without: adapters beside a frozen base, or by programs that only tune. No constant
+    /// was fitted to its runs.
+    pub tuned: bool,
     /// Presets of the models; none: any.
     pub models: &'static [&'static str],
     /// Groups of runs that were left out, one by one.
@@ -118,7 +119,7 @@ const fn class(
         software,
         products,
         experts: false,
-        adapters: false,
+        tuned: false,
         models: &[],
         apart,
         fitted,
@@ -138,8 +139,7 @@ const LOW: &[Products] = &[Products::Fp8, Products::Fp4];
 use Apart::{Model, ModelAndGpu, Source};
 use Products::Plain;
 
-/// Classes of ten runs and five groups or more, then what stands for the others: all runs of a kind. No constant was fitted to
-/// runs with adapters.
+/// Classes of ten runs and five groups or more, then what stands for the others: all runs of a kind.
 #[rustfmt::skip]
 pub static RANGES: &[Range] = &[
     class(&[Peers::Megatron2024], &[Plain], ModelAndGpu, [0.068, 0.071, 0.877, 1.142, 0.8, 0.073], 230, "published dense runs of Megatron-LM of 2024 in bf16"),
@@ -148,7 +148,8 @@ pub static RANGES: &[Range] = &[
     class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.935, 1.069, 0.812, 0.041], 149, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
     Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.079, 0.095, 0.853, 1.162, 0.796, 0.052], 191, "published runs with experts of NVIDIA's stacks since 2025") },
     class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.07, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
-    Range { adapters: true, ..class(&[], &[], ModelAndGpu, [0.148, 0.148, 0.762, 1.108, 0.833, 0.086], 132, "published runs with adapters") },
+    Range { tuned: true, ..class(&[Peers::Tuners], &[], ModelAndGpu, [0.141, 0.141, 0.872, 1.417, 0.768, 0.108], 125, "published runs of programs that fine-tune") },
+    Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.111, 0.111, 0.812, 1.124, 0.769, 0.068], 39, "published runs with adapters of programs that pretrain") },
     class(&[], &[], Source, [0.049, 0.052, 0.936, 1.105, 0.814, 0.055], 799, "published dense runs"),
     Range { experts: true, ..class(&[], &[], Model, [0.077, 0.099, 0.843, 1.19, 0.83, 0.087], 206, "published runs with routed experts") },
 ];
@@ -159,10 +160,10 @@ pub fn range(scenario: &Scenario) -> Range {
     let (products, experts) = (Products::of(scenario), scenario.model.moe.is_some());
     let peers = scenario.software.peers;
     let model = scenario.run.model.base.unwrap_or("");
-    let adapters = scenario.adapter.is_some();
+    let tuned = scenario.adapter.is_some() || peers == Some(Peers::Tuners);
     let fits = |row: &&Range| {
-        row.adapters == adapters
-            && (adapters || row.experts == experts)
+        row.tuned == tuned
+            && (tuned || row.experts == experts)
             && (row.models.is_empty() || row.models.contains(&model))
             && (row.products.is_empty() || row.products.contains(&products))
             && (row.software.is_empty() || peers.is_some_and(|peers| row.software.contains(&peers)))
@@ -192,6 +193,6 @@ impl Range {
     /// Its text in the report.
     #[must_use]
     pub fn behind(&self) -> RangeOf {
-        RangeOf { runs: self.runs, of: self.of, of_its_class: self.adapters || !self.software.is_empty() }
+        RangeOf { runs: self.runs, of: self.of, of_its_class: self.tuned || !self.software.is_empty() }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{GROUPINGS, Key, errors, grouped, mean, table};
 use crate::common::evidence;
-use shardscope::core::accuracy::left_out::adapters;
+use shardscope::core::accuracy::left_out::tuned_errors;
 use shardscope::core::accuracy::{interval, quantile};
 use shardscope::core::time::{Apart, FOUR_OF_FIVE, RANGES, Range};
 use std::collections::BTreeSet;
@@ -64,19 +64,28 @@ fn grouping(apart: Apart) -> (&'static str, Key, &'static [f64]) {
 #[test]
 fn ranges_come_from_errors_left_out_and_hold_four_of_five() {
     let full = [false, true].map(|experts| table().fit(experts, |_| true));
+    let tuned: Vec<_> = ["finetune_measured.csv", "mlperf.csv"].into_iter().flat_map(evidence).collect();
     let mut wrong = Vec::new();
-    for class in RANGES.iter().filter(|class| !class.adapters) {
-        let rows = rows_of(class);
+    for class in RANGES {
         let (name, key, errors) = grouping(class.apart);
-        let groups = grouped(&rows, key, errors);
+        // No constant was fitted to fine-tuning, so its errors are those of runs left out.
+        let (groups, fitted) = if class.tuned {
+            let groups: Vec<Vec<f64>> = tuned_errors(&tuned, class).into_values().collect();
+            let error = mean(groups.iter().flatten().copied());
+            (groups, error)
+        } else {
+            let rows = rows_of(class);
+            let full = &full[usize::from(class.experts)];
+            (grouped(&rows, key, errors), mean(rows.iter().map(|at| table().rows[*at].moved(full))))
+        };
         let (low, high) = interval(&groups);
         let (held, within) = (coverage(&groups), within(&groups));
-        let fitted = mean(rows.iter().map(|at| table().rows[*at].moved(&full[usize::from(class.experts)])));
-        let without = mean(rows.iter().map(|at| errors[*at]));
+        let without = mean(groups.iter().flatten().copied());
+        let runs: usize = groups.iter().map(Vec::len).sum();
         println!(
             "{}: {} runs, {} groups of {name}; fitted {:.1} %, left out {:.1} %; {low:.3} to {high:.3}, {:.0} % of runs that did not cut it inside; {within:.3} within a group",
             class.of,
-            rows.len(),
+            runs,
             groups.len(),
             fitted * 100.0,
             without * 100.0,
@@ -85,13 +94,9 @@ fn ranges_come_from_errors_left_out_and_hold_four_of_five() {
         let printed = [fitted, without, low, high, held, within];
         let code = [class.fitted, class.left_out, class.low, class.high, class.held, class.within];
         let far = printed.iter().zip(code).any(|(value, code)| (value - code).abs() > 0.005);
-        if far || class.runs as usize != rows.len() {
+        if far || class.runs as usize != runs {
             let [fitted, without, low, high, held, within] = printed.map(|value| (value * 1000.0).round() / 1000.0);
-            wrong.push(format!(
-                "({fitted}, {without}), ({low}, {high}), ({held}, {within}), {}, \"{}\"",
-                rows.len(),
-                class.of
-            ));
+            wrong.push(format!("[{fitted}, {without}, {low}, {high}, {held}, {within}], {runs}, \"{}\"", class.of));
         }
         if !(0.76..=0.88).contains(&held) || groups.len() < 5 {
             wrong.push(format!("{}: {held:.2} in the range of {} groups", class.of, groups.len()));
@@ -100,24 +105,4 @@ fn ranges_come_from_errors_left_out_and_hold_four_of_five() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let unnamed: BTreeSet<&str> = table().rows.iter().filter(|row| !row.has_class).map(|row| row.source).collect();
     println!("of no class: {unnamed:?}");
-}
-
-/// Steps with adapters, by model and GPU: of them no constant was fitted, so the errors are those of runs left out.
-#[test]
-fn the_range_of_adapters_holds_four_of_five() {
-    let rows: Vec<_> = ["finetune_measured.csv", "mlperf.csv"].into_iter().flat_map(evidence).collect();
-    let groups: Vec<Vec<f64>> = adapters(&rows).into_values().collect();
-    let class = RANGES.iter().find(|class| class.adapters).unwrap();
-    let (low, high) = interval(&groups);
-    let (held, within) = (coverage(&groups), within(&groups));
-    let error = mean(groups.iter().flatten().copied());
-    let runs: usize = groups.iter().map(Vec::len).sum();
-    println!(
-        "{runs} runs, {} groups, error {error:.3}, {low:.3} to {high:.3}, held {held:.3}, within {within:.3}",
-        groups.len()
-    );
-    let printed = [error, error, low, high, held, within];
-    let code = [class.fitted, class.left_out, class.low, class.high, class.held, class.within];
-    assert!(printed.iter().zip(code).all(|(value, code)| (value - code).abs() <= 0.005) && class.runs as usize == runs);
-    assert!((0.76..=0.88).contains(&held) && groups.len() >= 5);
 }

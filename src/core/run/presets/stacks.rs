@@ -148,7 +148,7 @@ pub(crate) const HF_TRAINER: Software = Software {
     reentrant: true,
     frees_gradients: true,
     sums_whole: true,
-    peers: None,
+    peers: Some(Peers::Tuners),
     host: Seconds::ZERO,
     launches: Some(Launches { layer: 40.0, adapter: 6.0, each: Seconds(31e-6) }),
     ..FSDP
@@ -337,6 +337,8 @@ pub enum Peers {
     Megatron2026,
     /// PyTorch's own sharding.
     Fsdp,
+    /// Programs that fine-tune: Hugging Face's Trainer and torchtune.
+    Tuners,
 }
 
 /// Kernels that an eager program launches one by one: no pass is faster. Source: launches 31 to 42 µs apart in eager models
