@@ -81,6 +81,10 @@ impl ChosenLayout {
             let outcome = match progress {
                 Progress::Reply(Reply::Layout(outcome)) => Some(*outcome),
                 Progress::Reply(_) => return,
+                // The end of a search whose layout stands already: the one that was typed.
+                _ if self.accepted.try_with_untracked(|accepted| accepted.as_ref() == Some(&run)).unwrap_or(true) => {
+                    return;
+                }
                 // Without a model, a GPU or a worker the Run is shown as it is.
                 Progress::Done | Progress::Failed => None,
             };

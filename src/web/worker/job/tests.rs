@@ -65,7 +65,18 @@ fn a_plan_goes_on_where_the_one_before_was_cancelled() {
 
 #[test]
 fn a_layout_in_slices_is_that_of_one_go() {
-    for run in [Run { seq_len: 32_768, ..small() }, Run { gpus: 1, ..small() }] {
+    // The last is offered adapters by another software.
+    let texts = [
+        ("model", "llama-3.1-70b"),
+        ("gpu", "l40s"),
+        ("gpus", "1"),
+        ("stack", "megatron-2025"),
+        ("tp", "1"),
+        ("pp", "1"),
+        ("recompute", "full"),
+    ];
+    let large = Run::default().with_texts(&texts.map(|(key, value)| (key, value.to_owned()))).unwrap();
+    for run in [Run { seq_len: 32_768, ..small() }, Run { gpus: 1, ..small() }, large] {
         let last = sent(&Job::Layout(run.clone())).slices(many_slices()).flatten().last();
         let outcome = Ladder::new(&run).unwrap().finished();
         assert_eq!(sent(&last.unwrap()), Reply::Layout(Box::new(outcome)));
