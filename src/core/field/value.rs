@@ -102,10 +102,24 @@ impl Value {
     }
 }
 
-impl From<u64> for Value {
-    fn from(count: u64) -> Self {
-        Self::Number(count as f64)
-    }
+/// A value of one of the types that settings have.
+macro_rules! from {
+    ($($type:ty: $value:ident => $into:expr;)*) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $into
+            }
+        })*
+    };
+}
+
+from! {
+    u64: count => Self::Number(count as f64);
+    f64: number => Self::Number(number);
+    bool: yes => Self::Bool(yes);
+    &str: text => Self::Text(text.to_owned());
+    String: text => Self::Text(text);
+    Vec<Value>: items => Self::List(items);
 }
 
 impl Serialize for Value {

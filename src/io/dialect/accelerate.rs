@@ -6,7 +6,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Sharing};
 use super::{Dialect, Entries, Syntax, yaml};
-use crate::core::run::{OffloadFramework, OffloadTo, Recompute, Scenario, Value};
+use crate::core::run::{OffloadFramework, OffloadTo, Recompute, Scenario};
 use crate::core::t;
 
 /// Accelerate.
@@ -40,26 +40,26 @@ fn read(reader: &mut SettingsReader) {
     let rows = [super::same(TP, "tp", Some(1)), super::same(CP, "cp", Some(1))];
     reader.same(&rows, DIALECT.name);
     match reader.count("num_processes", "GPUs") {
-        Some(gpus) => reader.set("gpus", &Value::from(gpus)),
+        Some(gpus) => reader.set("gpus", gpus),
         None => tuning::gpus_of_page(reader),
     }
     if let Some(nodes) = reader.count("num_machines", "nodes").filter(|nodes| *nodes > 1) {
         let each = (reader.run.gpus / nodes).max(1);
-        reader.set("gpus_per_node", &Value::from(each));
+        reader.set("gpus_per_node", each);
     }
     let copies = reader.count(COPIES, "copies of the shards").unwrap_or(1);
     let shard = reader.number(SHARD, "ranks that share shards").and_then(crate::core::units::whole);
     if copies > 1 {
         reader.run.hsdp_shard = shard.map(|shard| shard.max(1).saturating_mul(reader.run.cp));
     }
-    reader.set("zero", &Value::from(0));
+    reader.set("zero", 0);
     let kind = reader.word("distributed_type", "ranks by").unwrap_or_default().to_ascii_uppercase();
     let sharing = match kind.as_str() {
         "DEEPSPEED" => deepspeed(reader),
         "FSDP" => {
             let fsdp = tuning::fsdp(reader);
             if fsdp.is_none() {
-                reader.set("zero", &Value::from(3));
+                reader.set("zero", 3);
             }
             if let Some(fsdp) = fsdp {
                 if let Some(again) = fsdp.checkpoints {
@@ -91,7 +91,7 @@ fn steps(reader: &mut SettingsReader) {
     let global = each.saturating_mul(count);
     if global != run.global_batch {
         reader.assume(t!("global batch {global}: what {here} ranks make of the micro-batch", global, here = ranks));
-        reader.set("global_batch", &Value::from(global));
+        reader.set("global_batch", global);
     }
     reader.assume("the model, the batch and the sequence, as on this page: the program has them");
 }
@@ -101,7 +101,7 @@ fn deepspeed(reader: &mut SettingsReader) -> Sharing {
         return Sharing::DeepSpeed;
     }
     let stage = reader.count("deepspeed_config.zero_stage", "ZeRO stage").unwrap_or(2);
-    reader.set("zero", &Value::from(stage));
+    reader.set("zero", stage);
     let leaves = |word: Option<String>| match word.as_deref() {
         Some("cpu") => Some(OffloadTo::Cpu),
         Some("nvme") => Some(OffloadTo::Nvme),
@@ -120,7 +120,7 @@ fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
     let sharing = tuning::sharing(s);
-    writer.text(
+    writer.say(
         "distributed_type",
         match sharing {
             Sharing::DeepSpeed => "DEEPSPEED",
@@ -129,7 +129,7 @@ fn write(s: &Scenario) -> Entries {
             Sharing::Nobody => "NO",
         },
     );
-    writer.text(
+    writer.say(
         "mixed_precision",
         match super::computes(&run.precision) {
             "fp32" => "no",
@@ -137,37 +137,37 @@ fn write(s: &Scenario) -> Entries {
             _ => "bf16",
         },
     );
-    writer.count("num_machines", s.layout.gpus.div_ceil(s.layout.per_node).max(1));
-    writer.count("num_processes", run.gpus);
+    writer.say("num_machines", s.layout.gpus.div_ceil(s.layout.per_node).max(1));
+    writer.say("num_processes", run.gpus);
     match sharing {
         Sharing::DeepSpeed => {
-            writer.count("deepspeed_config.gradient_accumulation_steps", s.layout.microbatches);
+            writer.say("deepspeed_config.gradient_accumulation_steps", s.layout.microbatches);
             let to = |to: Option<OffloadTo>| match to {
                 Some(OffloadTo::Cpu) => "cpu",
                 Some(OffloadTo::Nvme) => "nvme",
                 None => "none",
             };
-            writer.text("deepspeed_config.offload_optimizer_device", to(run.offload.optimizer));
-            writer.text("deepspeed_config.offload_param_device", to(run.offload.parameters));
-            writer.count("deepspeed_config.zero_stage", run.zero);
+            writer.say("deepspeed_config.offload_optimizer_device", to(run.offload.optimizer));
+            writer.say("deepspeed_config.offload_param_device", to(run.offload.parameters));
+            writer.say("deepspeed_config.zero_stage", run.zero);
         }
         Sharing::Fsdp => {
-            writer.flag("fsdp_config.fsdp_activation_checkpointing", run.recompute == Recompute::Full);
-            writer.flag("fsdp_config.fsdp_activation_checkpointing_offload", tuning::offloads_activations(s));
-            writer.flag("fsdp_config.fsdp_offload_params", run.offload.parameters.is_some());
-            writer.flag("fsdp_config.fsdp_reshard_after_forward", run.zero == 3);
-            writer.count("fsdp_config.fsdp_version", 2);
+            writer.say("fsdp_config.fsdp_activation_checkpointing", run.recompute == Recompute::Full);
+            writer.say("fsdp_config.fsdp_activation_checkpointing_offload", tuning::offloads_activations(s));
+            writer.say("fsdp_config.fsdp_offload_params", run.offload.parameters.is_some());
+            writer.say("fsdp_config.fsdp_reshard_after_forward", run.zero == 3);
+            writer.say("fsdp_config.fsdp_version", 2);
         }
         Sharing::Nobody => {}
     }
     let shard = (s.zero.shard / s.layout.cp).max(1);
     let copies = s.layout.dp / shard;
     if run.tp > 1 || run.cp > 1 || copies > 1 {
-        writer.count(TP, run.tp);
-        writer.count(CP, run.cp);
+        writer.say(TP, run.tp);
+        writer.say(CP, run.cp);
         let sharded = run.zero >= 2;
-        writer.count(SHARD, if sharded { shard } else { 1 });
-        writer.count(COPIES, if sharded { copies } else { s.layout.dp });
+        writer.say(SHARD, if sharded { shard } else { 1 });
+        writer.say(COPIES, if sharded { copies } else { s.layout.dp });
     }
     writer.done()
 }

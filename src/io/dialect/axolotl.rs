@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
-use super::{Dialect, Entries, Syntax, hub, yaml};
+use super::{Dialect, Entries, Syntax, hub, steps, yaml};
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 
 /// axolotl.
@@ -126,36 +126,30 @@ fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
     hub::write(&mut writer, "base_model", &run.model);
     write_adapter(s, &mut writer);
-    writer.count("sequence_len", run.seq_len);
+    writer.say("sequence_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    writer.steps("max_steps", run);
+    writer.maybe("max_steps", steps(run));
     match run.optimizer {
-        Optimizer::Muon => writer.text("optimizer", "muon"),
+        Optimizer::Muon => writer.say("optimizer", "muon"),
         other => tuning::write_optimizer(&mut writer, "optimizer", other),
     }
     tuning::write_half(s, &mut writer);
-    writer.flag("gradient_checkpointing", run.recompute == Recompute::Full);
-    if tuning::offloads_activations(s) {
-        writer.yes("activation_offloading");
-    }
+    writer.say("gradient_checkpointing", run.recompute == Recompute::Full);
+    writer.when(tuning::offloads_activations(s), "activation_offloading", true);
     match run.cross_entropy {
-        Some(CrossEntropy::FusedLinear) => writer.value("plugins", tuning::list(&[CUT])),
-        Some(CrossEntropy::Chunked) => writer.yes("chunked_cross_entropy"),
+        Some(CrossEntropy::FusedLinear) => writer.say("plugins", tuning::list(&[CUT])),
+        Some(CrossEntropy::Chunked) => writer.say("chunked_cross_entropy", true),
         _ => {}
     }
-    if run.flash_attention == Some(false) {
-        writer.text("attn_implementation", "eager");
-    }
-    if run.stack.parts.compile == Some(true) {
-        writer.yes("torch_compile");
-    }
+    writer.when(run.flash_attention == Some(false), "attn_implementation", "eager");
+    writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
     MESH.write(s, &mut writer);
     match tuning::sharing(s) {
         Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
         Sharing::Fsdp => {
-            writer.count("fsdp_version", 2);
-            writer.flag("fsdp_config.offload_params", run.offload.parameters.is_some());
-            writer.flag("fsdp_config.reshard_after_forward", run.zero == 3);
+            writer.say("fsdp_version", 2);
+            writer.say("fsdp_config.offload_params", run.offload.parameters.is_some());
+            writer.say("fsdp_config.reshard_after_forward", run.zero == 3);
         }
         Sharing::Nobody => {}
     }
@@ -165,26 +159,22 @@ fn write(s: &Scenario) -> Entries {
 fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {
     let Some(adapter) = &s.adapter else { return };
     let four = matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double));
-    writer.text("adapter", if four { "qlora" } else { "lora" });
+    writer.say("adapter", if four { "qlora" } else { "lora" });
     match adapter.base {
-        _ if four => writer.yes("load_in_4bit"),
-        Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
+        _ if four => writer.say("load_in_4bit", true),
+        Some(BaseFormat::Int8) => writer.say("load_in_8bit", true),
         Some(BaseFormat::Gptq4 | BaseFormat::Gptq4Row | BaseFormat::Gptq4Torch) => {
-            writer.yes("gptq");
+            writer.say("gptq", true);
         }
         _ => {}
     }
-    if adapter.base == Some(BaseFormat::Nf4) {
-        writer.flag("bnb_config_kwargs.bnb_4bit_use_double_quant", false);
-    }
-    writer.count("lora_r", adapter.rank);
+    writer.when(adapter.base == Some(BaseFormat::Nf4), "bnb_config_kwargs.bnb_4bit_use_double_quant", false);
+    writer.say("lora_r", adapter.rank);
     if tuning::all_linear(adapter) {
-        writer.yes("lora_target_linear");
+        writer.say("lora_target_linear", true);
     } else {
-        writer.value("lora_target_modules", tuning::list(&tuning::target_names(adapter)));
+        writer.say("lora_target_modules", tuning::list(&tuning::target_names(adapter)));
     }
     tuning::write_saved(writer, "lora_modules_to_save", adapter);
-    if adapter.method == AdapterMethod::Dora {
-        writer.yes("peft_use_dora");
-    }
+    writer.when(adapter.method == AdapterMethod::Dora, "peft_use_dora", true);
 }

@@ -55,7 +55,7 @@ fn read(reader: &mut SettingsReader) {
     let pp = reader.count("pipeline.stages", "PP").unwrap_or(1).max(1);
     let cp = reader.count("sequence_parallel_size", "Ulysses sequence parallelism, CP").unwrap_or(1).max(1);
     for (key, size) in [("tp", tp), ("pp", pp), ("cp", cp)] {
-        reader.set(key, &Value::from(size));
+        reader.set(key, size);
     }
     if cp > 1 {
         reader.run.cp_comm = CpComm::Ulysses;
@@ -120,7 +120,7 @@ fn read(reader: &mut SettingsReader) {
 pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
     let name = |key: &str| format!("{prefix}{key}");
     let stage = reader.count(&name("zero_optimization.stage"), "ZeRO stage");
-    reader.set("zero", &Value::from(stage.unwrap_or(0)));
+    reader.set("zero", stage.unwrap_or(0));
     let leaves = |word: Option<String>| word.and_then(|word| OffloadTo::from_id(&word));
     let device = name("zero_optimization.offload_optimizer.device");
     let optimizer = leaves(reader.word(&device, "states of the optimizer on"));
@@ -149,7 +149,7 @@ fn batch(reader: &mut SettingsReader) {
     let micro = reader.count("train_micro_batch_size_per_gpu", "micro-batch");
     let steps = reader.count("gradient_accumulation_steps", "micro-batches per step and rank");
     if let Some(micro) = micro {
-        reader.set("micro_batch", &Value::from(micro.max(1)));
+        reader.set("micro_batch", micro.max(1));
     }
     let run = &reader.run;
     let ranks = (run.tp * run.pp * run.cp).max(1);
@@ -159,10 +159,10 @@ fn batch(reader: &mut SettingsReader) {
     let mut told = false;
     match (global, micro) {
         (Some(global), Some(micro)) => {
-            reader.set("global_batch", &Value::from(global));
+            reader.set("global_batch", global);
             if steps.is_some() && global.is_multiple_of(each(micro)) {
                 let gpus = (global / each(micro)).saturating_mul(ranks);
-                reader.set("gpus", &Value::from(gpus));
+                reader.set("gpus", gpus);
                 told = true;
             } else if let Some(steps) = steps {
                 // "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step
@@ -176,16 +176,16 @@ fn batch(reader: &mut SettingsReader) {
             }
         }
         (Some(global), None) => {
-            reader.set("global_batch", &Value::from(global));
+            reader.set("global_batch", global);
             let all = each(1).saturating_mul(here);
             let micro = (global / all).max(1);
             reader.assume(t!("micro-batch {micro}: what {here} ranks make of the global batch", micro, here));
-            reader.set("micro_batch", &Value::from(micro));
+            reader.set("micro_batch", micro);
         }
         (None, Some(micro)) => {
             let global = each(micro).saturating_mul(here);
             reader.assume(t!("global batch {global}: what {here} ranks make of the micro-batch", global, here));
-            reader.set("global_batch", &Value::from(global));
+            reader.set("global_batch", global);
         }
         (None, None) => {}
     }
@@ -198,39 +198,31 @@ fn batch(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    writer.count("train_batch_size", run.global_batch);
-    writer.count("train_micro_batch_size_per_gpu", run.micro_batch);
-    writer.count("gradient_accumulation_steps", s.layout.microbatches);
-    writer.count("zero_optimization.stage", run.zero);
-    writer.flag("zero_optimization.overlap_comm", run.software().overlap.dp > 0.0);
+    writer.say("train_batch_size", run.global_batch);
+    writer.say("train_micro_batch_size_per_gpu", run.micro_batch);
+    writer.say("gradient_accumulation_steps", s.layout.microbatches);
+    writer.say("zero_optimization.stage", run.zero);
+    writer.say("zero_optimization.overlap_comm", run.software().overlap.dp > 0.0);
     if let Some(device) = run.offload.optimizer {
-        writer.text("zero_optimization.offload_optimizer.device", device.id());
-        if let Some(share) = run.offload.fraction {
-            writer.number("zero_optimization.offload_optimizer.ratio", share);
-        }
+        writer.say("zero_optimization.offload_optimizer.device", device.id());
+        writer.maybe("zero_optimization.offload_optimizer.ratio", run.offload.fraction);
     }
-    if let Some(device) = run.offload.parameters {
-        writer.text("zero_optimization.offload_param.device", device.id());
-    }
-    if let Some(ranks) = run.zero_hpz {
-        writer.count("zero_optimization.zero_hpz_partition_size", ranks);
-    }
+    writer.maybe("zero_optimization.offload_param.device", run.offload.parameters.map(|device| device.id()));
+    writer.maybe("zero_optimization.zero_hpz_partition_size", run.zero_hpz);
     for (name, set) in [("weights", run.zero_qwz), ("gradients", run.zero_qgz)] {
-        if set {
-            writer.yes(&format!("zero_optimization.zero_quantized_{name}"));
-        }
+        writer.when(set, &format!("zero_optimization.zero_quantized_{name}"), true);
     }
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
-        writer.count("zero_optimization.mics_shard_size", s.zero.shard);
+        writer.say("zero_optimization.mics_shard_size", s.zero.shard);
     }
     match computes(&run.precision) {
-        "fp16" => writer.yes("fp16.enabled"),
+        "fp16" => writer.say("fp16.enabled", true),
         "fp32" => {}
         _ => {
-            writer.yes("bf16.enabled");
+            writer.say("bf16.enabled", true);
             let dtype = if is_precision(run, "bf16") { "bf16" } else { "fp32" };
-            writer.text("data_types.grad_accum_dtype", dtype);
+            writer.say("data_types.grad_accum_dtype", dtype);
         }
     }
     let optimizer = match run.optimizer {
@@ -239,21 +231,15 @@ fn write(s: &Scenario) -> Entries {
         Optimizer::Sgd | Optimizer::SgdMomentum => "SGD",
         _ => "AdamW",
     };
-    writer.text("optimizer.type", optimizer);
-    if run.tp > 1 {
-        writer.count("tensor_parallel.autotp_size", run.tp);
-    }
-    if run.cp > 1 {
-        writer.count("sequence_parallel_size", run.cp);
-    }
-    if run.offload.activations.is_some() {
-        writer.yes("activation_checkpointing.cpu_checkpointing");
-    }
+    writer.say("optimizer.type", optimizer);
+    writer.when(run.tp > 1, "tensor_parallel.autotp_size", run.tp);
+    writer.when(run.cp > 1, "sequence_parallel_size", run.cp);
+    writer.when(run.offload.activations.is_some(), "activation_checkpointing.cpu_checkpointing", true);
     // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
-        writer.count("pipeline.stages", run.pp);
+        writer.say("pipeline.stages", run.pp);
         let interval = u64::from(run.recompute != Recompute::None);
-        writer.count("pipeline.activation_checkpoint_interval", interval);
+        writer.say("pipeline.activation_checkpoint_interval", interval);
     }
     writer.done()
 }

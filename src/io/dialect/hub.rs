@@ -179,7 +179,7 @@ pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
 /// Says the repository of `model`; null where it is no preset.
 pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<ModelParts>) {
     let repository = repository(model).map(|name| Value::Text(name.to_owned()));
-    writer.value(name, repository.unwrap_or_default());
+    writer.say(name, repository.unwrap_or_default());
 }
 
 /// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.

@@ -49,13 +49,13 @@ impl Launcher {
         match (nodes, each) {
             (Some(nodes), Some(each)) => {
                 let gpus = nodes.saturating_mul(each);
-                reader.set("gpus", &Value::from(gpus));
+                reader.set("gpus", gpus);
                 // A rack on one NVLink is many nodes of the launcher; other nodes are what it starts on.
                 let run = &reader.run;
                 let now = run.gpus_per_node.or(run.gpu.resolve().map(|gpu| gpu.per_node).ok());
                 let elsewhere = now.is_some_and(|now| now <= 8 && share(gpus, now) != each);
                 if nodes > 1 && elsewhere {
-                    reader.set("gpus_per_node", &Value::from(each));
+                    reader.set("gpus_per_node", each);
                 }
             }
             // torchrun starts one node by default; where the ranks of a model need more, others start the rest.
@@ -76,7 +76,7 @@ impl Launcher {
                         gpus
                     ));
                 }
-                reader.set("gpus", &Value::from(gpus));
+                reader.set("gpus", gpus);
             }
             _ => {
                 let gpus = reader.run.gpus;
@@ -89,8 +89,8 @@ impl Launcher {
     pub fn write(&self, scenario: &Scenario, writer: &mut SettingsWriter) {
         let (gpus, per_node) = (scenario.layout.gpus, scenario.layout.per_node);
         let each = share(gpus, per_node);
-        writer.count(self.nodes.0, gpus / each);
-        writer.count(self.each.0, each);
+        writer.say(self.nodes.0, gpus / each);
+        writer.say(self.each.0, each);
     }
 }
 

@@ -7,8 +7,8 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::trl::BATCH;
 use super::tuning::{self, Files, LowRank, Sharing};
-use super::{Dialect, Entries, Syntax, hub, yaml};
-use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario, Value};
+use super::{Dialect, Entries, Syntax, hub, steps, yaml};
+use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 use crate::core::t;
 
 /// LLaMA-Factory.
@@ -44,8 +44,8 @@ fn stack(entries: &Entries) -> &'static str {
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     let name = hub::read(reader, "model_name_or_path");
-    reader.set("tp", &Value::from(1));
-    reader.set("cp", &Value::from(1));
+    reader.set("tp", 1);
+    reader.set("cp", 1);
     tuning::gpus_of_page(reader);
     tuning::sequence(reader, &["cutoff_len"], DIALECT.name, 2048);
     let (sharing, _) = tuning::shared(reader);
@@ -130,63 +130,47 @@ fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
     hub::write(&mut writer, "model_name_or_path", &run.model);
     match &s.adapter {
-        None => writer.text("finetuning_type", "full"),
+        None => writer.say("finetuning_type", "full"),
         Some(adapter) => {
             match adapter.base {
                 Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => {
-                    writer.count("quantization_bit", 4);
+                    writer.say("quantization_bit", 4);
                 }
-                Some(BaseFormat::Int8) => writer.count("quantization_bit", 8),
+                Some(BaseFormat::Int8) => writer.say("quantization_bit", 8),
                 _ => {}
             }
-            if adapter.base == Some(BaseFormat::Nf4) {
-                writer.flag("double_quantization", false);
-            }
-            writer.text("finetuning_type", "lora");
-            writer.count("lora_rank", adapter.rank);
+            writer.when(adapter.base == Some(BaseFormat::Nf4), "double_quantization", false);
+            writer.say("finetuning_type", "lora");
+            writer.say("lora_rank", adapter.rank);
             let names = tuning::target_names(adapter).join(",");
             let all = tuning::all_linear(adapter);
-            writer.text("lora_target", if all { "all" } else { &names });
-            if !adapter.saved.is_empty() {
-                writer.text("additional_target", &tuning::saved_names(adapter).join(","));
-            }
-            if adapter.method == AdapterMethod::Dora {
-                writer.yes("use_dora");
-            }
+            writer.say("lora_target", if all { "all" } else { &names });
+            writer.when(!adapter.saved.is_empty(), "additional_target", tuning::saved_names(adapter).join(","));
+            writer.when(adapter.method == AdapterMethod::Dora, "use_dora", true);
         }
     }
-    writer.count("cutoff_len", run.seq_len);
+    writer.say("cutoff_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    writer.steps("max_steps", run);
+    writer.maybe("max_steps", steps(run));
     match run.optimizer {
-        Optimizer::GaLore => writer.yes("use_galore"),
-        Optimizer::AdamMini => writer.yes("use_adam_mini"),
-        Optimizer::Muon => writer.yes("use_muon"),
+        Optimizer::GaLore => writer.say("use_galore", true),
+        Optimizer::AdamMini => writer.say("use_adam_mini", true),
+        Optimizer::Muon => writer.say("use_muon", true),
         other => tuning::write_optimizer(&mut writer, "optim", other),
     }
     if tuning::is_pure(s) && s.adapter.is_none() {
-        writer.yes("pure_bf16");
+        writer.say("pure_bf16", true);
     } else {
         tuning::write_half(s, &mut writer);
     }
-    if run.recompute != Recompute::Full {
-        writer.yes("disable_gradient_checkpointing");
-    }
-    if tuning::offloads_activations(s) {
-        writer.yes("use_unsloth_gc");
-    }
-    if run.cross_entropy == Some(CrossEntropy::FusedLinear) {
-        writer.yes("enable_liger_kernel");
-    }
-    if run.flash_attention == Some(false) {
-        writer.text("flash_attn", "disabled");
-    }
-    if run.stack.parts.compile == Some(true) {
-        writer.yes("torch_compile");
-    }
+    writer.when(run.recompute != Recompute::Full, "disable_gradient_checkpointing", true);
+    writer.when(tuning::offloads_activations(s), "use_unsloth_gc", true);
+    writer.when(run.cross_entropy == Some(CrossEntropy::FusedLinear), "enable_liger_kernel", true);
+    writer.when(run.flash_attention == Some(false), "flash_attn", "disabled");
+    writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
     match tuning::sharing(s) {
         Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
-        Sharing::Fsdp => writer.text("fsdp", super::trl::words(run)),
+        Sharing::Fsdp => writer.say("fsdp", super::trl::words(run)),
         Sharing::Nobody => {}
     }
     writer.done()

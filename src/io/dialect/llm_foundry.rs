@@ -56,13 +56,13 @@ fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     let own = reader.count("model.max_seq_len", "sequence");
     if let Some(length) = own.filter(|_| !reader.has("max_seq_len")) {
-        reader.set("seq_len", &Value::from(length));
+        reader.set("seq_len", length);
     }
     tuning::sequence(reader, &["max_seq_len"], DIALECT.name, 0);
     model(reader);
     let tp = reader.count("tp_config.tensor_parallel_degree", "TP").unwrap_or(1);
-    reader.set("tp", &Value::from(tp.max(1)));
-    reader.set("cp", &Value::from(1));
+    reader.set("tp", tp.max(1));
+    reader.set("cp", 1);
     mesh(reader);
     let shards = strategy(reader);
     batch(reader);
@@ -115,7 +115,7 @@ fn mesh(reader: &mut SettingsReader) {
             reader
                 .note("fsdp_config.device_mesh", t!("{what} {value}", what = "ranks that share shards", value = shard));
             let gpus = copies.saturating_mul(shard).saturating_mul(reader.run.tp);
-            reader.set("gpus", &Value::from(gpus));
+            reader.set("gpus", gpus);
             reader.run.hsdp_shard = Some(shard).filter(|shard| copies > 1 && *shard > 0);
         }
         _ => tuning::gpus_of_page(reader),
@@ -130,7 +130,7 @@ fn strategy(reader: &mut SettingsReader) -> bool {
         "SHARD_GRAD_OP" | "_HYBRID_SHARD_ZERO2" => 2,
         _ => 0,
     };
-    reader.set("zero", &Value::from(stage));
+    reader.set("zero", stage);
     let again = reader.flag("fsdp_config.activation_checkpointing", "full recomputation");
     tuning::checkpoint(reader, again);
     let moved = reader.flag("fsdp_config.activation_cpu_offload", "activations on the host");
@@ -150,10 +150,10 @@ fn strategy(reader: &mut SettingsReader) -> bool {
 fn batch(reader: &mut SettingsReader) {
     let micro = reader.count("device_train_microbatch_size", "micro-batch");
     if let Some(micro) = micro {
-        reader.set("micro_batch", &Value::from(micro.max(1)));
+        reader.set("micro_batch", micro.max(1));
     }
     match reader.count("global_train_batch_size", "global batch") {
-        Some(global) => reader.set("global_batch", &Value::from(global)),
+        Some(global) => reader.set("global_batch", global),
         None => reader.assume("the global batch, as on this page: the text does not say"),
     }
 }
@@ -208,20 +208,18 @@ fn model(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
-    writer.count("max_seq_len", run.seq_len);
+    writer.say("max_seq_len", run.seq_len);
     write_model(s, &mut writer);
     let optimizer = match run.optimizer {
         Optimizer::Lion => "decoupled_lionw",
         Optimizer::Sgd | Optimizer::SgdMomentum => "decoupled_sgdw",
         _ => "decoupled_adamw",
     };
-    writer.text("optimizer.name", optimizer);
-    if let Some(steps) = steps(run) {
-        writer.text("max_duration", &format!("{steps}ba"));
-    }
-    writer.count("global_train_batch_size", run.global_batch);
-    writer.count("device_train_microbatch_size", run.micro_batch);
-    writer.text(
+    writer.say("optimizer.name", optimizer);
+    writer.maybe("max_duration", steps(run).map(|steps| format!("{steps}ba")));
+    writer.say("global_train_batch_size", run.global_batch);
+    writer.say("device_train_microbatch_size", run.micro_batch);
+    writer.say(
         "precision",
         match computes(&run.precision) {
             "fp32" => "fp32",
@@ -235,49 +233,47 @@ fn write(s: &Scenario) -> Entries {
         2 => "SHARD_GRAD_OP",
         _ => "NO_SHARD",
     };
-    writer.text("fsdp_config.sharding_strategy", strategy);
+    writer.say("fsdp_config.sharding_strategy", strategy);
     match run.stack.parts.grad_reduce_bytes {
-        Some(2.0) => writer.text("fsdp_config.mixed_precision", "PURE"),
-        Some(4.0) => writer.text("fsdp_config.mixed_precision", "DEFAULT"),
+        Some(2.0) => writer.say("fsdp_config.mixed_precision", "PURE"),
+        Some(4.0) => writer.say("fsdp_config.mixed_precision", "DEFAULT"),
         _ => {}
     }
-    writer.flag("fsdp_config.activation_checkpointing", run.recompute == Recompute::Full);
-    writer.flag("fsdp_config.activation_cpu_offload", tuning::offloads_activations(s));
+    writer.say("fsdp_config.activation_checkpointing", run.recompute == Recompute::Full);
+    writer.say("fsdp_config.activation_cpu_offload", tuning::offloads_activations(s));
     let copies = s.layout.dp / s.zero.shard.max(1);
     if run.zero >= 2 && copies > 1 && s.layout.cp == 1 {
         let mesh = [copies, s.zero.shard].map(Value::from);
-        writer.value("fsdp_config.device_mesh", Value::List(mesh.to_vec()));
+        writer.say("fsdp_config.device_mesh", mesh.to_vec());
     }
-    if run.tp > 1 {
-        writer.count("tp_config.tensor_parallel_degree", run.tp);
-    }
+    writer.when(run.tp > 1, "tp_config.tensor_parallel_degree", run.tp);
     writer.done()
 }
 
 fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
     let (run, m) = (&s.run, &s.model);
     if let Some(name) = hub::repository(&run.model) {
-        writer.text("model.name", "hf_causal_lm");
-        writer.text("model.pretrained_model_name_or_path", name);
+        writer.say("model.name", "hf_causal_lm");
+        writer.say("model.pretrained_model_name_or_path", name);
     } else {
-        writer.text("model.name", "mpt_causal_lm");
-        writer.count("model.d_model", m.hidden);
-        writer.count("model.n_heads", m.heads);
-        writer.count("model.n_layers", m.layers);
-        writer.count("model.vocab_size", m.vocab);
-        writer.text("model.norm_type", if m.norm == Norm::Rms { "rmsnorm" } else { "low_precision_layernorm" });
-        writer.flag("model.no_bias", m.biases == Biases::None);
-        writer.flag("model.tie_word_embeddings", m.tied_embeddings);
-        writer.flag("model.learned_pos_emb", m.learned_positions > 0);
-        writer.number("model.resid_pdrop", if m.dropout { 0.1 } else { 0.0 });
-        writer.count("model.attn_config.kv_n_heads", m.kv_heads);
-        writer.flag("model.attn_config.rope", m.learned_positions == 0);
-        writer.text("model.ffn_config.ffn_type", if m.gated_ffn { "mptglu" } else { "mptmlp" });
-        writer.count("model.ffn_config.ffn_hidden_size", m.ffn);
+        writer.say("model.name", "mpt_causal_lm");
+        writer.say("model.d_model", m.hidden);
+        writer.say("model.n_heads", m.heads);
+        writer.say("model.n_layers", m.layers);
+        writer.say("model.vocab_size", m.vocab);
+        writer.say("model.norm_type", if m.norm == Norm::Rms { "rmsnorm" } else { "low_precision_layernorm" });
+        writer.say("model.no_bias", m.biases == Biases::None);
+        writer.say("model.tie_word_embeddings", m.tied_embeddings);
+        writer.say("model.learned_pos_emb", m.learned_positions > 0);
+        writer.say("model.resid_pdrop", if m.dropout { 0.1 } else { 0.0 });
+        writer.say("model.attn_config.kv_n_heads", m.kv_heads);
+        writer.say("model.attn_config.rope", m.learned_positions == 0);
+        writer.say("model.ffn_config.ffn_type", if m.gated_ffn { "mptglu" } else { "mptmlp" });
+        writer.say("model.ffn_config.ffn_hidden_size", m.ffn);
     }
     if let Some(adapter) = &s.adapter {
-        writer.text("model.peft_config.peft_type", "LORA");
-        writer.count("model.peft_config.r", adapter.rank);
-        writer.value("model.peft_config.target_modules", tuning::list(&tuning::target_names(adapter)));
+        writer.say("model.peft_config.peft_type", "LORA");
+        writer.say("model.peft_config.r", adapter.rank);
+        writer.say("model.peft_config.target_modules", tuning::list(&tuning::target_names(adapter)));
     }
 }

@@ -4,7 +4,7 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, Same, Syntax, same, yaml};
+use super::{Dialect, Entries, Same, Syntax, same, steps, yaml};
 use crate::core::model::Biases;
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
@@ -50,10 +50,10 @@ fn read(reader: &mut SettingsReader) {
     let run = &reader.run;
     let ranks = (run.tp * run.pp * run.cp).max(1);
     let dp = dp.unwrap_or((run.gpus / ranks).max(1));
-    reader.set("gpus", &Value::from(dp.saturating_mul(ranks)));
+    reader.set("gpus", dp.saturating_mul(ranks));
     let count = reader.count("tokens.batch_accumulation_per_replica", "micro-batches per step and rank").unwrap_or(1);
     let global = reader.run.micro_batch.saturating_mul(count).saturating_mul(dp);
-    reader.set("global_batch", &Value::from(global));
+    reader.set("global_batch", global);
     let engine = reader.word("parallelism.pp_engine", "schedule");
     // `AllForwardAllBackwardPipelineEngine` unless it is said.
     let named = engine.and_then(|engine| Schedule::called(&engine, Trainer::Nanotron));
@@ -62,12 +62,12 @@ fn read(reader: &mut SettingsReader) {
     let mode = reader.word("parallelism.tp_mode", "tensor parallelism by");
     let scattered = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("reduce_scatter"));
     if reader.run.tp > 1 {
-        reader.set("sequence_parallel", &Value::Bool(scattered));
+        reader.set("sequence_parallel", scattered);
     }
     let again = reader.flag("parallelism.recompute_layer", "full recomputation");
     reader.recompute(if again { Recompute::Full } else { Recompute::None });
     let stage = reader.count("optimizer.zero_stage", "ZeRO stage").unwrap_or(0);
-    reader.set("zero", &Value::from(stage));
+    reader.set("zero", stage);
     let dtype = reader.word("model.dtype", "computes in");
     let accumulate = reader.flag("optimizer.accumulate_grad_in_fp32", "gradients accumulate in fp32");
     reader.precision(match dtype.as_deref() {
@@ -134,7 +134,7 @@ fn write(s: &Scenario) -> Entries {
     } else {
         "bfloat16"
     };
-    writer.text("model.dtype", dtype);
+    writer.say("model.dtype", dtype);
     let kind = if m.biases == Biases::Qkv { "is_qwen2_config" } else { "is_llama_config" };
     let config = [
         (kind, Value::Bool(true)),
@@ -149,24 +149,22 @@ fn write(s: &Scenario) -> Entries {
     ];
     // `LlamaConfig` and `Qwen2Config` refuse keys that they do not have: widths of heads and experts cannot be said.
     for (key, value) in config {
-        if key != "attention_bias" || value != Value::Bool(false) {
-            writer.value(&format!("{CONFIG}{key}"), value);
-        }
+        writer.when(key != "attention_bias" || value != Value::Bool(false), &format!("{CONFIG}{key}"), value);
     }
-    writer.flag(
+    writer.say(
         "optimizer.accumulate_grad_in_fp32",
         s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole,
     );
     let sgd = matches!(run.optimizer, Optimizer::Sgd | Optimizer::SgdMomentum);
-    writer.text("optimizer.optimizer_factory.name", if sgd { "sgd" } else { "adamW" });
-    writer.count("optimizer.zero_stage", run.zero.min(1));
-    writer.count("parallelism.dp", s.layout.dp);
+    writer.say("optimizer.optimizer_factory.name", if sgd { "sgd" } else { "adamW" });
+    writer.say("optimizer.zero_stage", run.zero.min(1));
+    writer.say("parallelism.dp", s.layout.dp);
     writer.same(&SAME[..3], run);
-    writer.text("parallelism.pp_engine", run.schedule.row().called(Trainer::Nanotron).unwrap_or("1f1b"));
-    writer.text("parallelism.tp_mode", if run.sequence_parallel { "REDUCE_SCATTER" } else { "ALL_REDUCE" });
-    writer.flag("parallelism.recompute_layer", run.recompute == Recompute::Full);
+    writer.say("parallelism.pp_engine", run.schedule.row().called(Trainer::Nanotron).unwrap_or("1f1b"));
+    writer.say("parallelism.tp_mode", if run.sequence_parallel { "REDUCE_SCATTER" } else { "ALL_REDUCE" });
+    writer.say("parallelism.recompute_layer", run.recompute == Recompute::Full);
     writer.same(&SAME[4..], run);
-    writer.count("tokens.batch_accumulation_per_replica", s.layout.microbatches);
-    writer.steps("tokens.train_steps", run);
+    writer.say("tokens.batch_accumulation_per_replica", s.layout.microbatches);
+    writer.maybe("tokens.train_steps", steps(run));
     writer.done()
 }

@@ -69,11 +69,11 @@ fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
     hub::write(&mut writer, "base_model_name_or_path", &s.run.model);
     if let Some(adapter) = &s.adapter {
-        writer.text("peft_type", "LORA");
-        writer.count("r", adapter.rank);
+        writer.say("peft_type", "LORA");
+        writer.say("r", adapter.rank);
         tuning::write_linears(&mut writer, "target_modules", adapter);
         tuning::write_saved(&mut writer, "modules_to_save", adapter);
-        writer.flag("use_dora", adapter.method == AdapterMethod::Dora);
+        writer.say("use_dora", adapter.method == AdapterMethod::Dora);
     }
     writer.done()
 }

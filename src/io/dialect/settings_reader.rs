@@ -224,12 +224,13 @@ impl SettingsReader {
     }
 
     /// Sets a field, unless the Run means the same already.
-    pub fn set(&mut self, key: &str, value: &Value) {
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         let Some(field) = field(key) else { return };
-        if field.get(&self.run.resolved()) == *value {
+        let value = value.into();
+        if field.get(&self.run.resolved()) == value {
             return;
         }
-        if let Err(message) = field.set(&mut self.run, value) {
+        if let Err(message) = field.set(&mut self.run, &value) {
             self.errors.push(Issue::error(key, message));
         }
     }
@@ -243,11 +244,11 @@ impl SettingsReader {
             let what = if field.symbol.is_empty() { field.label } else { field.symbol };
             let known = self.has(row.name);
             if let Some(count) = self.count(row.name, what) {
-                self.set(row.field, &Value::from(count));
+                self.set(row.field, count);
             } else if let Some(default) = row.default.filter(|_| !known) {
                 if field.get(&self.run) != Value::from(default) {
                     self.assume(t!("{what} {default}: {program} where it is silent", what, default, program));
-                    self.set(row.field, &Value::from(default));
+                    self.set(row.field, default);
                 }
             } else if !known {
                 let now = field.text(&self.run).unwrap_or_default();

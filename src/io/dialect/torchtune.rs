@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::{Dialect, Entries, Syntax, yaml};
+use super::{Dialect, Entries, Syntax, steps, yaml};
 use crate::core::model::Target;
 use crate::core::run::{
     AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer, Recompute,
@@ -72,7 +72,7 @@ fn read(reader: &mut SettingsReader) {
         Some(false) => 2,
         _ => 3,
     };
-    reader.set("zero", &Value::from(stage));
+    reader.set("zero", stage);
     let component = reader.value("optimizer._component_");
     let moved = matches!(&component, Some(Value::Text(name)) if name.contains("CPUOffload"));
     tuning::optimizer(reader, "optimizer._component_");
@@ -162,10 +162,10 @@ fn write(s: &Scenario) -> Entries {
     match builder {
         Some((_, module, name)) => {
             let name = format!("torchtune.models.{module}.{prefix}{name}");
-            writer.text("model._component_", &name);
+            writer.say("model._component_", name);
         }
         // Something of it has to say that it is a recipe.
-        None => writer.text("model._component_", &format!("torchtune.models.{prefix}model")),
+        None => writer.say("model._component_", format!("torchtune.models.{prefix}model")),
     }
     if let Some(adapter) = &s.adapter {
         let names = adapter.targets.iter().filter(|target| !FFN.contains(target));
@@ -175,19 +175,15 @@ fn write(s: &Scenario) -> Entries {
                 other => other.id(),
             })
             .collect();
-        writer.value("model.lora_attn_modules", tuning::list(&names));
-        writer.flag("model.apply_lora_to_mlp", FFN.iter().any(|one| adapter.targets.contains(one)));
-        writer.count("model.lora_rank", adapter.rank);
-        if adapter.method == AdapterMethod::Dora {
-            writer.yes("model.use_dora");
-        }
-        if matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double)) {
-            writer.yes("model.quantize_base");
-        }
+        writer.say("model.lora_attn_modules", tuning::list(&names));
+        writer.say("model.apply_lora_to_mlp", FFN.iter().any(|one| adapter.targets.contains(one)));
+        writer.say("model.lora_rank", adapter.rank);
+        writer.when(adapter.method == AdapterMethod::Dora, "model.use_dora", true);
+        writer.when(matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double)), "model.quantize_base", true);
     }
-    writer.count("tokenizer.max_seq_len", run.seq_len);
+    writer.say("tokenizer.max_seq_len", run.seq_len);
     BATCH.write(s, &mut writer);
-    writer.steps("max_steps_per_epoch", run);
+    writer.maybe("max_steps_per_epoch", steps(run));
     let component = match (run.optimizer, run.offload.framework) {
         (_, Some(OffloadFramework::Torchao)) if run.offload.optimizer.is_some() => {
             "torchao.prototype.low_bit_optim.CPUOffloadOptimizer"
@@ -197,22 +193,16 @@ fn write(s: &Scenario) -> Entries {
         (Optimizer::Sgd | Optimizer::SgdMomentum, _) => "torch.optim.SGD",
         _ => "torch.optim.AdamW",
     };
-    writer.text("optimizer._component_", component);
+    writer.say("optimizer._component_", component);
     if run.cross_entropy == Some(CrossEntropy::Chunked) {
-        writer.text("loss._component_", "torchtune.modules.loss.LinearCrossEntropyLoss");
+        writer.say("loss._component_", "torchtune.modules.loss.LinearCrossEntropyLoss");
     }
-    writer.text("dtype", if super::computes(&run.precision) == "fp32" { "fp32" } else { "bf16" });
-    writer.flag("enable_activation_checkpointing", run.recompute == Recompute::Full);
-    writer.flag("enable_activation_offloading", tuning::offloads_activations(s));
-    if run.stack.parts.compile == Some(true) {
-        writer.yes("compile");
-    }
+    writer.say("dtype", if super::computes(&run.precision) == "fp32" { "fp32" } else { "bf16" });
+    writer.say("enable_activation_checkpointing", run.recompute == Recompute::Full);
+    writer.say("enable_activation_offloading", tuning::offloads_activations(s));
+    writer.when(run.stack.parts.compile == Some(true), "compile", true);
     MESH.write(s, &mut writer);
-    if run.zero == 2 {
-        writer.flag("fsdp_reshard_after_forward", false);
-    }
-    if run.offload.parameters.is_some() {
-        writer.yes("fsdp_cpu_offload");
-    }
+    writer.when(run.zero == 2, "fsdp_reshard_after_forward", false);
+    writer.when(run.offload.parameters.is_some(), "fsdp_cpu_offload", true);
     writer.done()
 }

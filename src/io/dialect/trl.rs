@@ -7,7 +7,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Sharing};
 use super::words::Script;
-use super::{Dialect, Entries, Syntax, deepspeed, hub, yaml};
+use super::{Dialect, Entries, Syntax, deepspeed, hub, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
 
@@ -58,10 +58,10 @@ fn stack(entries: &Entries) -> &'static str {
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     let name = hub::read(reader, "model_name_or_path");
-    reader.set("tp", &Value::from(1));
-    reader.set("cp", &Value::from(1));
+    reader.set("tp", 1);
+    reader.set("cp", 1);
     match reader.count("num_processes", "GPUs").or_else(|| reader.count("nproc_per_node", "GPUs")) {
-        Some(gpus) => reader.set("gpus", &Value::from(gpus)),
+        Some(gpus) => reader.set("gpus", gpus),
         None => tuning::gpus_of_page(reader),
     }
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
@@ -69,7 +69,7 @@ fn read(reader: &mut SettingsReader) {
     let of_trl = own.iter().any(|name| reader.has(name));
     let silent = if of_trl { 1024 } else { 0 };
     tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
-    reader.set("zero", &Value::from(0));
+    reader.set("zero", 0);
     let sharing = shards(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
@@ -146,51 +146,35 @@ fn write(s: &Scenario) -> Entries {
     let run = &s.run;
     let mut writer = SettingsWriter::default();
     hub::write(&mut writer, "model_name_or_path", &run.model);
-    if tuning::is_pure(s) {
-        writer.text("dtype", "bfloat16");
-    }
+    writer.when(tuning::is_pure(s), "dtype", "bfloat16");
     if let Some(adapter) = &s.adapter {
-        writer.yes("use_peft");
-        writer.count("lora_r", adapter.rank);
+        writer.say("use_peft", true);
+        writer.say("lora_r", adapter.rank);
         tuning::write_linears(&mut writer, "lora_target_modules", adapter);
         tuning::write_saved(&mut writer, "lora_modules_to_save", adapter);
-        if adapter.method == AdapterMethod::Dora {
-            writer.yes("use_dora");
-        }
+        writer.when(adapter.method == AdapterMethod::Dora, "use_dora", true);
         match adapter.base {
-            Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => writer.yes("load_in_4bit"),
-            Some(BaseFormat::Int8) => writer.yes("load_in_8bit"),
+            Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => writer.say("load_in_4bit", true),
+            Some(BaseFormat::Int8) => writer.say("load_in_8bit", true),
             _ => {}
         }
-        if adapter.base == Some(BaseFormat::Nf4Double) {
-            writer.yes("use_bnb_nested_quant");
-        }
+        writer.when(adapter.base == Some(BaseFormat::Nf4Double), "use_bnb_nested_quant", true);
     }
-    writer.count("max_length", run.seq_len);
+    writer.say("max_length", run.seq_len);
     BATCH.write(s, &mut writer);
-    writer.steps("max_steps", run);
+    writer.maybe("max_steps", steps(run));
     tuning::write_optimizer(&mut writer, "optim", run.optimizer);
     tuning::write_half(s, &mut writer);
-    if super::computes(&run.precision) == "fp32" {
-        writer.flag("bf16", false);
-    }
-    writer.flag("gradient_checkpointing", run.recompute == Recompute::Full);
-    if tuning::offloads_activations(s) {
-        writer.yes("activation_offloading");
-    }
+    writer.when(super::computes(&run.precision) == "fp32", "bf16", false);
+    writer.say("gradient_checkpointing", run.recompute == Recompute::Full);
+    writer.when(tuning::offloads_activations(s), "activation_offloading", true);
     match run.cross_entropy {
-        Some(CrossEntropy::FusedLinear) => writer.yes("use_liger_kernel"),
-        Some(CrossEntropy::Chunked) => writer.text("loss_type", "chunked_nll"),
+        Some(CrossEntropy::FusedLinear) => writer.say("use_liger_kernel", true),
+        Some(CrossEntropy::Chunked) => writer.say("loss_type", "chunked_nll"),
         _ => {}
     }
-    if run.flash_attention == Some(false) {
-        writer.text("attn_implementation", "eager");
-    }
-    if run.stack.parts.compile == Some(true) {
-        writer.yes("torch_compile");
-    }
-    if tuning::sharing(s) == Sharing::Fsdp {
-        writer.text("fsdp", words(run));
-    }
+    writer.when(run.flash_attention == Some(false), "attn_implementation", "eager");
+    writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
+    writer.when(tuning::sharing(s) == Sharing::Fsdp, "fsdp", words(run));
     writer.done()
 }

@@ -142,17 +142,15 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
     let apart = s.model.mtp_modules > 0 && s.mtp_stage + 1 < s.stage_layers.len();
     if as_said && (!even || apart) {
-        writer.text("--pipeline-model-parallel-layout", &written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
+        writer.say("--pipeline-model-parallel-layout", written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
     }
     if chunks > 1 {
-        writer.count("--num-virtual-stages-per-pipeline-rank", chunks);
-        if let Some(group) = group(run) {
-            writer.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
-        }
+        writer.say("--num-virtual-stages-per-pipeline-rank", chunks);
+        writer.maybe("--microbatch-group-size-per-virtual-pipeline-stage", group(run));
     }
     let alone = run.pp == 1 && s.model.moe.is_some() && s.software.ep_overlap == EpOverlap::OneFOneB;
     if alone || matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
-        writer.yes("--overlap-moe-expert-parallel-comm");
+        writer.say("--overlap-moe-expert-parallel-comm", true);
     }
 }
 

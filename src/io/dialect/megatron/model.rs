@@ -8,7 +8,7 @@ use super::{passed, pattern};
 use crate::core::model::{Architecture, Biases, Norm, QkNorm};
 use crate::core::run::presets;
 use crate::core::run::registry::FIELDS;
-use crate::core::run::{Based, ModelParts, Run, Scenario, Value};
+use crate::core::run::{Based, ModelParts, Run, Scenario};
 use crate::core::t;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
@@ -61,7 +61,7 @@ fn by_name(reader: &mut SettingsReader) -> bool {
             continue;
         }
         if let Some(count) = reader.count(name, what) {
-            reader.set(key, &Value::from(count));
+            reader.set(key, count);
         }
     }
     true
@@ -213,74 +213,58 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     let same = s.run.model.parts.vocab.is_none();
     if let Some(name) = hub::repository(&s.run.model.bare()).filter(|_| same) {
-        writer.text("--tokenizer-type", "HuggingFaceTokenizer");
-        writer.text("--tokenizer-model", name);
+        writer.say("--tokenizer-type", "HuggingFaceTokenizer");
+        writer.say("--tokenizer-model", name);
     }
 }
 
 fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut SettingsWriter) {
-    if !pattern::is_hybrid(m) {
-        writer.count("--num-layers", m.layers);
-    }
-    writer.count("--hidden-size", m.hidden);
-    writer.count("--ffn-hidden-size", m.ffn);
-    writer.count("--num-attention-heads", m.heads);
+    writer.when(!pattern::is_hybrid(m), "--num-layers", m.layers);
+    writer.say("--hidden-size", m.hidden);
+    writer.say("--ffn-hidden-size", m.ffn);
+    writer.say("--num-attention-heads", m.heads);
     if m.kv_heads != m.heads {
-        writer.yes("--group-query-attention");
-        writer.count("--num-query-groups", m.kv_heads);
+        writer.say("--group-query-attention", true);
+        writer.say("--num-query-groups", m.kv_heads);
     }
-    if m.mla.is_none() && m.head_dim * m.heads != m.hidden {
-        writer.count("--kv-channels", m.head_dim);
-    }
-    writer.count("--vocab-size", m.vocab);
+    writer.when(m.mla.is_none() && m.head_dim * m.heads != m.hidden, "--kv-channels", m.head_dim);
+    writer.say("--vocab-size", m.vocab);
     // `validate_args` refuses sequences that are longer.
     let positions = m.learned_positions.max(seq_len);
-    writer.count("--max-position-embeddings", positions);
-    writer.text("--position-embedding-type", if m.learned_positions > 0 { "learned_absolute" } else { "rope" });
-    writer.text("--normalization", if m.norm == Norm::Rms { "RMSNorm" } else { "LayerNorm" });
-    if m.qk_norm == QkNorm::Head {
-        writer.yes("--qk-layernorm");
-    }
+    writer.say("--max-position-embeddings", positions);
+    writer.say("--position-embedding-type", if m.learned_positions > 0 { "learned_absolute" } else { "rope" });
+    writer.say("--normalization", if m.norm == Norm::Rms { "RMSNorm" } else { "LayerNorm" });
+    writer.when(m.qk_norm == QkNorm::Head, "--qk-layernorm", true);
     if m.gated_ffn {
-        writer.yes("--swiglu");
+        writer.say("--swiglu", true);
     } else if m.norm == Norm::Rms {
-        writer.yes("--squared-relu");
+        writer.say("--squared-relu", true);
     }
-    if m.biases != Biases::All {
-        writer.yes("--disable-bias-linear");
-    }
-    if m.biases == Biases::Qkv {
-        writer.yes("--add-qkv-bias");
-    }
-    if !m.tied_embeddings {
-        writer.yes("--untie-embeddings-and-output-weights");
-    }
+    writer.when(m.biases != Biases::All, "--disable-bias-linear", true);
+    writer.when(m.biases == Biases::Qkv, "--add-qkv-bias", true);
+    writer.when(!m.tied_embeddings, "--untie-embeddings-and-output-weights", true);
     let dropout = if m.dropout { 0.1 } else { 0.0 };
-    writer.number("--attention-dropout", dropout);
-    writer.number("--hidden-dropout", dropout);
-    if m.mtp_modules > 0 {
-        writer.count("--mtp-num-layers", m.mtp_modules);
-    }
+    writer.say("--attention-dropout", dropout);
+    writer.say("--hidden-dropout", dropout);
+    writer.when(m.mtp_modules > 0, "--mtp-num-layers", m.mtp_modules);
     if let Some(moe) = m.moe {
-        writer.count("--num-experts", moe.experts);
-        writer.count("--moe-router-topk", moe.top_k);
+        writer.say("--num-experts", moe.experts);
+        writer.say("--moe-router-topk", moe.top_k);
         if moe.groups > 1 {
-            writer.count("--moe-router-num-groups", moe.groups);
-            writer.count("--moe-router-group-topk", moe.top_groups);
+            writer.say("--moe-router-num-groups", moe.groups);
+            writer.say("--moe-router-group-topk", moe.top_groups);
         }
-        writer.count("--moe-ffn-hidden-size", moe.expert_ffn);
+        writer.say("--moe-ffn-hidden-size", moe.expert_ffn);
         // Both are as the time model computes; neither is Megatron-LM's default.
-        writer.text("--moe-token-dispatcher-type", "alltoall");
-        writer.yes("--moe-grouped-gemm");
+        writer.say("--moe-token-dispatcher-type", "alltoall");
+        writer.say("--moe-grouped-gemm", true);
         if moe.shared_experts > 0 {
-            writer.count("--moe-shared-expert-intermediate-size", moe.shared_experts * moe.expert_ffn);
+            writer.say("--moe-shared-expert-intermediate-size", moe.shared_experts * moe.expert_ffn);
         }
-        if moe.latent > 0 {
-            writer.count("--moe-latent-size", moe.latent);
-        }
+        writer.when(moe.latent > 0, "--moe-latent-size", moe.latent);
     }
     if let Some(mla) = m.mla {
-        writer.yes("--multi-latent-attention");
+        writer.say("--multi-latent-attention", true);
         for (name, size) in [
             ("--q-lora-rank", mla.q_lora_rank),
             ("--kv-lora-rank", mla.kv_lora_rank),
@@ -288,9 +272,7 @@ fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut S
             ("--qk-pos-emb-head-dim", mla.qk_rope_head_dim),
             ("--v-head-dim", mla.v_head_dim),
         ] {
-            if size > 0 {
-                writer.count(name, size);
-            }
+            writer.when(size > 0, name, size);
         }
     }
     pattern::write(m, release, writer);

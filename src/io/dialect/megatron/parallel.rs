@@ -39,10 +39,10 @@ pub fn batch(reader: &mut SettingsReader) {
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let all = run.micro_batch.saturating_mul(dp).saturating_mul(each.unwrap_or(1).max(1));
     if each.is_some() {
-        return reader.set(global.field, &Value::from(all));
+        return reader.set(global.field, all);
     }
     reader.assume(t!("global batch {all}: one micro-batch per rank, Megatron-LM's default", all));
-    reader.set(global.field, &Value::from(all));
+    reader.set(global.field, all);
 }
 
 /// Takes what stands beside the sizes that both count alike.
@@ -56,11 +56,11 @@ pub fn read(reader: &mut SettingsReader) {
             reader.assume(t!("ETP {tp}: as TP, unless Megatron-LM is told", tp));
             tp
         });
-        reader.set("etp", &Value::from(etp));
+        reader.set("etp", etp);
     }
     let sequence = reader.flag("--sequence-parallel", "sequence parallelism");
     if reader.run.tp > 1 {
-        reader.set("sequence_parallel", &Value::Bool(sequence));
+        reader.set("sequence_parallel", sequence);
     }
     tensor_overlap(reader);
     if reader.flag("--no-async-tensor-model-parallel-allreduce", "no TP overlap") && reader.run.tp > 1 {
@@ -107,7 +107,7 @@ pub fn read(reader: &mut SettingsReader) {
         Some("optim") if fsdp => 1,
         _ => u64::from(distributed),
     };
-    reader.set("zero", &Value::from(zero));
+    reader.set("zero", zero);
     let instances = reader.count("--num-distributed-optimizer-instances", "groups of shards");
     let run = &mut reader.run;
     let group = run.gpus / (run.tp * run.pp).max(1);
@@ -145,49 +145,39 @@ fn tensor_overlap(reader: &mut SettingsReader) {
 /// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    if s.model.moe.is_some() {
-        writer.count("--expert-tensor-parallel-size", run.etp);
-    }
+    writer.when(s.model.moe.is_some(), "--expert-tensor-parallel-size", run.etp);
     if s.layout.sequence_parallel {
-        writer.yes("--sequence-parallel");
+        writer.say("--sequence-parallel", true);
         // `validate_args` refuses it without sequence parallelism.
-        if s.software.tp_overlap == TpOverlap::Userbuffers {
-            writer.yes("--tp-comm-overlap");
-        }
+        writer.when(s.software.tp_overlap == TpOverlap::Userbuffers, "--tp-comm-overlap", true);
     }
     // "disable async execution of tensor-model-parallel all-reduce with weight gradient computation", 2021 to 2025.
     if run.tp > 1 && s.software.overlap.tp == 0.0 && s.software.tp_overlap == TpOverlap::None {
-        writer.yes("--no-async-tensor-model-parallel-allreduce");
+        writer.say("--no-async-tensor-model-parallel-allreduce", true);
     }
-    if run.rank_order == RankOrder::DpLast {
-        writer.yes("--use-tp-pp-dp-mapping");
-    }
+    writer.when(run.rank_order == RankOrder::DpLast, "--use-tp-pp-dp-mapping", true);
     if let Some((_, name)) = EXCHANGES.iter().find(|(exchange, _)| *exchange == run.cp_comm && run.cp > 1) {
-        writer.text("--cp-comm-type", name);
+        writer.say("--cp-comm-type", *name);
         if run.cp_comm == CpComm::Hierarchical {
             let near = s.exchange_ranks();
             let sizes = [near, run.cp / near.max(1)].map(Value::from).to_vec();
-            writer.value("--hierarchical-context-parallel-sizes", Value::List(sizes));
+            writer.say("--hierarchical-context-parallel-sizes", sizes);
         }
     }
     match run.zero {
         0 => {}
-        1 => writer.yes("--use-distributed-optimizer"),
+        1 => writer.say("--use-distributed-optimizer", true),
         stage => {
-            writer.yes("--use-megatron-fsdp");
+            writer.say("--use-megatron-fsdp", true);
             let sharded = if stage == 2 { "optim_grads" } else { "optim_grads_params" };
-            writer.text("--data-parallel-sharding-strategy", sharded);
-            writer.yes("--use-distributed-optimizer");
+            writer.say("--data-parallel-sharding-strategy", sharded);
+            writer.say("--use-distributed-optimizer", true);
         }
     }
     let group = s.layout.dp * s.layout.cp;
-    if s.zero.shard < group {
-        writer.count("--num-distributed-optimizer-instances", group / s.zero.shard.max(1));
-    }
+    writer.when(s.zero.shard < group, "--num-distributed-optimizer-instances", group / s.zero.shard.max(1));
     if s.software.overlap.dp > 0.0 {
-        writer.yes("--overlap-grad-reduce");
-        if run.zero > 0 {
-            writer.yes("--overlap-param-gather");
-        }
+        writer.say("--overlap-grad-reduce", true);
+        writer.when(run.zero > 0, "--overlap-param-gather", true);
     }
 }

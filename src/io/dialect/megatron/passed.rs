@@ -21,13 +21,13 @@ pub(super) fn write(text: &str, writer: &mut SettingsWriter) {
     let mut words = text.split_whitespace().peekable();
     while let Some(word) = words.next() {
         if FLAGS.contains(&word) {
-            writer.yes(word);
+            writer.say(word, true);
         } else if VALUES.iter().any(|(name, _)| *name == word)
             && let Some(value) = words.next_if(|value| is_plain(value) && !value.starts_with("--"))
         {
-            match value.parse() {
-                Ok(number) => writer.number(word, number),
-                Err(_) => writer.text(word, value),
+            match value.parse::<f64>() {
+                Ok(number) => writer.say(word, number),
+                Err(_) => writer.say(word, value),
             }
         }
     }

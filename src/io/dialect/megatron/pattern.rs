@@ -262,42 +262,38 @@ pub fn write(model: &Architecture, release: Release, writer: &mut SettingsWriter
     if is_hybrid(model) {
         if let Some(letters) = letters(model) {
             let old = release < Release::Y2026;
-            writer.text(if old { "--hybrid-override-pattern" } else { "--hybrid-layer-pattern" }, &letters);
+            writer.say(if old { "--hybrid-override-pattern" } else { "--hybrid-layer-pattern" }, letters);
         }
         if let Some(own) = model.mamba {
-            writer.count("--mamba-num-heads", own.heads);
-            writer.count("--mamba-head-dim", own.head_dim);
-            writer.count("--mamba-state-dim", own.state);
-            writer.count("--mamba-num-groups", own.groups);
+            writer.say("--mamba-num-heads", own.heads);
+            writer.say("--mamba-head-dim", own.head_dim);
+            writer.say("--mamba-state-dim", own.state);
+            writer.say("--mamba-num-groups", own.groups);
         }
     }
     let is = |mixer: Mixer| move |kind: LayerKind| kind.mixer == mixer;
     if model.any_layer(is(Mixer::Window)) {
-        writer.text("--window-size", &format!("{},0", model.window - 1));
+        writer.say("--window-size", format!("{},0", model.window - 1));
         if model.any_layer(|kind| kind.mixer != Mixer::Window) {
-            writer.text("--window-attn-skip-freq", &python(model, is(Mixer::Window)));
+            writer.say("--window-attn-skip-freq", python(model, is(Mixer::Window)));
         }
     }
-    if model.sinks {
-        writer.text("--softmax-type", "learnable");
-    }
-    if model.output_gate {
-        writer.yes("--attention-output-gate");
-    }
+    writer.when(model.sinks, "--softmax-type", "learnable");
+    writer.when(model.output_gate, "--attention-output-gate", true);
     if let Some(own) = model.indexer.filter(|_| model.any_layer(is(Mixer::Sparse))) {
-        writer.text("--experimental-attention-variant", "dsa");
-        writer.count("--dsa-indexer-n-heads", own.heads);
-        writer.count("--dsa-indexer-head-dim", own.head_dim);
-        writer.count("--dsa-indexer-topk", own.top_k);
+        writer.say("--experimental-attention-variant", "dsa");
+        writer.say("--dsa-indexer-n-heads", own.heads);
+        writer.say("--dsa-indexer-head-dim", own.head_dim);
+        writer.say("--dsa-indexer-topk", own.top_k);
     }
     if let Some(own) = model.delta_net.filter(|_| model.any_layer(is(Mixer::DeltaNet))) {
-        writer.text("--experimental-attention-variant", "gdn");
-        writer.count("--linear-num-key-heads", own.key_heads);
-        writer.count("--linear-num-value-heads", own.value_heads);
-        writer.count("--linear-key-head-dim", own.head_dim);
-        writer.count("--linear-value-head-dim", own.head_dim);
+        writer.say("--experimental-attention-variant", "gdn");
+        writer.say("--linear-num-key-heads", own.key_heads);
+        writer.say("--linear-num-value-heads", own.value_heads);
+        writer.say("--linear-key-head-dim", own.head_dim);
+        writer.say("--linear-value-head-dim", own.head_dim);
         if model.any_layer(|kind| kind.mixer != Mixer::DeltaNet) {
-            writer.text("--linear-attention-freq", &python(model, is(Mixer::DeltaNet)));
+            writer.say("--linear-attention-freq", python(model, is(Mixer::DeltaNet)));
         }
     }
     let Some(moe) = model.moe.filter(|_| !is_hybrid(model)) else {
@@ -305,7 +301,7 @@ pub fn write(model: &Architecture, release: Release, writer: &mut SettingsWriter
     };
     if moe.dense_layers > 0 || model.any_layer(|kind| !kind.ffn.is_routed()) {
         let routed = python(model, |kind| kind.ffn.is_routed());
-        writer.text("--moe-layer-freq", &routed);
+        writer.say("--moe-layer-freq", routed);
     }
 }
 

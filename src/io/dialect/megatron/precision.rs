@@ -143,59 +143,49 @@ fn optimizer(reader: &mut SettingsReader) {
 /// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     match computes(&run.precision) {
-        "fp16" => writer.yes("--fp16"),
+        "fp16" => writer.say("--fp16", true),
         "fp32" => {}
-        _ => writer.yes("--bf16"),
+        _ => writer.say("--bf16", true),
     }
     if let Ok(bytes) = run.precision.resolve() {
         let recipe = run.precision.base.unwrap_or("");
         let short = bytes.gradients() < 4.0;
         let aware =
             bytes.master == REMAINDERS && bytes.recipe.is_some() || run.precision.parts.master == Some(REMAINDERS);
-        if short && (bytes.recipe.is_some() || is_precision(run, "bf16")) {
-            writer.yes("--grad-reduce-in-bf16");
-        }
+        writer.when(short && (bytes.recipe.is_some() || is_precision(run, "bf16")), "--grad-reduce-in-bf16", true);
         // Reductions in bf16 are what the recipes of 2025 do.
         let recipes = run.stack.preset_row().software.grad_reduce_bytes;
         if !short && recipes.is_some_and(|bytes| bytes < 4.0) && run.software().grad_reduce_bytes == Some(4.0) {
-            writer.yes("--accumulate-allreduce-grads-in-fp32");
+            writer.say("--accumulate-allreduce-grads-in-fp32", true);
         }
-        if bytes.recipe.is_none() && computes(&run.precision) == "fp8" {
-            writer.text("--fp8-format", "hybrid");
-        }
+        writer.when(bytes.recipe.is_none() && computes(&run.precision) == "fp8", "--fp8-format", "hybrid");
         if let Some((name, _)) = RECIPES.iter().find(|(_, id)| *id == recipe) {
-            writer.text("--fp8-format", if bytes.recipe.is_some_and(|r| r.per_tensor) { "hybrid" } else { "e4m3" });
-            writer.text("--fp8-recipe", name);
-            if bytes.param_gather {
-                writer.yes("--fp8-param-gather");
-            }
-            if run.attention_kernel() == AttentionKernel::Fp8 {
-                writer.yes("--fp8-dot-product-attention");
-            }
+            writer.say("--fp8-format", if bytes.recipe.is_some_and(|r| r.per_tensor) { "hybrid" } else { "e4m3" });
+            writer.say("--fp8-recipe", *name);
+            writer.when(bytes.param_gather, "--fp8-param-gather", true);
+            writer.when(run.attention_kernel() == AttentionKernel::Fp8, "--fp8-dot-product-attention", true);
         }
         if recipe == "nvfp4" {
-            writer.text("--fp4-format", "e2m1");
-            writer.text("--fp4-recipe", "nvfp4");
-            if bytes.param_gather {
-                writer.yes("--fp4-param-gather");
-            }
+            writer.say("--fp4-format", "e2m1");
+            writer.say("--fp4-recipe", "nvfp4");
+            writer.when(bytes.param_gather, "--fp4-param-gather", true);
         }
         let (first, last) = (bytes.bf16_first, bytes.bf16_last);
         if bytes.recipe.is_some() && first + last > 0 {
-            writer.yes("--first-last-layers-bf16");
-            writer.count("--num-layers-at-start-in-bf16", first);
-            writer.count("--num-layers-at-end-in-bf16", last);
+            writer.say("--first-last-layers-bf16", true);
+            writer.say("--num-layers-at-start-in-bf16", first);
+            writer.say("--num-layers-at-end-in-bf16", last);
         }
         if aware {
-            writer.yes("--use-precision-aware-optimizer");
+            writer.say("--use-precision-aware-optimizer", true);
             let dtype = |bytes: f64| match bytes {
                 4.0 => "fp32",
                 2.0 => "bf16",
                 _ => "fp8",
             };
-            writer.text("--main-grads-dtype", if short { "bf16" } else { "fp32" });
-            writer.text("--exp-avg-dtype", dtype(bytes.moment1));
-            writer.text("--exp-avg-sq-dtype", dtype(bytes.moment2));
+            writer.say("--main-grads-dtype", if short { "bf16" } else { "fp32" });
+            writer.say("--exp-avg-dtype", dtype(bytes.moment1));
+            writer.say("--exp-avg-sq-dtype", dtype(bytes.moment2));
         }
     }
     let (optimizer, momentum) = match run.optimizer {
@@ -205,8 +195,6 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         Optimizer::Lion => ("lion", None),
         _ => ("adam", None),
     };
-    writer.text("--optimizer", optimizer);
-    if let Some(momentum) = momentum {
-        writer.count("--sgd-momentum", momentum);
-    }
+    writer.say("--optimizer", optimizer);
+    writer.maybe("--sgd-momentum", momentum);
 }

@@ -4,11 +4,12 @@ use super::precision;
 use super::release::Release;
 use crate::core::run::{
     AttentionKernel, Balance, CrossEntropy, GraphPart, Graphs, Leaving, Module, MoeDispatch, OffloadFramework,
-    OffloadParts, OffloadTo, OneOf, Recompute, Run, Value,
+    OffloadParts, OffloadTo, OneOf, Recompute, Run,
 };
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
+use crate::io::dialect::steps;
 
 /// The modules that selective recomputation names.
 const MODULES: [(Module, &str); 7] = [
@@ -91,9 +92,9 @@ fn kernels(reader: &mut SettingsReader) {
     if reader.count("--flash-attention-version", "FlashAttention") == Some(3) && fused {
         reader.run.stack.parts.attention = Some(AttentionKernel::Flash3);
     }
-    reader.set("flash_attention", &Value::Bool(fused));
+    reader.set("flash_attention", fused);
     if reader.flag("--no-gradient-accumulation-fusion", "weight gradients of their own") {
-        reader.set("dummy_wgrad", &Value::Bool(false));
+        reader.set("dummy_wgrad", false);
     }
     let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
     let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
@@ -103,19 +104,19 @@ fn kernels(reader: &mut SettingsReader) {
         _ if fused => CrossEntropy::MegatronFused,
         _ => CrossEntropy::Megatron,
     };
-    reader.set("cross_entropy", &Value::Text(loss.id().to_owned()));
+    reader.set("cross_entropy", loss.id());
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
-    reader.set("fused_swiglu", &Value::Bool(!apart));
+    reader.set("fused_swiglu", !apart);
     graphs(reader);
     offload(reader);
     if reader.flag("--use-transformer-engine-op-fuser", "experts and permutation as one kernel") {
-        reader.set("stack.moe_fused", &Value::Bool(true));
+        reader.set("stack.moe_fused", true);
     }
     if let Some(format) = reader.word("--moe-dispatch-fwd-dtype", "tokens to experts in") {
-        reader.set("fp8_dispatch", &Value::Bool(format == "mxfp8"));
+        reader.set("fp8_dispatch", format == "mxfp8");
     }
     if reader.flag("--delay-wgrad-compute", "weight gradients of experts wait") {
-        reader.set("delay_wgrad", &Value::Bool(true));
+        reader.set("delay_wgrad", true);
     }
     if reader.run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
         let forced = reader.flag("--moe-router-force-load-balancing", "the same tokens for every expert");
@@ -136,7 +137,7 @@ fn kernels(reader: &mut SettingsReader) {
         None if dispatcher.as_deref() != Some("flex") && !old => MoeDispatch::AllToAll,
         _ => MoeDispatch::PerNode,
     };
-    reader.set("moe_dispatch", &Value::Text(dispatch.id().to_owned()));
+    reader.set("moe_dispatch", dispatch.id());
 }
 
 /// Takes what waits on the host: states of the optimizer, whole layers (`--cpu-offloading-num-layers`) or the inputs of
@@ -178,17 +179,15 @@ fn offload(reader: &mut SettingsReader) {
 fn write_offload(run: &Run, writer: &mut SettingsWriter) {
     let Some(offload) = run.offload.resolve(run, &run.software()) else { return };
     if offload.optimizer.is_some() {
-        writer.yes("--optimizer-cpu-offload");
-        if offload.fraction < 1.0 {
-            writer.number("--optimizer-offload-fraction", offload.fraction);
-        }
+        writer.say("--optimizer-cpu-offload", true);
+        writer.when(offload.fraction < 1.0, "--optimizer-offload-fraction", offload.fraction);
     }
     let Some(leaving) = offload.activations else { return };
     if leaving.are_all() {
         let layers = run.model.resolve().map_or(0, |model| model.layers);
-        return writer.count("--cpu-offloading-num-layers", layers.saturating_sub(2).max(1));
+        return writer.say("--cpu-offloading-num-layers", layers.saturating_sub(2).max(1));
     }
-    writer.yes("--fine-grained-activation-offloading");
+    writer.say("--fine-grained-activation-offloading", true);
     let modules = Leaving::ALL.iter().filter(|(module, _)| leaving.hold(*module));
     writer.names("--offload-modules", modules.map(|(_, choice)| choice.id));
 }
@@ -213,7 +212,7 @@ fn graphs(reader: &mut SettingsReader) {
         },
     };
     let graphs = Graphs::of(&parts);
-    reader.set("cuda_graphs", &Value::Bool(graphs.any()));
+    reader.set("cuda_graphs", graphs.any());
     reader.run.graph_scope = graphs.any().then(|| graphs.parts());
 }
 
@@ -223,24 +222,24 @@ fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
     if release < Release::Y2026 {
         match parts.as_slice() {
             [GraphPart::None] => {}
-            [GraphPart::Layer] => writer.yes("--enable-cuda-graph"),
+            [GraphPart::Layer] => writer.say("--enable-cuda-graph", true),
             [GraphPart::Iteration] => {
-                writer.yes("--enable-cuda-graph");
-                writer.text("--cuda-graph-scope", "full_iteration");
+                writer.say("--enable-cuda-graph", true);
+                writer.say("--cuda-graph-scope", "full_iteration");
             }
             parts => {
-                writer.yes("--external-cuda-graph");
+                writer.say("--external-cuda-graph", true);
                 writer.names("--cuda-graph-scope", parts.iter().map(|part| part.id()));
             }
         }
         return;
     }
     match parts.as_slice() {
-        [GraphPart::None] => writer.text("--cuda-graph-impl", "none"),
-        [GraphPart::Iteration] => writer.text("--cuda-graph-impl", "full_iteration"),
-        [GraphPart::Layer] => writer.text("--cuda-graph-impl", "local"),
+        [GraphPart::None] => writer.say("--cuda-graph-impl", "none"),
+        [GraphPart::Iteration] => writer.say("--cuda-graph-impl", "full_iteration"),
+        [GraphPart::Layer] => writer.say("--cuda-graph-impl", "local"),
         parts => {
-            writer.text("--cuda-graph-impl", "transformer_engine");
+            writer.say("--cuda-graph-impl", "transformer_engine");
             writer.names("--cuda-graph-modules", parts.iter().map(|part| part.id()));
         }
     }
@@ -250,42 +249,28 @@ fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
 fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
     let software = run.software();
     let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
-    if software.moe_fused && experts {
-        writer.yes("--use-transformer-engine-op-fuser");
-    }
-    if software.fp8_dispatch && experts {
-        writer.text("--moe-dispatch-fwd-dtype", "mxfp8");
-    }
-    if software.delay_wgrad {
-        writer.yes("--delay-wgrad-compute");
-    }
-    if run.moe_balance == Some(Balance::Forced) {
-        writer.yes("--moe-router-force-load-balancing");
-    }
+    writer.when(software.moe_fused && experts, "--use-transformer-engine-op-fuser", true);
+    writer.when(software.fp8_dispatch && experts, "--moe-dispatch-fwd-dtype", "mxfp8");
+    writer.when(software.delay_wgrad, "--delay-wgrad-compute", true);
+    writer.when(run.moe_balance == Some(Balance::Forced), "--moe-router-force-load-balancing", true);
     let backend = match software.moe_dispatch {
         MoeDispatch::AllToAll => None,
         MoeDispatch::PerNode => Some("deepep"),
         MoeDispatch::HybridEp => Some("hybridep"),
     };
     if let Some(backend) = backend {
-        writer.text("--moe-token-dispatcher-type", "flex");
+        writer.say("--moe-token-dispatcher-type", "flex");
         match (release, software.moe_dispatch) {
-            (Release::Y2024 | Release::Y2025, MoeDispatch::PerNode) => writer.yes("--moe-enable-deepep"),
-            _ => writer.text("--moe-flex-dispatcher-backend", backend),
+            (Release::Y2024 | Release::Y2025, MoeDispatch::PerNode) => writer.say("--moe-enable-deepep", true),
+            _ => writer.say("--moe-flex-dispatcher-backend", backend),
         }
     }
-    if run.shared_expert_overlap {
-        writer.yes("--moe-shared-expert-overlap");
-    }
-    if let Some(room) = run.moe_rank_capacity {
-        writer.number("--moe-expert-rank-capacity-factor", room);
-    }
-    if run.moe_paged_stash {
-        writer.yes("--moe-paged-stash");
-    }
+    writer.when(run.shared_expert_overlap, "--moe-shared-expert-overlap", true);
+    writer.maybe("--moe-expert-rank-capacity-factor", run.moe_rank_capacity);
+    writer.when(run.moe_paged_stash, "--moe-paged-stash", true);
     if let Some(factor) = run.capacity_factor {
-        writer.number("--moe-expert-capacity-factor", factor);
-        writer.yes("--moe-pad-expert-input-to-capacity");
+        writer.say("--moe-expert-capacity-factor", factor);
+        writer.say("--moe-pad-expert-input-to-capacity", true);
     }
 }
 
@@ -296,35 +281,33 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     precision::write(run, writer);
     match &run.recompute {
         Recompute::None | Recompute::OpSelective | Recompute::Budget(_) => {}
-        Recompute::Selective => writer.text("--recompute-granularity", "selective"),
+        Recompute::Selective => writer.say("--recompute-granularity", "selective"),
         Recompute::Full | Recompute::Layers(_) => {
-            writer.text("--recompute-granularity", "full");
+            writer.say("--recompute-granularity", "full");
             let layers = match run.recompute {
                 Recompute::Layers(layers) => Some(layers),
                 _ => None,
             };
-            writer.text("--recompute-method", if layers.is_some() { "block" } else { "uniform" });
-            writer.count("--recompute-num-layers", layers.unwrap_or(1));
+            writer.say("--recompute-method", if layers.is_some() { "block" } else { "uniform" });
+            writer.say("--recompute-num-layers", layers.unwrap_or(1));
         }
         Recompute::Modules(modules) => {
-            writer.text("--recompute-granularity", "selective");
+            writer.say("--recompute-granularity", "selective");
             let names = MODULES.iter().filter(|(module, _)| modules.contains(module));
             writer.names("--recompute-modules", names.map(|(_, name)| *name));
         }
     }
     match (release, software.attention) {
         (Release::Y2024, AttentionKernel::Eager) => {
-            writer.yes("--use-mcore-models");
-            writer.text("--transformer-impl", "local");
+            writer.say("--use-mcore-models", true);
+            writer.say("--transformer-impl", "local");
         }
-        (Release::Y2024, AttentionKernel::Flash1 | AttentionKernel::Flash2) => writer.yes("--use-flash-attn"),
-        (_, AttentionKernel::Eager) => writer.text("--attention-backend", "unfused"),
-        (_, AttentionKernel::Cudnn | AttentionKernel::Fp8) => writer.text("--attention-backend", "fused"),
+        (Release::Y2024, AttentionKernel::Flash1 | AttentionKernel::Flash2) => writer.say("--use-flash-attn", true),
+        (_, AttentionKernel::Eager) => writer.say("--attention-backend", "unfused"),
+        (_, AttentionKernel::Cudnn | AttentionKernel::Fp8) => writer.say("--attention-backend", "fused"),
         (_, kernel) => {
-            writer.text("--attention-backend", "flash");
-            if kernel == AttentionKernel::Flash3 {
-                writer.count("--flash-attention-version", 3);
-            }
+            writer.say("--attention-backend", "flash");
+            writer.when(kernel == AttentionKernel::Flash3, "--flash-attention-version", 3);
         }
     }
     let fused = match software.cross_entropy {
@@ -334,17 +317,15 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         _ => None,
     };
     if let Some(implementation) = fused {
-        writer.yes("--cross-entropy-loss-fusion");
-        writer.text("--cross-entropy-fusion-impl", implementation);
+        writer.say("--cross-entropy-loss-fusion", true);
+        writer.say("--cross-entropy-fusion-impl", implementation);
     }
-    if !software.fused_swiglu {
-        writer.yes("--no-bias-swiglu-fusion");
-    }
+    writer.when(!software.fused_swiglu, "--no-bias-swiglu-fusion", true);
     write_graphs(software.graphs, release, writer);
     if !software.dummy_wgrad && run.stack.preset_row().software.dummy_wgrad {
-        writer.yes("--no-gradient-accumulation-fusion");
+        writer.say("--no-gradient-accumulation-fusion", true);
     }
     write_offload(run, writer);
     write_experts(run, release, writer);
-    writer.steps("--train-iters", run);
+    writer.maybe("--train-iters", steps(run));
 }

@@ -167,7 +167,7 @@ fn read(reader: &mut SettingsReader) {
     let length = if before { same(LENGTH_BEFORE, "seq_len", None) } else { same(LENGTH, "seq_len", None) };
     reader.same(&[length], DIALECT.name);
     match parallel::gpus(reader) {
-        Some(gpus) if !LAUNCHER.is_said(reader) => reader.set("gpus", &Value::from(gpus)),
+        Some(gpus) if !LAUNCHER.is_said(reader) => reader.set("gpus", gpus),
         _ => LAUNCHER.read(reader),
     }
     training::model(reader);
@@ -178,11 +178,11 @@ fn read(reader: &mut SettingsReader) {
 fn write(s: &Scenario) -> Entries {
     let mut writer = SettingsWriter::default();
     LAUNCHER.write(s, &mut writer);
-    writer.text(python::FUNCTION, FUNCTION);
+    writer.say(python::FUNCTION, FUNCTION);
     training::write_model(s, &mut writer);
     // All of them: what is shipped may say another number.
     for (row, field) in SAME.iter().filter_map(|row| Some((row, field(row.field)?))) {
-        writer.value(row.name, field.get(&s.run));
+        writer.say(row.name, field.get(&s.run));
     }
     parallel::write(s, &mut writer);
     training::write(s, &mut writer);

@@ -80,7 +80,7 @@ fn experts(reader: &mut SettingsReader) {
         if told != Some(etp) {
             reader.assume(t!("ETP {etp}: torchtitan where it is not told", etp));
         }
-        reader.set("etp", &Value::from(etp));
+        reader.set("etp", etp);
     }
 }
 
@@ -187,25 +187,21 @@ fn shards(reader: &mut SettingsReader) {
 /// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    if run.tp > 1 && !run.sequence_parallel {
-        writer.flag(SEQUENCE, false);
-    }
+    writer.when(run.tp > 1 && !run.sequence_parallel, SEQUENCE, false);
     write_pipeline(s, writer);
-    if s.offload.is_some_and(|offload| offload.parameters.is_some()) {
-        writer.yes("training.enable_cpu_offload");
-    }
+    writer.when(s.offload.is_some_and(|offload| offload.parameters.is_some()), "training.enable_cpu_offload", true);
     let group = s.layout.dp * s.layout.cp;
     let shard = s.zero.shard.clamp(1, group);
     if run.zero == 0 {
-        writer.count("parallelism.data_parallel_replicate_degree", s.layout.dp);
-        writer.count("parallelism.data_parallel_shard_degree", 1);
+        writer.say("parallelism.data_parallel_replicate_degree", s.layout.dp);
+        writer.say("parallelism.data_parallel_shard_degree", 1);
     } else {
         if shard < group && shard.is_multiple_of(s.layout.cp) {
-            writer.count("parallelism.data_parallel_replicate_degree", group / shard);
-            writer.count("parallelism.data_parallel_shard_degree", shard / s.layout.cp);
+            writer.say("parallelism.data_parallel_replicate_degree", group / shard);
+            writer.say("parallelism.data_parallel_shard_degree", shard / s.layout.cp);
         }
         let policy = if run.zero == 3 { "always" } else { "never" };
-        writer.text("parallelism.fsdp_reshard_after_forward", policy);
+        writer.say("parallelism.fsdp_reshard_after_forward", policy);
     }
 }
 
@@ -215,13 +211,13 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     if run.pp == 1 {
         return;
     }
-    writer.count(super::names::PIECES, s.layout.microbatches);
+    writer.say(super::names::PIECES, s.layout.microbatches);
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file.
-        writer.text("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
+        writer.say("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
     }
     let named = run.schedule.row().called(Trainer::Torchtitan);
-    writer.text("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
+    writer.say("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
     // A schedule that torchtitan has not may have other stages than what is said instead.
     if named.is_none() {
         return;
@@ -231,12 +227,10 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     let Some((ends, each)) = stages(s, said) else {
         return;
     };
-    if said {
-        writer.count("parallelism.pipeline_parallel_layers_per_stage", each);
-    }
+    writer.when(said, "parallelism.pipeline_parallel_layers_per_stage", each);
     if ends != [1, 1] {
         for (name, layers) in ENDS.into_iter().zip(ends) {
-            writer.count(name, layers);
+            writer.say(name, layers);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::core::units::whole;
 use crate::io::dialect::python::{self, End};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, hub, is_precision};
+use crate::io::dialect::{computes, hub, is_precision, steps};
 
 /// Tokens of a step.
 const STEP: &str = "training.num_tokens_per_train_step";
@@ -110,7 +110,7 @@ fn batch(reader: &mut SettingsReader) {
             let length = reader.run.seq_len.max(1);
             if tokens < length {
                 reader.assume(t!("sequences of {tokens} tokens: a micro-batch has no more", tokens));
-                reader.set("seq_len", &Value::from(tokens.max(1)));
+                reader.set("seq_len", tokens.max(1));
             }
             let micro = (tokens / length).max(1);
             (micro, if pipeline { micro.saturating_mul(pieces.unwrap_or(1)) } else { micro })
@@ -120,10 +120,10 @@ fn batch(reader: &mut SettingsReader) {
             return;
         }
     };
-    reader.set("micro_batch", &Value::from(micro));
+    reader.set("micro_batch", micro);
     let step = step.map(|tokens| (tokens / reader.run.seq_len.max(1)).max(1));
     let global = sequences.or(step).unwrap_or(each.saturating_mul(dp));
-    reader.set("global_batch", &Value::from(global));
+    reader.set("global_batch", global);
 }
 
 fn training(reader: &mut SettingsReader) {
@@ -213,7 +213,7 @@ fn training(reader: &mut SettingsReader) {
 /// Takes what is captured as a graph, how the loss is computed, and how experts are chosen: since 2026 only.
 fn graphs_and_loss(reader: &mut SettingsReader) {
     if reader.flag(NO_GRAPHS, "no CUDA graphs") {
-        reader.set("cuda_graphs", &Value::Bool(false));
+        reader.set("cuda_graphs", false);
     }
     let loss = reader.word(LOSS, "loss");
     reader.run.cross_entropy = match loss.as_deref().map(shipped::last_class) {
@@ -235,56 +235,46 @@ pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
         shipped.function.is_some() && Based::<ModelParts>::preset(shipped.preset).resolve().as_ref() == Ok(&s.model)
     });
     let Some((shipped, function)) = shipped.and_then(|shipped| Some((shipped, shipped.function?))) else {
-        return writer.text(python::BEGINS_WITH, WHOLE);
+        return writer.say(python::BEGINS_WITH, WHOLE);
     };
     let place = format!("torchtitan.models.{}", shipped.module);
-    writer.text(python::BEGINS_WITH, &format!("{place}.config_registry.{function}"));
-    writer.text(SPEC, &format!("{place}.model_registry"));
-    writer.text(&format!("{SPEC}.0"), shipped.flavor);
+    writer.say(python::BEGINS_WITH, format!("{place}.config_registry.{function}"));
+    writer.say(SPEC, format!("{place}.model_registry"));
+    writer.say(&format!("{SPEC}.0"), shipped.flavor);
     let converter = match s.run.precision.base {
         Some("mxfp8") => "MXFP8LinearConverter",
         Some("nvfp4") => "NVFP4LinearConverter",
         _ if computes(&s.run.precision) == "fp8" => "Float8LinearConverter",
         _ => return,
     };
-    writer.text(&format!("{SPEC}.converters.0"), &format!("{CONVERTERS}{converter}.Config"));
-    writer.flag(&format!("{SPEC}.converters.0.model_compile_enabled"), s.software.compile);
+    writer.say(&format!("{SPEC}.converters.0"), format!("{CONVERTERS}{converter}.Config"));
+    writer.say(&format!("{SPEC}.converters.0.model_compile_enabled"), s.software.compile);
 }
 
 /// Says all else.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    writer.count(TOKENS, run.micro_batch.saturating_mul(run.seq_len));
-    writer.count(STEP, run.global_batch.saturating_mul(run.seq_len));
-    writer.steps("training.steps", run);
+    writer.say(TOKENS, run.micro_batch.saturating_mul(run.seq_len));
+    writer.say(STEP, run.global_batch.saturating_mul(run.seq_len));
+    writer.maybe("training.steps", steps(run));
     let software = &s.software;
-    writer.flag("compile.enable", software.compile);
-    writer.flag(ASYNC, software.tp_overlap == TpOverlap::AsyncTp);
-    if !software.graphs.any() {
-        writer.yes(NO_GRAPHS);
-    }
-    if is_precision(run, "bf16-pure") {
-        writer.text("training.dtype", "bfloat16");
-    }
+    writer.say("compile.enable", software.compile);
+    writer.say(ASYNC, software.tp_overlap == TpOverlap::AsyncTp);
+    writer.when(!software.graphs.any(), NO_GRAPHS, true);
+    writer.when(is_precision(run, "bf16-pure"), "training.dtype", "bfloat16");
     let whole = computes(&run.precision) == "fp32";
-    writer.text("training.mixed_precision_param", if whole { "float32" } else { "bfloat16" });
-    if run.moe_balance == Some(Balance::Forced) {
-        writer.yes("debug.moe_force_load_balance");
-    }
-    if software.cross_entropy != CrossEntropy::Chunked {
-        writer.text(LOSS, LOSSES);
-    }
-    if run.optimizer != Optimizer::Muon {
-        writer.text("optimizer", "torchtitan.components.optimizer.default_adamw");
-    }
+    writer.say("training.mixed_precision_param", if whole { "float32" } else { "bfloat16" });
+    writer.when(run.moe_balance == Some(Balance::Forced), "debug.moe_force_load_balance", true);
+    writer.when(software.cross_entropy != CrossEntropy::Chunked, LOSS, LOSSES);
+    writer.when(run.optimizer != Optimizer::Muon, "optimizer", "torchtitan.components.optimizer.default_adamw");
     let policy = match run.recompute {
-        Recompute::None => return writer.value(CHECKPOINT, Value::Null),
+        Recompute::None => return writer.say(CHECKPOINT, Value::Null),
         Recompute::Selective | Recompute::OpSelective => "SelectiveAC",
         Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => "FullAC",
         Recompute::Budget(_) => "MemoryBudgetAC",
     };
-    writer.text(CHECKPOINT, &format!("{CHECKPOINTS}{policy}.Config"));
+    writer.say(CHECKPOINT, format!("{CHECKPOINTS}{policy}.Config"));
     if let Recompute::Budget(share) = run.recompute {
-        writer.number("activation_checkpoint.memory_budget", share);
+        writer.say("activation_checkpoint.memory_budget", share);
     }
 }

@@ -128,17 +128,15 @@ pub(in crate::io::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static st
 /// Says the adapted linears: `all-linear` or their names.
 pub(in crate::io::dialect) fn write_linears(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
     if all_linear(adapter) {
-        writer.text(name, "all-linear");
+        writer.say(name, "all-linear");
     } else {
-        writer.value(name, super::list(&target_names(adapter)));
+        writer.say(name, super::list(&target_names(adapter)));
     }
 }
 
 /// Says what is trained whole, where anything is.
 pub(in crate::io::dialect) fn write_saved(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
-    if !adapter.saved.is_empty() {
-        writer.value(name, super::list(&saved_names(adapter)));
-    }
+    writer.when(!adapter.saved.is_empty(), name, super::list(&saved_names(adapter)));
 }
 
 /// The names of what is trained whole.

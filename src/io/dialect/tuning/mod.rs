@@ -29,7 +29,7 @@ pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
 /// Begins a Run that such a program can mean: no pipeline, no expert parallelism, nothing adapted or moved to the host.
 pub(super) fn begin(reader: &mut SettingsReader) {
     for key in ["pp", "ep", "etp", "virtual_stages"] {
-        reader.set(key, &Value::from(1));
+        reader.set(key, 1);
     }
     let run = &mut reader.run;
     (run.schedule, run.schedule_options) = (Schedule::OneFOneB, ScheduleOptions::default());
@@ -59,7 +59,7 @@ impl Mesh {
             None => reader.same(&self.degrees(), program),
         }
         if reader.run.tp > 1 {
-            reader.set("sequence_parallel", &Value::Bool(false));
+            reader.set("sequence_parallel", false);
         }
         // -1 is all that are left.
         let degree = |reader: &mut SettingsReader, name, what| {
@@ -73,7 +73,7 @@ impl Mesh {
         match shard {
             Some(shard) => {
                 let gpus = each.saturating_mul(all).saturating_mul(copies);
-                reader.set("gpus", &Value::from(gpus));
+                reader.set("gpus", gpus);
                 if copies > 1 {
                     reader.run.hsdp_shard = Some(shard.saturating_mul(reader.run.cp));
                 }
@@ -87,11 +87,9 @@ impl Mesh {
         writer.same(&self.degrees(), &s.run);
         if s.run.zero >= 2 {
             let shard = (s.zero.shard / s.layout.cp).max(1);
-            writer.count(self.shard, shard);
+            writer.say(self.shard, shard);
             let copies = s.layout.dp / shard;
-            if copies > 1 {
-                writer.count(self.replicate, copies);
-            }
+            writer.when(copies > 1, self.replicate, copies);
         }
     }
 }
@@ -99,7 +97,7 @@ impl Mesh {
 /// Takes the GPUs that a launcher says, or notes that they are those of the page.
 pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
     if let Some(gpus) = reader.count("gpus", "GPUs") {
-        return reader.set("gpus", &Value::from(gpus));
+        return reader.set("gpus", gpus);
     }
     let gpus = reader.run.gpus;
     reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
@@ -123,14 +121,14 @@ impl Batch {
         let each = reader.count(self.accumulation, "micro-batches a step and rank");
         let ranks = page.2.max(1);
         let all = micro.saturating_mul(each.unwrap_or(1).max(1)).saturating_mul(ranks);
-        reader.set("micro_batch", &Value::from(micro));
-        reader.set("global_batch", &Value::from(all));
+        reader.set("micro_batch", micro);
+        reader.set("global_batch", all);
     }
 
     /// Says both.
     pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
-        writer.count(self.micro, s.run.micro_batch);
-        writer.count(self.accumulation, s.layout.microbatches);
+        writer.say(self.micro, s.run.micro_batch);
+        writer.say(self.accumulation, s.layout.microbatches);
     }
 }
 
@@ -196,7 +194,7 @@ pub(super) fn write_optimizer(writer: &mut SettingsWriter, name: &str, optimizer
         Optimizer::GaLore => "galore_adamw",
         Optimizer::Muon | Optimizer::AdamMini => return,
     };
-    writer.text(name, word);
+    writer.say(name, word);
 }
 
 /// Every layer is recomputed from its input, or nothing is.

@@ -2,7 +2,7 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
-use crate::core::run::{Leaving, OffloadFramework, OffloadTo, Scenario, Value};
+use crate::core::run::{Leaving, OffloadFramework, OffloadTo, Scenario};
 use crate::core::t;
 use crate::io::dialect::computes;
 use crate::io::dialect::settings_reader::SettingsReader;
@@ -32,7 +32,7 @@ impl Sharing {
 
 /// The library that shards by the entries of DeepSpeed and FSDP, and the latter's; none where there are no entries.
 pub(in crate::io::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
-    reader.set("zero", &Value::from(0));
+    reader.set("zero", 0);
     let deepspeed = deepspeed(reader, "deepspeed");
     let fsdp = fsdp(reader);
     (Sharing::said(deepspeed, fsdp.as_ref()), fsdp)
@@ -64,8 +64,8 @@ pub(in crate::io::dialect) fn precision(
 pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWriter) {
     match computes(&s.run.precision) {
         "fp32" => {}
-        "fp16" => writer.yes("fp16"),
-        _ => writer.yes("bf16"),
+        "fp16" => writer.say("fp16", true),
+        _ => writer.say("bf16", true),
     }
 }
 
@@ -140,7 +140,7 @@ pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str)
     match file_means(&file) {
         Some((stage, optimizer, parameters)) => {
             reader.assume(t!("ZeRO stage {stage} by the name of {file}: import that file too", stage, file));
-            reader.set("zero", &Value::from(stage));
+            reader.set("zero", stage);
             offload(reader, optimizer, parameters, OffloadFramework::DeepSpeed);
         }
         None => reader.assume(t!("the ZeRO stage, as on this page: {file} has it; import that file too", file)),
@@ -157,9 +157,7 @@ pub(in crate::io::dialect) fn write_deepspeed(s: &Scenario, writer: &mut Setting
     let wanted = (s.run.zero, offload.optimizer.is_some(), offload.parameters.is_some());
     let exact = files.iter().find(|file| (file.0, file.1, file.2) == wanted);
     let stage = files.iter().find(|file| file.0 == wanted.0 && !file.1 && !file.2);
-    if let Some(file) = exact.or(stage) {
-        writer.text(name, file.3);
-    }
+    writer.maybe(name, exact.or(stage).map(|file| file.3));
 }
 
 /// Settings of FSDP: by accelerate's names with `fsdp_`, by axolotl's without, or by Trainer's words.
@@ -204,7 +202,7 @@ pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> 
         let node = reader.run.gpus_per_node.unwrap_or(8);
         reader.run.hsdp_shard = Some(node).filter(|node| *node < reader.run.gpus);
     }
-    reader.set("zero", &Value::from(stage));
+    reader.set("zero", stage);
     let parameters = offloads == Some(true) || words.contains("offload");
     offload(reader, false, parameters, OffloadFramework::Fsdp2);
     Some(Fsdp { checkpoints, activations: activations == Some(true) })
