@@ -1,4 +1,4 @@
-//! Texts that live as long as the program.
+//! Texts that live as long as the program, and enums whose values have one.
 
 use serde::Serializer;
 
@@ -10,3 +10,27 @@ use serde::Serializer;
 pub(crate) fn name<S: Serializer>(text: &&'static str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_unit_variant("", 0, text)
 }
+
+/// Declares an enum with the list of its values, and a method with the word of each.
+#[macro_export]
+macro_rules! named {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident: $word:ident { $($(#[$about:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $($(#[$about])* $variant,)* }
+
+        impl $name {
+            /// All of them, in order.
+            #[allow(dead_code)] // not every list is asked for
+            $vis const ALL: [Self; [$($text),*].len()] = [$(Self::$variant),*];
+
+            #[doc = concat!("Its ", stringify!($word), ".")]
+            #[must_use]
+            $vis const fn $word(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+pub use named;

@@ -1,6 +1,8 @@
 //! Sources of published rows: the lines of a table that belong to each, and the measured quantity. The Run of a line
 //! stands in its column `run`.
 
+use crate::statics::named;
+
 /// The tables, by the name of their file in `data/` beside the page, with the letters of the ids of their lines.
 pub const FILES: &[(&str, &str)] = &[
     (FUJII, "fj"),
@@ -36,26 +38,15 @@ pub enum Quantity {
     Steady,
 }
 
-/// Use that was made of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Constants were fitted to it, or chosen with it in view.
-    Fitted,
-    /// Held to, no constant fitted.
-    Held,
-    /// Only shown.
-    Shown,
-}
-
-impl Kind {
-    /// Its name on the page.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Fitted => "used for fitting",
-            Self::Held => "test set",
-            Self::Shown => "shown only",
-        }
+named! {
+    /// Use that was made of a source.
+    pub enum Kind: words {
+        /// Constants were fitted to it, or chosen with it in view.
+        Fitted = "used for fitting",
+        /// Held to, no constant fitted.
+        Held = "test set",
+        /// Only shown.
+        Shown = "shown only",
     }
 }
 

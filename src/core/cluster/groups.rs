@@ -2,39 +2,25 @@
 
 use super::mesh::{Axis, Mesh};
 use super::span::{Group, Span};
+use crate::statics::named;
 use serde::{Deserialize, Serialize};
 
-/// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GroupKind {
-    /// Tensor parallel.
-    Tp,
-    /// Context parallel.
-    Cp,
-    /// Data parallel, without the context-parallel ranks that also share gradients.
-    Dp,
-    /// The ranks that share the routed experts; with expert tensor parallelism its ranks too.
-    Ep,
-    /// Data parallel of the routed experts.
-    ExpertDp,
-    /// Pipeline parallel.
-    Pp,
-}
-
-impl GroupKind {
-    /// All of them, in the order of pictures and tables.
-    pub const ALL: [Self; 6] = [Self::Tp, Self::Cp, Self::Dp, Self::Ep, Self::ExpertDp, Self::Pp];
-    /// Short name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tp => "TP",
-            Self::Cp => "CP",
-            Self::Dp => "DP",
-            Self::Ep => "EP",
-            Self::ExpertDp => "expert DP",
-            Self::Pp => "PP",
-        }
+named! {
+    /// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
+    #[derive(Serialize, Deserialize)]
+    pub enum GroupKind: name {
+        /// Tensor parallel.
+        Tp = "TP",
+        /// Context parallel.
+        Cp = "CP",
+        /// Data parallel, without the context-parallel ranks that also share gradients.
+        Dp = "DP",
+        /// The ranks that share the routed experts; with expert tensor parallelism its ranks too.
+        Ep = "EP",
+        /// Data parallel of the routed experts.
+        ExpertDp = "expert DP",
+        /// Pipeline parallel.
+        Pp = "PP",
     }
 }
 

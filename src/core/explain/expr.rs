@@ -1,5 +1,6 @@
 //! A formula as a tree, and the arithmetic that makes one of others.
 
+use crate::statics::named;
 use crate::units::parse_number;
 
 /// A formula as a tree.
@@ -21,27 +22,15 @@ pub(super) enum Expr {
     Pick(Pick, Vec<Expr>),
 }
 
-/// A function of a formula.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pick {
-    /// The largest.
-    Max,
-    /// The smallest.
-    Min,
-    /// The next whole number.
-    Ceil,
-}
-
-impl Pick {
-    pub(super) const ALL: [Self; 3] = [Self::Max, Self::Min, Self::Ceil];
-
-    /// Its name in a formula.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Max => "max",
-            Self::Min => "min",
-            Self::Ceil => "ceil",
-        }
+named! {
+    /// A function of a formula.
+    pub(super) enum Pick: name {
+        /// The largest.
+        Max = "max",
+        /// The smallest.
+        Min = "min",
+        /// The next whole number.
+        Ceil = "ceil",
     }
 }
 

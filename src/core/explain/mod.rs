@@ -16,6 +16,7 @@ pub use quantity::{Quantity, Symbol, Written, written};
 
 use crate::message::{Message, verbatim};
 use crate::source::Source;
+use crate::statics::named;
 use crate::t;
 use crate::units::{
     Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent, show_seconds,
@@ -48,28 +49,15 @@ pub enum Unit {
     Share,
 }
 
-/// Origin of a value that no formula over the term's parts gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provenance {
-    /// Read off the simulated schedule.
-    Simulated,
-    /// Found in a table of ours or of a source.
-    LookedUp,
-    /// Added up over more pieces than are listed, each by the rule that stands beside it.
-    AddedUp,
-}
-
-impl Provenance {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Simulated, Self::LookedUp, Self::AddedUp];
-    /// The word that the page shows.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Simulated => "simulated",
-            Self::LookedUp => "looked up",
-            Self::AddedUp => "added up piece by piece",
-        }
+named! {
+    /// Origin of a value that no formula over the term's parts gives.
+    pub enum Provenance: word {
+        /// Read off the simulated schedule.
+        Simulated = "simulated",
+        /// Found in a table of ours or of a source.
+        LookedUp = "looked up",
+        /// Added up over more pieces than are listed, each by the rule that stands beside it.
+        AddedUp = "added up piece by piece",
     }
 }
 
@@ -132,6 +120,12 @@ impl Term {
         self.derivation = Derivation::Formula(Formula::new(formula));
         self.parts = parts;
         self
+    }
+    /// Gives it the sum of `parts`.
+    #[must_use]
+    pub fn sum(self, parts: Vec<Term>) -> Self {
+        let symbols: Vec<&str> = parts.iter().map(|part| part.symbol).collect();
+        self.by(symbols.join(" + "), parts)
     }
     /// Gives it a formula over those of `book` that stand in it.
     #[must_use]

@@ -4,6 +4,7 @@ use super::verdict::{Need, Verdict};
 use crate::explain::Quantity;
 use crate::issue::Issue;
 use crate::sort::sort_by;
+use crate::statics::named;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -27,40 +28,23 @@ impl RankLoad {
     }
 }
 
-/// A purpose of memory, in the order of the bars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Component {
-    /// Weights that compute.
-    Weights,
-    /// Gradients and their accumulation.
-    Gradients,
-    /// Optimizer states.
-    Optimizer,
-    /// Activations kept for the backward pass.
-    Activations,
-    /// Logits, transients, what is being gathered.
-    Buffers,
-    /// Memory that no tensor accounts for.
-    Overhead,
-}
-
-impl Component {
-    /// All of them, in the order of the bars.
-    pub const ALL: [Self; 6] =
-        [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Buffers, Self::Overhead];
-
-    /// Its name on the page.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Weights => "weights",
-            Self::Gradients => "gradients",
-            Self::Optimizer => "optimizer",
-            Self::Activations => "activations",
-            Self::Buffers => "buffers",
-            Self::Overhead => "overhead",
-        }
+named! {
+    /// A purpose of memory, in the order of the bars.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Component: name {
+        /// Weights that compute.
+        Weights = "weights",
+        /// Gradients and their accumulation.
+        Gradients = "gradients",
+        /// Optimizer states.
+        Optimizer = "optimizer",
+        /// Activations kept for the backward pass.
+        Activations = "activations",
+        /// Logits, transients, what is being gathered.
+        Buffers = "buffers",
+        /// Memory that no tensor accounts for.
+        Overhead = "overhead",
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Chunks, RankLoad, Verdict, estimate_of};
 use crate::issue::Issue;
 use crate::run::{CrossEntropy, Method, OneOf, Optimizer, Recompute, Run, Scenario};
+use crate::statics::named;
 use crate::t;
 
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
@@ -106,46 +107,19 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// Memory that an estimate leaves out, or has as a mean only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gap {
-    /// Buffers of process groups.
-    Communicators,
-    /// Memory that the allocator reserves beyond what is allocated.
-    Fragmentation,
-    /// Optimizer states that are not there at first.
-    LateStates,
-    /// Experts that get more than the mean.
-    UnevenExperts,
-    /// Memory that no tensor of the model accounts for.
-    OtherBuffers,
-}
-
-impl Gap {
-    /// All of them, in the order to look.
-    pub const ALL: [Self; 5] =
-        [Self::Communicators, Self::Fragmentation, Self::LateStates, Self::UnevenExperts, Self::OtherBuffers];
-
-    /// Evidence for it.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Communicators => {
-                "communicators: every process group that talks keeps buffers of its own, more with more network adapters"
-            }
-            Self::Fragmentation => {
-                "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB"
-            }
-            Self::LateStates => {
-                "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2"
-            }
-            Self::UnevenExperts => {
-                "uneven experts: early in training the busiest rank gets many more tokens than the mean"
-            }
-            Self::OtherBuffers => {
-                "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for"
-            }
-        }
+named! {
+    /// Memory that an estimate leaves out, or has as a mean only.
+    pub enum Gap: words {
+        /// Buffers of process groups.
+        Communicators = "communicators: every process group that talks keeps buffers of its own, more with more network adapters",
+        /// Memory that the allocator reserves beyond what is allocated.
+        Fragmentation = "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB",
+        /// Optimizer states that are not there at first.
+        LateStates = "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2",
+        /// Experts that get more than the mean.
+        UnevenExperts = "uneven experts: early in training the busiest rank gets many more tokens than the mean",
+        /// Memory that no tensor of the model accounts for.
+        OtherBuffers = "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for",
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cluster::Gpu;
 use crate::field::Steps::By;
 use crate::field::{fields, method};
 use crate::maths::exp;
+use crate::statics::named;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -23,30 +24,28 @@ pub(crate) const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
 /// Longest name of a profile, in bytes: with it a profile takes at most 300 characters of a link.
 pub const LONGEST_NAME: usize = 28;
 
-/// The kind of work that a multiplier stretches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Multiplier {
-    /// Matrix products and attention.
-    Gemm,
-    /// Kernels bound by memory: norms, activation functions, the loss, the optimizer.
-    Elementwise,
-    /// Collectives inside a node.
-    NodeLinks,
-    /// Messages between nodes.
-    Network,
-    /// Launches and what the host adds a layer.
-    Host,
-    /// The data loader.
-    Loader,
-    /// Everything: clocks, power caps, the framework.
-    All,
+named! {
+    /// The kind of work that a multiplier stretches.
+    #[derive(Serialize, Deserialize)]
+    pub enum Multiplier: name {
+        /// Matrix products and attention.
+        Gemm = "GEMM and attention",
+        /// Kernels bound by memory: norms, activation functions, the loss, the optimizer.
+        Elementwise = "elementwise kernels",
+        /// Collectives inside a node.
+        NodeLinks = "links in a node",
+        /// Messages between nodes.
+        Network = "network",
+        /// Launches and what the host adds a layer.
+        Host = "host",
+        /// The data loader.
+        Loader = "data loader",
+        /// Everything: clocks, power caps, the framework.
+        All = "everything",
+    }
 }
 
 impl Multiplier {
-    /// All of them, in the order of a profile's lists.
-    pub const ALL: [Self; MULTIPLIERS] =
-        [Self::Gemm, Self::Elementwise, Self::NodeLinks, Self::Network, Self::Host, Self::Loader, Self::All];
-
     /// Its key in requests.
     #[must_use]
     pub const fn key(self) -> &'static str {
@@ -58,20 +57,6 @@ impl Multiplier {
             Self::Host => "host",
             Self::Loader => "loader",
             Self::All => "all",
-        }
-    }
-
-    /// Its name on the page.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gemm => "GEMM and attention",
-            Self::Elementwise => "elementwise kernels",
-            Self::NodeLinks => "links in a node",
-            Self::Network => "network",
-            Self::Host => "host",
-            Self::Loader => "data loader",
-            Self::All => "everything",
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::issue::Issue;
 use crate::run::registry::field;
 use crate::run::{Recompute, Run, Schedule, Value};
 use crate::sort::sort;
+use crate::statics::named;
 use crate::t;
 
 /// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh attention.
@@ -19,29 +20,18 @@ const SCHEDULES: [Schedule; 4] = [Schedule::OneFOneB, Schedule::Interleaved, Sch
 /// More pipeline ranks than this are tried only on request.
 const MAX_RANKS: u64 = 128;
 
-/// Split of layers over stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Split {
-    /// As evenly as it goes.
-    Even,
-    /// The last stage counts its head as one layer.
-    SpareLast,
-    /// The embedding and the head count as one layer each (Llama 3).
-    SpareEnds,
-    /// The run's own.
-    Given,
-}
-
-impl Split {
-    /// The id in a request.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Even => "even",
-            Self::SpareLast => "spare-last",
-            Self::SpareEnds => "spare-ends",
-            Self::Given => "given",
-        }
+named! {
+    /// Split of layers over stages.
+    #[derive(PartialOrd, Ord)]
+    pub enum Split: id {
+        /// As evenly as it goes.
+        Even = "even",
+        /// The last stage counts its head as one layer.
+        SpareLast = "spare-last",
+        /// The embedding and the head count as one layer each (Llama 3).
+        SpareEnds = "spare-ends",
+        /// The run's own.
+        Given = "given",
     }
 }
 

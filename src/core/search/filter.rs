@@ -4,49 +4,33 @@ use super::axes::Axes;
 use super::space::{Block, Member, Space};
 use crate::message::{Message, verbatim};
 use crate::run::{OneOf, Recompute, Schedule};
+use crate::statics::named;
 use serde::{Deserialize, Serialize};
 
-/// A field that layouts differ in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Axis {
-    /// Tensor parallel.
-    Tp,
-    /// Pipeline parallel.
-    Pp,
-    /// Context parallel.
-    Cp,
-    /// Expert parallel.
-    Ep,
-    /// ZeRO stage.
-    Zero,
-    /// Sequences a micro-batch.
-    MicroBatch,
-    /// Schedule.
-    Schedule,
-    /// Recomputation.
-    Recompute,
+named! {
+    /// A field that layouts differ in.
+    #[derive(Serialize, Deserialize)]
+    pub enum Axis: name {
+        /// Tensor parallel.
+        Tp = "TP",
+        /// Pipeline parallel.
+        Pp = "PP",
+        /// Context parallel.
+        Cp = "CP",
+        /// Expert parallel.
+        Ep = "EP",
+        /// ZeRO stage.
+        Zero = "ZeRO",
+        /// Sequences a micro-batch.
+        MicroBatch = "micro-batch",
+        /// Schedule.
+        Schedule = "schedule",
+        /// Recomputation.
+        Recompute = "recomputation",
+    }
 }
 
 impl Axis {
-    /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Tp, Self::Pp, Self::Cp, Self::Ep, Self::Zero, Self::MicroBatch, Self::Schedule, Self::Recompute];
-
-    /// Name of the field.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tp => "TP",
-            Self::Pp => "PP",
-            Self::Cp => "CP",
-            Self::Ep => "EP",
-            Self::Zero => "ZeRO",
-            Self::MicroBatch => "micro-batch",
-            Self::Schedule => "schedule",
-            Self::Recompute => "recomputation",
-        }
-    }
-
     /// The values that are tried, in order.
     #[must_use]
     pub fn values(self, axes: &Axes) -> Vec<u64> {

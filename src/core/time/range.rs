@@ -7,6 +7,7 @@
 use crate::maths::ln;
 use crate::run::presets::Peers;
 use crate::run::{Format, Scenario};
+use crate::statics::named;
 use serde::Serialize;
 
 /// Format of the layers' products, as far as published runs differ.
@@ -69,26 +70,15 @@ pub struct Range {
     pub of: &'static str,
 }
 
-/// Runs that have more in common than their class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Apart {
-    /// One document.
-    Source,
-    /// One model.
-    Model,
-    /// One model on one GPU.
-    ModelAndGpu,
-}
-
-impl Apart {
-    /// Its name: "each model left out of the fit".
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Model => "model",
-            Self::ModelAndGpu => "model and GPU",
-        }
+named! {
+    /// Runs that have more in common than their class.
+    pub enum Apart: words {
+        /// One document.
+        Source = "source",
+        /// One model.
+        Model = "model",
+        /// One model on one GPU.
+        ModelAndGpu = "model and GPU",
     }
 }
 

@@ -2,55 +2,34 @@
 //!
 //! Source of each format: the program's own code, at the places that `reference` names in the comments.
 
+use crate::core::statics::named;
+
 use Quantity::{
     Allocated, Consumed, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration, Reserved,
     SamplesPerSecond, Seconds, Setting, StepsPerSecond, Theory, Timer, TokensPerGpu, TokensPerSecond,
 };
 
-/// A program that writes logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // their names say what they are
-pub(crate) enum Program {
-    MegatronLm,
-    MegatronBridge,
-    MegatronDeepSpeed,
-    AutoModel,
-    Torchtitan,
-    DeepSpeed,
-    HfTrainer,
-    Accelerate,
-    ProgressBar,
-    Nanotron,
-    MaxText,
-    Composer,
-    PyTorch,
-    NvidiaSmi,
-    NcclTests,
-    Mamf,
-}
-
-impl Program {
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MegatronLm => "Megatron-LM",
-            Self::MegatronBridge => "NeMo, Megatron-Bridge",
-            Self::MegatronDeepSpeed => "Megatron-DeepSpeed",
-            Self::AutoModel => "NeMo AutoModel",
-            Self::Torchtitan => "torchtitan",
-            Self::DeepSpeed => "DeepSpeed",
-            Self::HfTrainer => "Hugging Face Trainer",
-            Self::Accelerate => "Accelerate",
-            Self::ProgressBar => "tqdm",
-            Self::Nanotron => "nanotron",
-            Self::MaxText => "MaxText",
-            Self::Composer => "Composer, llm-foundry",
-            Self::PyTorch => "torch.cuda.memory_summary",
-            Self::NvidiaSmi => "nvidia-smi",
-            Self::NcclTests => "nccl-tests",
-            Self::Mamf => "MAMF-finder",
-        }
+named! {
+    /// A program that writes logs.
+    #[derive(PartialOrd, Ord)]
+    #[allow(missing_docs)] // their names say what they are
+    pub(crate) enum Program: name {
+        MegatronLm = "Megatron-LM",
+        MegatronBridge = "NeMo, Megatron-Bridge",
+        MegatronDeepSpeed = "Megatron-DeepSpeed",
+        AutoModel = "NeMo AutoModel",
+        Torchtitan = "torchtitan",
+        DeepSpeed = "DeepSpeed",
+        HfTrainer = "Hugging Face Trainer",
+        Accelerate = "Accelerate",
+        ProgressBar = "tqdm",
+        Nanotron = "nanotron",
+        MaxText = "MaxText",
+        Composer = "Composer, llm-foundry",
+        PyTorch = "torch.cuda.memory_summary",
+        NvidiaSmi = "nvidia-smi",
+        NcclTests = "nccl-tests",
+        Mamf = "MAMF-finder",
     }
 }
 

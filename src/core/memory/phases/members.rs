@@ -6,6 +6,7 @@ use crate::memory::detailed::{Holding, States, forward_items, holdings, rank_mem
 use crate::memory::estimate::{Component, Item, Nature, RankLoad, StageMemory};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process};
 use crate::run::{Method, Phases, Placement, Scenario, SecondModel, Sleep};
+use crate::statics::named;
 use crate::units::{Bytes, GIB};
 use serde::Serialize;
 
@@ -25,25 +26,14 @@ pub struct Phase {
     pub memory: StageMemory,
 }
 
-/// A model of the phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Actor {
-    Policy,
-    Reference,
-    Critic,
-    Reward,
-    Engine,
-}
-
-impl Actor {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Reference => "reference",
-            Self::Critic => "critic",
-            Self::Reward => "reward model",
-            Self::Engine => "rollout engine",
-        }
+named! {
+    /// A model of the phases.
+    pub(super) enum Actor: name {
+        Policy = "policy",
+        Reference = "reference",
+        Critic = "critic",
+        Reward = "reward model",
+        Engine = "rollout engine",
     }
 }
 

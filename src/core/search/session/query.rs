@@ -7,6 +7,7 @@ use crate::search::map::Picture;
 use crate::search::promise::Place;
 use crate::search::request::Request;
 use crate::search::sweep::Grown;
+use crate::statics::named;
 use serde::{Deserialize, Serialize};
 
 /// Layouts that can be compared side by side.
@@ -42,30 +43,17 @@ pub struct PlanQuery {
     pub extras: Vec<Extra>,
 }
 
-/// The order of the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
-    /// The shortest steps first.
-    #[default]
-    Fastest,
-    /// The least memory first, of the layouts that no other beats in both memory and step time.
-    Leanest,
-    /// The fewest GPU-hours for the tokens first, of the fastest layouts on up to the run's GPUs.
-    Cheapest,
-}
-
-impl Order {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Fastest, Self::Leanest, Self::Cheapest];
-
-    /// Name on the page.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Fastest => "Fastest",
-            Self::Leanest => "Least memory",
-            Self::Cheapest => "Cheapest",
-        }
+named! {
+    /// The order of the rows.
+    #[derive(Default, Serialize, Deserialize)]
+    pub enum Order: label {
+        /// The shortest steps first.
+        #[default]
+        Fastest = "Fastest",
+        /// The least memory first, of the layouts that no other beats in both memory and step time.
+        Leanest = "Least memory",
+        /// The fewest GPU-hours for the tokens first, of the fastest layouts on up to the run's GPUs.
+        Cheapest = "Cheapest",
     }
 }
 
