@@ -94,6 +94,10 @@ pub(super) struct Pass {
 }
 
 impl Pass {
+    /// Those of every global stage.
+    pub fn all(scenario: &Scenario, clock: &Clock) -> Vec<Self> {
+        (0..scenario.stage_layers.len()).map(|stage| Self::of(scenario, clock, stage)).collect()
+    }
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
         let (zero3, gradients) = shards(scenario, stage, &windows);

@@ -72,7 +72,7 @@ fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Share of the micro-batches' passes that ran beside one another, where that saves time.
 fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
-    let mean = |part: fn(&Pass) -> f64| mean_of(draft, loads, part);
+    let mean = |part: fn(&Pass) -> f64| mean_of(&draft.scenario, loads, &draft.passes, part);
     let most = mean(|pass| pass.saved.total().0);
     if most == 0.0 {
         return 0.0;
@@ -80,12 +80,11 @@ fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
     ((mean(|pass| pass.total().0) - stats.ideal_s) / most).clamp(0.0, 1.0)
 }
 
-/// Mean over ranks of `part` of their passes in a step.
-fn mean_of(draft: &Draft, loads: &[RankLoad], part: fn(&Pass) -> f64) -> f64 {
-    let Draft { scenario, passes, .. } = draft;
+/// Mean over ranks of `part` of the `passes` of their stages in a step.
+pub(super) fn mean_of(scenario: &Scenario, loads: &[RankLoad], passes: &[Pass], part: impl Fn(&Pass) -> f64) -> f64 {
     let each = loads.iter().map(|load| {
         let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
-        stages.map(part).sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
+        stages.map(&part).sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
     });
     each.sum::<f64>() / loads.len().max(1) as f64
 }
@@ -153,7 +152,7 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     let totals = busiest.map_or_else(OverlapTotals::default, |rank| totals(draft, &loads[rank], ends[rank], share));
     let overlap = overlap_rows(scenario, &totals);
     let optimizer = ends.iter().map(|end| end.optimizer);
-    let mean = |part: fn(&Pass) -> f64| mean_of(draft, loads, part);
+    let mean = |part: fn(&Pass) -> f64| mean_of(scenario, loads, passes, part);
     let saved = share * mean(|pass| pass.saved.messages.0);
     let inside = mean(|pass| pass.exposed().0) - saved;
     let slower: fn(&Pass) -> f64 = |pass| {

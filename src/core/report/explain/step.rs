@@ -2,8 +2,8 @@
 
 use super::super::draft::Draft;
 use super::super::evaluation::Evaluation;
-use super::super::passes::LayerPass;
-use super::super::step::offloading;
+use super::super::passes::Pass;
+use super::super::step::{mean_of, offloading};
 use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
 use crate::explain::symbols::{BUSY, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
@@ -28,13 +28,10 @@ pub fn step(evaluation: &Evaluation) -> Term {
         wires::exposed(evaluation),
         optimizer(evaluation),
     ];
-    let formula = if step.host_s.0 > 0.0 {
+    if step.host_s.0 > 0.0 {
         parts.push(loader(evaluation));
-        "C + I + X + O + H"
-    } else {
-        "C + I + X + O"
-    };
-    let term = seconds("T", "step time", step.time_s.0).by(formula, parts);
+    }
+    let term = seconds("T", "step time", step.time_s.0).sum(parts);
     match step.rescaled_by {
         Some(scale) => term.note(t!("scaled by {scale} to the step you measured: the model alone says {scale_2}; the parts keep their proportions", scale = significant(scale, 3), scale_2 = show_seconds(step.time_s * (1.0 / scale)))),
         None => spread(term, evaluation),
@@ -111,17 +108,9 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);
     let scale = step.rescaled_by.unwrap_or(1.0);
-    let m = scenario.usual_microbatches();
-    let stages: Vec<ComputeTime> =
-        (0..scenario.stage_layers.len()).map(|stage| LayerPass::of(scenario, &clock, stage).compute).collect();
-    let loads = &evaluation.loads;
-    let mean = |part: fn(&ComputeTime) -> Seconds| -> f64 {
-        let ranks = loads.iter().map(|load| {
-            let copies = load.stages.len() as f64 / scenario.chunks as f64;
-            let held = load.stages.iter().filter_map(|stage| stages.get(*stage));
-            held.map(|time| part(time).0).sum::<f64>() * m / copies
-        });
-        ranks.sum::<f64>() / loads.len().max(1) as f64 * scale
+    let passes = Pass::all(scenario, &clock);
+    let mean = |part: fn(&ComputeTime) -> Seconds| {
+        mean_of(scenario, &evaluation.loads, &passes, |pass| part(&pass.compute).0) * scale
     };
     let (linear, attention) = (mean(|time| time.linear), mean(|time| time.attention));
     let (again, host) = (mean(|time| time.recompute), mean(|time| time.host));
@@ -153,19 +142,16 @@ pub fn compute(evaluation: &Evaluation) -> Term {
         )
         .marked(Provenance::AddedUp, "bytes/β"),
     ];
-    let mut formula = String::from("L + A + G + E");
     if again > 0.0 {
         parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""));
-        formula.push_str(" + R");
     }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
     let other = step.compute_s.0 - linear - attention - again - host - rest;
     if other.abs() > step.compute_s.0 * 1e-9 {
         let name = "what overlapped pairs and unequal micro-batches change";
         parts.push(simulated("D", name, other));
-        formula.push_str(" + D");
     }
-    seconds("C", "compute of the average rank", step.compute_s.0).by(formula, parts)
+    seconds("C", "compute of the average rank", step.compute_s.0).sum(parts)
 }
 
 /// The linears of the layers: what a GEMM costs.

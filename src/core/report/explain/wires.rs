@@ -2,6 +2,7 @@
 
 use super::super::Evaluation;
 use super::super::passes::Pass;
+use super::super::step::mean_of;
 use super::inputs::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
@@ -24,18 +25,10 @@ type Kind = fn(&StageWaits) -> Wait;
 pub fn exposed(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);
-    let passes: Vec<Pass> = (0..scenario.stage_layers.len()).map(|stage| Pass::of(scenario, &clock, stage)).collect();
+    let passes = Pass::all(scenario, &clock);
     let scale = step.rescaled_by.unwrap_or(1.0);
-    let m = scenario.usual_microbatches();
     let loads = &evaluation.loads;
-    let mean = |wait: fn(&StageWaits) -> Wait| -> f64 {
-        let ranks = loads.iter().map(|load| {
-            let copies = load.stages.len() as f64 / scenario.chunks as f64;
-            let held = load.stages.iter().filter_map(|stage| passes.get(*stage));
-            held.map(|pass| wait(&pass.waits).exposed().0).sum::<f64>() * m / copies
-        });
-        ranks.sum::<f64>() / loads.len().max(1) as f64 * scale
-    };
+    let mean = |wait: Kind| mean_of(scenario, loads, &passes, |pass| wait(&pass.waits).exposed().0) * scale;
     let kinds: [(Traffic, Kind); 5] = [
         (Traffic::Tp, |waits| waits.tp),
         (Traffic::Cp, |waits| waits.cp),
@@ -115,11 +108,10 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
             .note(hiding_note(scenario, row.traffic));
         let not_hidden = seconds("E", "not hidden", row.not_hidden_s.0);
         let mut parts = vec![not_hidden.by("W - H", vec![wire, hidden])];
-        let formula = if slows.is_some() { "E + S" } else { "E" };
         parts.extend(slows);
         let name = t!("exposed: {row}", row = title(row.traffic));
         row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
-            seconds("X", name, row.exposed_s.0).by(formula, parts),
+            seconds("X", name, row.exposed_s.0).sum(parts),
             |term, pass| {
                 let ratio = significant(pass.comm_s / pass.compute_s, 3);
                 let words = match pass.pass {
