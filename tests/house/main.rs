@@ -9,5 +9,6 @@ mod boundaries;
 mod circles;
 mod dependencies;
 mod fields;
+mod keys;
 mod panels;
 mod provenance;
