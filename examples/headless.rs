@@ -17,7 +17,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let Some(verb) = Verb::named(&name) else {
-        let names = Verb::ALL.map(|(name, _)| name).join("|");
+        let names = Verb::ALL.map(Verb::name).join("|");
         eprintln!("usage: headless {names}, one request a line on standard input");
         return ExitCode::from(2);
     };

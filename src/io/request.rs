@@ -10,55 +10,42 @@ use crate::core::report::certify::Certified;
 use crate::core::report::{self, Report};
 use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
+use crate::core::statics::named;
 use crate::core::t;
 use crate::core::whole_run;
 use serde::Serialize;
 
-/// Requests to the calculator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// A Run, as JSON or as a link: its [`Report`].
-    Report,
-    /// A schedule and its durations: its order and times.
-    Schedule,
-    /// A Run, and which fields are searched: the best layouts.
-    Plan,
-    /// `{"text": ..., "run": ...}`: what the text of another program means, over the Run.
-    Import,
-    /// `{"run": ..., "format": ...}`: the Run as a text of another program.
-    Export,
-    /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
-    Log,
-    /// A Run: how far the order of its pipeline is from the best one.
-    Certify,
-    /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
-    WholeRun,
-    /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
-    Calibrate,
-    /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a tool.
-    Scoreboard,
+named! {
+    /// Requests to the calculator, by the names that a command line gives them.
+    pub enum Verb: name {
+        /// A Run, as JSON or as a link: its [`Report`].
+        Report = "report",
+        /// A schedule and its durations: its order and times.
+        Schedule = "schedule",
+        /// A Run, and which fields are searched: the best layouts.
+        Plan = "plan",
+        /// A Run: how far the order of its pipeline is from the best one.
+        Certify = "certify",
+        /// `{"text": ..., "run": ...}`: what the text of another program means, over the Run.
+        Import = "import",
+        /// `{"run": ..., "format": ...}`: the Run as a text of another program.
+        Export = "export",
+        /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
+        Calibrate = "calibrate",
+        /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
+        Log = "log",
+        /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
+        WholeRun = "whole-run",
+        /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a tool.
+        Scoreboard = "scoreboard",
+    }
 }
 
 impl Verb {
-    /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 10] = [
-        ("report", Self::Report),
-        ("schedule", Self::Schedule),
-        ("plan", Self::Plan),
-        ("certify", Self::Certify),
-        ("import", Self::Import),
-        ("export", Self::Export),
-        ("calibrate", Self::Calibrate),
-        ("log", Self::Log),
-        ("whole-run", Self::WholeRun),
-        ("scoreboard", Self::Scoreboard),
-    ];
-
     /// The verb called `name`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, verb)| *verb)
+        Self::ALL.into_iter().find(|verb| verb.name() == name)
     }
 }
 

@@ -129,7 +129,7 @@ fn the_slowest_requests_that_a_directed_search_finds_are_printed() {
     assert!(answered * 5 > count, "{answered} of {count}");
     println!("slow: {count} requests, {answered} answered; the slowest:");
     for (time, request) in slowest.iter().take(5) {
-        let (name, _) = Verb::ALL.iter().find(|(_, verb)| *verb == request.verb).unwrap();
+        let name = request.verb.name();
         println!(
             "slow: {:.2} s  {name} {}",
             time.as_secs_f64(),

@@ -359,7 +359,7 @@ pub(super) fn measured() -> Vec<Node> {
     let run = Run::default();
     let report = evaluate(&run).unwrap().report;
     let (seconds, peak) = (report.step.time_s.0, report.memory.peak_bytes.gib());
-    let peaks = MemoryKind::ALL.map(|(kind, _)| Peak { kind, gib: 2.0 * peak });
+    let peaks = MemoryKind::ALL.map(|kind| Peak { kind, gib: 2.0 * peak });
     let odd = Observation {
         peaks: peaks.to_vec(),
         ratios: vec![(Multiplier::Network, 1.2)],

@@ -3,24 +3,21 @@
 use super::NOISE;
 use crate::issue::Issue;
 use crate::run::{Multiplier, Run, Scenario, Value};
+use crate::statics::named;
 use crate::t;
 use serde::{Deserialize, Serialize};
 
-/// Measured figure of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MemoryKind {
-    /// The peak of what PyTorch gave to tensors.
-    Allocated,
-    /// The peak of what PyTorch's allocator held.
-    Reserved,
-    /// As the driver shows it: context and libraries included.
-    Device,
-}
-
-impl MemoryKind {
-    /// All of them, with the names that requests use.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Allocated, "allocated"), (Self::Reserved, "reserved"), (Self::Device, "device")];
+named! {
+    /// Measured figure of memory, by the name that requests use.
+    #[derive(Serialize, Deserialize)]
+    pub enum MemoryKind: name {
+        /// The peak of what PyTorch gave to tensors.
+        Allocated = "allocated",
+        /// The peak of what PyTorch's allocator held.
+        Reserved = "reserved",
+        /// As the driver shows it: context and libraries included.
+        Device = "device",
+    }
 }
 
 /// A measured peak.
@@ -92,7 +89,7 @@ impl Observation {
         let mut observation = Self { step_s: None, ..Self::step("", Run::default(), 1.0) };
         let mut issues = Vec::new();
         for (key, value) in entries {
-            let peak = MemoryKind::ALL.iter().find(|(kind, _)| kind.key() == *key);
+            let peak = MemoryKind::ALL.into_iter().find(|kind| kind.key() == *key);
             let ratio =
                 key.strip_suffix("_ratio").and_then(|name| Multiplier::ALL.into_iter().find(|kind| kind.key() == name));
             if let Some(kind) = ratio {
@@ -111,8 +108,8 @@ impl Observation {
                 ("run", run, _) => Run::from_value(run).map(|run| observation.run = run),
                 ("step_s", number, _) => positive(key, number, 1e7).map(|seconds| observation.step_s = Some(seconds)),
                 ("sigma", number, _) => positive(key, number, 2.0).map(|sigma| observation.sigma = sigma),
-                (_, number, Some((kind, _))) => positive(key, number, 1e5).map(|gib| {
-                    observation.peaks.push(Peak { kind: *kind, gib });
+                (_, number, Some(kind)) => positive(key, number, 1e5).map(|gib| {
+                    observation.peaks.push(Peak { kind, gib });
                 }),
                 _ => Err(vec![Issue::error(
                     key,
@@ -144,8 +141,7 @@ impl Observation {
 impl MemoryKind {
     /// The key of its figure.
     fn key(self) -> String {
-        let name = Self::ALL.iter().find(|(kind, _)| *kind == self);
-        format!("{}_gib", name.map_or("", |(_, name)| name))
+        format!("{}_gib", self.name())
     }
 }
 

@@ -76,8 +76,8 @@ fn steps(rows: &[Evidence], set: &mut Set) {
         let class = RANGES.iter().find(|class| class.of == row.class);
         let found = class.map(|class| {
             let key = group_key(class);
-            let own = key(row);
-            *ranges.entry((class.of, own.clone())).or_insert_with(|| cut_by_others(&table, &moves, class, &own))
+            let group = key(row);
+            *ranges.entry((class.of, group.clone())).or_insert_with(|| cut_by_others(&table, &moves, class, &group))
         });
         set(of_steps[row.evidence], &|line| {
             line.step_s = Some(digits(seconds));
@@ -141,8 +141,8 @@ fn outcomes(rows: &[Evidence], set: &mut Set) {
 /// Verdicts by the rule fitted to the other sources, in a band that is as much wider than the narrowest one there as the
 /// code's is over all.
 fn judged_by_others<'a>(measured: &[(&'a Evidence, Outcome)]) -> Vec<(&'a Evidence, Verdict)> {
-    let all: Vec<&Outcome> = measured.iter().map(|(_, outcome)| outcome).collect();
-    let margin = HALF_BAND.value / Rule::shipped().half_band(&all);
+    let outcomes: Vec<&Outcome> = measured.iter().map(|(_, outcome)| outcome).collect();
+    let margin = HALF_BAND.value / Rule::shipped().half_band(&outcomes);
     let mut rules: BTreeMap<usize, (Rule, f64)> = BTreeMap::new();
     for (row, _) in measured {
         rules.entry(row.source).or_insert_with(|| {

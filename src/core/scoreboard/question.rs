@@ -4,6 +4,7 @@ use crate::accuracy::{Evidence, Measured, Quantity, Source, TUNED};
 use crate::field::Value;
 use crate::run::registry::{FIELDS, Field};
 use crate::run::{Run, RunLength, Scenario};
+use crate::statics::named;
 use crate::time::Products;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,38 +12,25 @@ use std::collections::BTreeMap;
 /// Version of the format.
 pub const VERSION: u32 = 1;
 
-/// A column of the table: what of a run is predicted, and of which runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Column {
-    /// Steps of dense models in 16 bits and more.
-    Dense,
-    /// Steps of dense models in fp8 and fp4.
-    Low,
-    /// Steps of models with routed experts.
-    Experts,
-    /// Steps of fine-tuning.
-    Tuned,
-    /// Peaks of memory.
-    Peaks,
+named! {
+    /// A column of the table: what of a run is predicted, and of which runs.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Column: name {
+        /// Steps of dense models in 16 bits and more.
+        Dense = "Dense bf16",
+        /// Steps of dense models in fp8 and fp4.
+        Low = "fp8",
+        /// Steps of models with routed experts.
+        Experts = "Experts",
+        /// Steps of fine-tuning.
+        Tuned = "Fine-tuning",
+        /// Peaks of memory.
+        Peaks = "Memory peaks",
+    }
 }
 
 impl Column {
-    /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Dense, "Dense bf16"),
-        (Self::Low, "fp8"),
-        (Self::Experts, "Experts"),
-        (Self::Tuned, "Fine-tuning"),
-        (Self::Peaks, "Memory peaks"),
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-
     fn of(row: &Evidence) -> Option<Self> {
         let scenario = Scenario::new(&row.run).ok()?;
         Some(if row.source().file == TUNED || scenario.adapter.is_some() {

@@ -110,7 +110,7 @@ impl Score {
             by_id.entry(&predicted.id).or_insert(predicted);
         }
         let nothing = Predicted::default();
-        let mut columns = Column::ALL.map(|(column, _)| ColumnScore {
+        let mut columns = Column::ALL.map(|column| ColumnScore {
             column,
             asked: 0,
             covered: 0,

@@ -27,7 +27,7 @@ pub fn table(board: &Board, look: &Look) -> Node {
     let head =
         |name: &'static str, words: Message| el("th", &[("scope", "col")], &[text(name), leaf("small", "", words)]);
     let mut heads = vec![leaf("th", "", "Calculator")];
-    heads.extend(Column::ALL.map(|(column, _)| {
+    heads.extend(Column::ALL.map(|column| {
         let (runs, name) = (count(column), Slice::Column(column).choice().label);
         head(
             name,
