@@ -44,12 +44,15 @@ impl<'a> Line<'a> {
         let at = self.table.columns.iter().position(|name| name == column);
         at.and_then(|at| self.cells.get(at)).map_or("", String::as_str)
     }
+    /// Its columns with their cells.
+    pub fn cells(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.table.columns.iter().zip(self.cells).map(|(column, cell)| (column.as_str(), cell.as_str()))
+    }
     /// FNV-1a of its cells but those under `without`, with the names of their columns; empty ones do not count.
     #[must_use]
     pub fn hash(&self, without: &[&str]) -> u32 {
-        let cells = self.table.columns.iter().zip(self.cells);
-        let counts = |(column, cell): &(&String, &String)| !cell.is_empty() && !without.contains(&column.as_str());
-        let bytes = cells.filter(counts).flat_map(|(column, cell)| [column.as_str(), "=", cell.as_str(), ","]);
+        let counts = |(column, cell): &(&str, &str)| !cell.is_empty() && !without.contains(column);
+        let bytes = self.cells().filter(counts).flat_map(|(column, cell)| [column, "=", cell, ","]);
         bytes
             .flat_map(str::bytes)
             .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))

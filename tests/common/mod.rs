@@ -7,6 +7,7 @@ pub mod tokens;
 use shardscope::core::accuracy::{Evidence, read};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario, Value};
+use shardscope::core::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -25,23 +26,8 @@ pub fn table(name: &str) -> Vec<Row> {
     let text = fs::read_to_string(format!("{root}/public/data/{name}"))
         .or_else(|_| fs::read_to_string(format!("{root}/tests/data/{name}")))
         .unwrap();
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let columns = split(lines.next().unwrap());
-    lines.map(|line| columns.iter().cloned().zip(split(line)).collect()).collect()
-}
-
-/// A line of CSV; commas inside quotes do not separate.
-fn split(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut().unwrap().push(c),
-        }
-    }
-    cells
+    let owned = |(column, cell): (&str, &str)| (column.to_owned(), cell.to_owned());
+    Table::read(&text).lines().map(|line| line.cells().map(owned).collect()).collect()
 }
 
 /// A Run given as JSON, understood.
