@@ -3,6 +3,7 @@
 use crate::issue::{Fix, Issue};
 use crate::pipeline::Spec;
 use crate::run::Scenario;
+use crate::run::registry::field;
 use crate::t;
 
 /// The schedule as the pipeline module takes it.
@@ -27,17 +28,9 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
 /// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a prefix.
 pub(crate) fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
     let each = scenario.layout.dp * scenario.run.micro_batch;
-    let key = |field: &str| match field {
+    let key = |name: &str| match name {
         "microbatches" => "global_batch",
-        "group" => "schedule_options.group",
-        "variant" => "schedule_options.variant",
-        "waves" => "schedule_options.waves",
-        "memory_limit" => "schedule_options.memory_limit",
-        "splits" => "schedule_options.splits",
-        "order" => "schedule_options.order",
-        "virtual_stages" => "virtual_stages",
-        "pp" => "pp",
-        _ => "schedule",
+        name => field(&format!("schedule_options.{name}")).or(field(name)).map_or("schedule", |field| field.key),
     };
     let fix = |fix: Fix| {
         let counts_microbatches = fix.set.iter().any(|(field, _)| *field == "microbatches");

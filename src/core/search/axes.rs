@@ -108,17 +108,8 @@ impl Axes {
     /// A name that is no field.
     pub fn pin(&mut self, name: &str, run: &Run) -> Result<(), Issue> {
         match name {
-            "tp" => self.tp = vec![run.tp],
-            "pp" => self.pp = vec![run.pp],
-            "cp" => self.cp = vec![run.cp],
-            "ep" => self.ep = vec![run.ep],
-            "etp" => self.etp = Some(vec![run.etp]),
-            "zero" => self.zero = vec![run.zero],
-            "micro_batch" => self.micro_batch = vec![run.micro_batch],
-            "sequence_parallel" => self.sequence_parallel = vec![run.sequence_parallel],
             "recompute" => self.recompute = vec![run.recompute.clone()],
             "schedule" => self.schedules = vec![run.schedule],
-            "virtual_stages" => self.virtual_stages = Some(vec![run.virtual_stages]),
             "stage_layers" => {
                 self.splits = vec![if run.stage_layers.is_some() { Split::Given } else { Split::Even }];
             }
@@ -126,9 +117,12 @@ impl Axes {
                 let message = "dp is derived from gpus, tp, pp and cp: pin those";
                 return Err(Issue::error("pin", message));
             }
-            other if field(other).is_some() => {}
             other => {
-                return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
+                let Some(field) = field(other) else {
+                    return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
+                };
+                // One that is not searched is refused, and kept.
+                let _ = self.limit(other, &field.get(run));
             }
         }
         Ok(())
