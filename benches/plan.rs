@@ -1,4 +1,4 @@
-//! How fast the search is, for reading: layouts a second, and Llama 3 405B on 16384 H100. Timings decide no test.
+//! Speed of the search, for reading: layouts a second, and Llama 3 405B on 16384 H100. Timings decide no test.
 
 use shardscope::core::run::{Based, Run};
 use shardscope::core::search::Request;

@@ -1,4 +1,4 @@
-//! How quick the calculator is natively, printed for reading: nothing is decided by it. `make bench`.
+//! Speed of the native calculator, printed for reading: nothing is decided by it. `make bench`.
 //!
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
@@ -84,7 +84,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// What was kept, and what is now.
+/// The kept figures, and those of now.
 struct History {
     before: String,
     now: String,
@@ -123,7 +123,7 @@ impl History {
         }
     }
 
-    /// What a report costs over the micro-batches and over the ranks: microseconds, one line a schedule.
+    /// Cost of a report over the micro-batches and over the ranks: microseconds, one line a schedule.
     fn over_sizes(&mut self) {
         let microseconds = |seconds| seconds * 1e6;
         let sizes = [(16, 32), (16, 256), (16, 4096), (4, 256), (64, 256)];
@@ -143,7 +143,7 @@ impl History {
         }
     }
 
-    /// What a plan costs over the GPUs: milliseconds.
+    /// Cost of a plan over the GPUs: milliseconds.
     fn over_gpus(&mut self) {
         println!("{:<40}{:>12}", "a plan of 405B over GPUs", "ms");
         for gpus in [1024, 4096, 16_384, 65_536] {
@@ -271,7 +271,7 @@ fn measured() -> Request {
     }
 }
 
-/// How long the search for what makes a Run fit takes, over random Runs that work.
+/// Time of the search for what makes a Run fit, over random Runs that work.
 fn fits() {
     let mut random = Random::new(1);
     let mut times: Vec<f64> = Vec::new();

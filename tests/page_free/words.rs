@@ -28,7 +28,7 @@ use shardscope::view::panels::waterfall::waterfall;
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 
-/// What is the same in every language: words of a training log as the log has them, ids of programs, minutes, code.
+/// Texts that are the same in every language: words of a training log as the log has them, ids of programs, minutes, code.
 const SAME: [&str; 9] =
     ["global batch size", " min", "cpu", "mlp", "megatron", "userbuffers", "false", "torchtitan", "round("];
 

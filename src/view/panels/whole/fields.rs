@@ -117,7 +117,7 @@ fn restart(run: &Run, answer: Option<&Answer>) -> Message {
     }
 }
 
-/// What the calendar is made of: the step of the Run, and how many of them.
+/// Parts of the calendar: the step of the Run, and their number.
 #[must_use]
 pub fn steps(evaluation: &Evaluation, answer: &Answer) -> Node {
     let step = &evaluation.report.step;

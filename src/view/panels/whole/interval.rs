@@ -128,7 +128,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
     el("section", &[], &[Node::from_iter(parts), Node::from_iter(lines)])
 }
 
-/// How long a save blocks and when it is durable; where that keeps saves further apart than the best interval, that it does.
+/// Times of a save, until it is durable; a line more where they keep saves further apart than the best interval.
 fn durable(answer: &Answer, best: Seconds) -> Vec<Node> {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let (rhythm, storage) = (setting.rhythm, show_bandwidth(setting.storage));
