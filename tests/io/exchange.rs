@@ -280,7 +280,7 @@ fn settings_say_what_they_can(run: &Run) {
     let scenario = Scenario::new(run).unwrap();
     for words in &WORDS {
         let dialect = dialect(words.dialect).unwrap();
-        let written = (dialect.write)(&scenario);
+        let written = dialect.written(&scenario);
         let text = (dialect.print)(&written, &[]);
         assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
         let mut reader = SettingsReader::new(written, Run::default());
@@ -343,7 +343,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     let run = run(r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
             "moe_dispatch":"hybridep","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#);
     comes_back(&run);
-    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
+    let entries = megatron.written(&Scenario::new(&run).unwrap());
     let mut reader = SettingsReader::new(entries, Run::default());
     (megatron.read)(&mut reader);
     assert_eq!(reader.run.model.resolve(), run.model.resolve());

@@ -321,7 +321,7 @@ fn talkative() -> Vec<Run> {
 /// The names that `dialect` writes for `runs`.
 fn names(dialect: &Dialect, runs: &[Run]) -> BTreeSet<String> {
     let scenarios = runs.iter().filter_map(|run| Scenario::new(run).ok());
-    let entries = scenarios.flat_map(|scenario| (dialect.write)(&scenario));
+    let entries = scenarios.flat_map(|scenario| dialect.written(&scenario));
     entries.map(|(name, _)| name).collect()
 }
 
@@ -361,7 +361,7 @@ fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
     let megatron = dialect("megatron").unwrap();
     let launch = |settings: &str| {
         let run = shardscope::io::link::decode(&format!("v=1&stack=megatron-2025&{settings}")).run;
-        let written = (megatron.write)(&Scenario::new(&run).unwrap());
+        let written = megatron.written(&Scenario::new(&run).unwrap());
         (megatron.print)(&written, &[])
     };
     let script = launch("tp=4");
@@ -475,7 +475,7 @@ fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {
     assert_eq!(run.model.base, Some("llama-3.1-8b"));
     assert_eq!(run.model.title().to_string(), "Llama 3.1 8B");
     let megatron = dialect("megatron").unwrap();
-    let script = (megatron.print)(&(megatron.write)(&Scenario::new(&run).unwrap()), &[]);
+    let script = (megatron.print)(&megatron.written(&Scenario::new(&run).unwrap()), &[]);
     for argument in ["--rotary-base 500000", "--norm-epsilon 0.00001", "--use-rope-scaling", "--rope-scaling-factor 8"]
     {
         assert!(script.contains(argument), "{argument}: {script}");

@@ -168,7 +168,7 @@ fn drawn(random: &mut Random) -> Run {
 fn back(run: &Run) -> Result<Run, String> {
     let megatron = dialect("megatron").unwrap();
     let scenario = Scenario::new(run).map_err(|issues| format!("{issues:?}"))?;
-    let script = (megatron.print)(&(megatron.write)(&scenario), &[]);
+    let script = (megatron.print)(&megatron.written(&scenario), &[]);
     let present = Run {
         gpu: run.gpu.clone(),
         gpus_per_node: run.gpus_per_node,

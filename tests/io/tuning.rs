@@ -311,7 +311,7 @@ fn what_a_program_can_say_of_fine_tuning_comes_back() {
         let scenario = Scenario::new(run).unwrap();
         for (id, loses) in LOSES {
             let dialect = dialect(id).unwrap();
-            let written = (dialect.write)(&scenario);
+            let written = dialect.written(&scenario);
             let text = (dialect.print)(&written, &[]);
             assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
             let present = Run {

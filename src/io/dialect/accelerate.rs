@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Sharing};
-use super::{Dialect, Entries, Syntax, yaml};
+use super::{Dialect, yaml};
 use crate::core::run::{OffloadFramework, OffloadTo, Recompute, Scenario};
 use crate::core::t;
 
@@ -14,18 +14,13 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",
     name: "Accelerate",
     file: "accelerate.yaml",
-    syntax: Syntax::Yaml,
+    entries: yaml::entries,
+    keys: &["distributed_type", "compute_environment"],
     stack: |_| "hf-trainer",
     read,
     write,
     print: yaml::print,
 };
-
-/// True if a key of a file is one of its own.
-#[must_use]
-pub(crate) fn knows(key: &str) -> bool {
-    ["distributed_type", "compute_environment"].contains(&key)
-}
 
 const TP: &str = "parallelism_config.parallelism_config_tp_size";
 const CP: &str = "parallelism_config.parallelism_config_cp_size";
@@ -85,9 +80,9 @@ fn steps(reader: &mut SettingsReader) {
     let run = &reader.run;
     let ranks = (run.gpus / (run.tp * run.cp).max(1)).max(1);
     let each = ranks.saturating_mul(run.micro_batch);
-    let said = reader.count("deepspeed_config.gradient_accumulation_steps", "micro-batches a step and rank");
+    let steps = reader.count("deepspeed_config.gradient_accumulation_steps", "micro-batches a step and rank");
     let run = &reader.run;
-    let count = said.unwrap_or(run.global_batch.div_ceil(each).max(1));
+    let count = steps.unwrap_or(run.global_batch.div_ceil(each).max(1));
     let global = each.saturating_mul(count);
     if global != run.global_batch {
         reader.assume(t!("global batch {global}: what {here} ranks make of the micro-batch", global, here = ranks));
@@ -116,9 +111,8 @@ fn deepspeed(reader: &mut SettingsReader) -> Sharing {
     Sharing::DeepSpeed
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
     let sharing = tuning::sharing(s);
     writer.say(
         "distributed_type",
@@ -169,5 +163,4 @@ fn write(s: &Scenario) -> Entries {
         writer.say(SHARD, if sharded { shard } else { 1 });
         writer.say(COPIES, if sharded { copies } else { s.layout.dp });
     }
-    writer.done()
 }

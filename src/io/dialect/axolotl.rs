@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
-use super::{Dialect, Entries, Syntax, hub, steps, yaml};
+use super::{Dialect, Entries, hub, steps, yaml};
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 
 /// axolotl.
@@ -13,7 +13,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "axolotl",
     name: "axolotl",
     file: "axolotl.yaml",
-    syntax: Syntax::Yaml,
+    entries: yaml::entries,
+    keys: &["base_model"],
     stack,
     read,
     write,
@@ -41,12 +42,6 @@ const FILES: Files = &[
 
 const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
 
-/// True if a key of a file is one of its own.
-#[must_use]
-pub(crate) fn knows(key: &str) -> bool {
-    key == "base_model"
-}
-
 /// Fused norms and rotary embeddings come by Liger's or Unsloth's switches.
 fn stack(entries: &Entries) -> &'static str {
     let fused = ["liger_rms_norm", "liger_rope", "unsloth_rms_norm", "unsloth_rope", "flash_attn_rms_norm"];
@@ -71,8 +66,8 @@ fn read(reader: &mut SettingsReader) {
     let wrapped = fsdp.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let kept = reader.word("gradient_checkpointing", "full recomputation");
     let leaves = matches!(kept.as_deref(), Some("offload" | "unsloth" | "offload_disk"));
-    let own = kept.is_some_and(|word| word != "false");
-    tuning::checkpoint(reader, own || wrapped == Some(true));
+    let by_trainer = kept.is_some_and(|word| word != "false");
+    tuning::checkpoint(reader, by_trainer || wrapped == Some(true));
     let moved = reader.word("activation_offloading", "activations on the host");
     let moved = moved.is_some_and(|word| word != "false");
     tuning::offload_activations(reader, leaves || moved || fsdp.is_some_and(|fsdp| fsdp.activations));
@@ -104,7 +99,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let eight = reader.flag("load_in_8bit", "base in 8 bits");
     let gptq = reader.flag("gptq", "base of GPTQ");
     let rank = reader.count("lora_r", "rank of the adapters");
-    let all = reader.flag("lora_target_linear", "adapters beside all linears");
+    let every_linear = reader.flag("lora_target_linear", "adapters beside all linears");
     let targets = tuning::targets(reader, "lora_target_modules");
     let saved = tuning::saved(reader, "lora_modules_to_save");
     let dora = reader.flag("peft_use_dora", "DoRA");
@@ -117,23 +112,22 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         (_, _, true) => Some(BaseFormat::Int8),
         _ => name.and_then(tuning::stored_as),
     };
-    let targets = targets.filter(|_| !all);
+    let targets = targets.filter(|_| !every_linear);
     LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
-    hub::write(&mut writer, "base_model", &run.model);
-    write_adapter(s, &mut writer);
+    hub::write(writer, "base_model", &run.model);
+    write_adapter(s, writer);
     writer.say("sequence_len", run.seq_len);
-    BATCH.write(s, &mut writer);
+    BATCH.write(s, writer);
     writer.maybe("max_steps", steps(run));
     match run.optimizer {
         Optimizer::Muon => writer.say("optimizer", "muon"),
-        other => tuning::write_optimizer(&mut writer, "optimizer", other),
+        other => tuning::write_optimizer(writer, "optimizer", other),
     }
-    tuning::write_half(s, &mut writer);
+    tuning::write_half(s, writer);
     writer.say("gradient_checkpointing", run.recompute == Recompute::Full);
     writer.when(tuning::offloads_activations(s), "activation_offloading", true);
     match run.cross_entropy {
@@ -143,9 +137,9 @@ fn write(s: &Scenario) -> Entries {
     }
     writer.when(run.flash_attention == Some(false), "attn_implementation", "eager");
     writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
-    MESH.write(s, &mut writer);
+    MESH.write(s, writer);
     match tuning::sharing(s) {
-        Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
+        Sharing::DeepSpeed => tuning::write_deepspeed(s, writer, "deepspeed", FILES),
         Sharing::Fsdp => {
             writer.say("fsdp_version", 2);
             writer.say("fsdp_config.offload_params", run.offload.parameters.is_some());
@@ -153,7 +147,6 @@ fn write(s: &Scenario) -> Entries {
         }
         Sharing::Nobody => {}
     }
-    writer.done()
 }
 
 fn write_adapter(s: &Scenario, writer: &mut SettingsWriter) {

@@ -5,7 +5,7 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, Syntax, computes, is_precision};
+use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
 use crate::core::run::{
     CpComm, Leaving, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
@@ -18,7 +18,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",
     file: "ds_config.json",
-    syntax: Syntax::Json,
+    entries,
+    keys: &[],
     stack: |_| "deepspeed",
     read,
     write,
@@ -177,8 +178,8 @@ fn batch(reader: &mut SettingsReader) {
         }
         (Some(global), None) => {
             reader.set("global_batch", global);
-            let all = each(1).saturating_mul(here);
-            let micro = (global / all).max(1);
+            let sequences = each(1).saturating_mul(here);
+            let micro = (global / sequences).max(1);
             reader.assume(t!("micro-batch {micro}: what {here} ranks make of the global batch", micro, here));
             reader.set("micro_batch", micro);
         }
@@ -195,9 +196,8 @@ fn batch(reader: &mut SettingsReader) {
     }
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
     writer.say("train_batch_size", run.global_batch);
     writer.say("train_micro_batch_size_per_gpu", run.micro_batch);
     writer.say("gradient_accumulation_steps", s.layout.microbatches);
@@ -207,7 +207,7 @@ fn write(s: &Scenario) -> Entries {
         writer.say("zero_optimization.offload_optimizer.device", device.id());
         writer.maybe("zero_optimization.offload_optimizer.ratio", run.offload.fraction);
     }
-    writer.maybe("zero_optimization.offload_param.device", run.offload.parameters.map(|device| device.id()));
+    writer.maybe("zero_optimization.offload_param.device", run.offload.parameters.map(OneOf::id));
     writer.maybe("zero_optimization.zero_hpz_partition_size", run.zero_hpz);
     for (name, set) in [("weights", run.zero_qwz), ("gradients", run.zero_qgz)] {
         writer.when(set, &format!("zero_optimization.zero_quantized_{name}"), true);
@@ -241,15 +241,14 @@ fn write(s: &Scenario) -> Entries {
         let interval = u64::from(run.recompute != Recompute::None);
         writer.say("pipeline.activation_checkpoint_interval", interval);
     }
-    writer.done()
 }
 
 /// JSON that says `entries`, comments under a key that nothing reads.
 pub(super) fn print(entries: &Entries, comments: &[String]) -> String {
     let lines = comments.iter().cloned().map(Value::Text).collect();
-    let mut all = vec![(COMMENT.to_owned(), Value::List(lines))];
+    let mut lines_and_settings = vec![(COMMENT.to_owned(), Value::List(lines))];
     if let Value::Map(said) = Value::nested(entries.clone()) {
-        all.extend(said);
+        lines_and_settings.extend(said);
     }
-    pretty(&Value::Map(all))
+    pretty(&Value::Map(lines_and_settings))
 }

@@ -56,60 +56,42 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("gpt-2-xl", "openai-community/gpt2-xl"),
 ];
 
-/// Other releases of the same shapes, and releases of others that begin alike: those have no preset.
-const OTHERS: &[(&str, Option<&str>)] = &[
-    ("llama-3-8b", Some("llama-3.1-8b")),
-    ("llama3-8b", Some("llama-3.1-8b")),
-    ("llama3-70b", Some("llama-3.1-70b")),
-    ("llama3.1-8b", Some("llama-3.1-8b")),
-    ("llama3.1-70b", Some("llama-3.1-70b")),
-    ("llama3.1-405b", Some("llama-3.1-405b")),
-    ("llama31-8b", Some("llama-3.1-8b")),
-    ("llama31-70b", Some("llama-3.1-70b")),
-    ("llama31-405b", Some("llama-3.1-405b")),
-    ("llama3.3-70b", Some("llama-3.1-70b")),
-    ("llama2-7b", Some("llama-2-7b")),
-    ("llama2-13b", Some("llama-2-13b")),
-    ("llama2-70b", Some("llama-2-70b")),
-    ("llama-3-70b", Some("llama-3.1-70b")),
-    ("llama-3.3-70b", Some("llama-3.1-70b")),
-    ("deepseek-r1-distill-llama-8b", Some("llama-3.1-8b")),
-    ("deepseek-r1-distill-llama-70b", Some("llama-3.1-70b")),
-    ("deepseek-r1-distill", None),
-    ("deepseek-r1", Some("deepseek-v3")),
-    ("deepseek-v3.1", Some("deepseek-v3")),
-    ("llama-4-scout", Some("llama-4-scout")),
-    ("mistral-7b-v0.3", None),
-    ("mistral-7b-instruct-v0.3", None),
-    ("mistral-7b", Some("mistral-7b")),
-    ("zephyr-7b", Some("mistral-7b")),
-    ("mixtral-8x7b", Some("mixtral-8x7b")),
-    ("mixtral-8x22b", Some("mixtral-8x22b")),
-    ("qwen2-7b", Some("qwen-2.5-7b")),
-    ("qwen2-72b", Some("qwen-2.5-72b")),
-    ("qwen2.5-coder-7b", Some("qwen-2.5-7b")),
-    ("qwen2.5-math-7b", Some("qwen-2.5-7b")),
-    ("qwen3-coder-30b-a3b", Some("qwen-3-30b-a3b")),
-    ("qwen3-next-80b-a3b", Some("qwen-3-next-80b-a3b")),
-    ("qwen3-coder-480b-a35b", Some("qwen-3-coder-480b-a35b")),
-    ("kimi-k2", Some("kimi-k2")),
-    ("gemma-3-27b", Some("gemma-3-27b")),
-    ("glm-4.5v", None),
-    ("glm-4.5-air", Some("glm-4.5-air")),
-    ("glm-4.7-flash", None),
-    ("glm-4.6v", None),
-    ("glm-4.6", Some("glm-4.5")),
-    ("glm-4.7", Some("glm-4.5")),
-    ("minimax-m2.5", Some("minimax-m2")),
-    ("nemotron-3-nano-30b-a3b", Some("nemotron-3-nano")),
-    ("nemotron-3-super-120b-a12b", Some("nemotron-3-super")),
-    ("nemotron-3-nano-omni", None),
-    ("llama-2-7b", Some("llama-2-7b")),
-    ("llama-2-13b", Some("llama-2-13b")),
-    ("llama-2-70b", Some("llama-2-70b")),
+/// Other releases of the same shapes, by preset, and releases of others that begin alike: those have no preset.
+const OTHERS: &[(Option<&str>, &str)] = &[
+    (Some("llama-3.1-8b"), "llama-3-8b llama3-8b llama3.1-8b llama31-8b deepseek-r1-distill-llama-8b"),
+    (
+        Some("llama-3.1-70b"),
+        "llama3-70b llama3.1-70b llama31-70b llama3.3-70b llama-3-70b llama-3.3-70b deepseek-r1-distill-llama-70b",
+    ),
+    (Some("llama-3.1-405b"), "llama3.1-405b llama31-405b"),
+    (Some("llama-2-7b"), "llama2-7b llama-2-7b"),
+    (Some("llama-2-13b"), "llama2-13b llama-2-13b"),
+    (Some("llama-2-70b"), "llama2-70b llama-2-70b"),
+    (
+        None,
+        "deepseek-r1-distill mistral-7b-v0.3 mistral-7b-instruct-v0.3 glm-4.5v glm-4.7-flash glm-4.6v \
+         nemotron-3-nano-omni",
+    ),
+    (Some("deepseek-v3"), "deepseek-r1 deepseek-v3.1"),
+    (Some("llama-4-scout"), "llama-4-scout"),
+    (Some("mistral-7b"), "mistral-7b zephyr-7b"),
+    (Some("mixtral-8x7b"), "mixtral-8x7b"),
+    (Some("mixtral-8x22b"), "mixtral-8x22b"),
+    (Some("qwen-2.5-7b"), "qwen2-7b qwen2.5-coder-7b qwen2.5-math-7b"),
+    (Some("qwen-2.5-72b"), "qwen2-72b"),
+    (Some("qwen-3-30b-a3b"), "qwen3-coder-30b-a3b"),
+    (Some("qwen-3-next-80b-a3b"), "qwen3-next-80b-a3b"),
+    (Some("qwen-3-coder-480b-a35b"), "qwen3-coder-480b-a35b"),
+    (Some("kimi-k2"), "kimi-k2"),
+    (Some("gemma-3-27b"), "gemma-3-27b"),
+    (Some("glm-4.5-air"), "glm-4.5-air"),
+    (Some("glm-4.5"), "glm-4.6 glm-4.7"),
+    (Some("minimax-m2"), "minimax-m2.5"),
+    (Some("nemotron-3-nano"), "nemotron-3-nano-30b-a3b"),
+    (Some("nemotron-3-super"), "nemotron-3-super-120b-a12b"),
 ];
 
-/// Models that are no preset, as a preset with the numbers of their own config.json.
+/// Models that are no preset, by all of their names, as a preset with the numbers of their own config.json.
 /// Sources: THUDM/slime 624b824 `scripts/models`, AMD-AGI/Primus fd1eeab `primus/configs/models/megatron`.
 const SIZES: &[(&str, &str, &str)] = &[
     ("qwen3-0.6b", "qwen-3-8b", "layers=28 hidden=1024 ffn=3072 heads=16 kv_heads=8 head_dim=128 tied_embeddings=true"),
@@ -117,12 +99,12 @@ const SIZES: &[(&str, &str, &str)] = &[
     ("qwen3-4b", "qwen-3-8b", "layers=36 hidden=2560 ffn=9728 heads=32 kv_heads=8 head_dim=128 tied_embeddings=true"),
     ("qwen3-14b", "qwen-3-8b", "layers=40 hidden=5120 ffn=17408 heads=40 kv_heads=8 head_dim=128"),
     (
-        "qwen2.5-0.5b",
+        "qwen2.5-0.5b qwen2-0.5b",
         "qwen-2.5-7b",
         "layers=24 hidden=896 ffn=4864 heads=14 kv_heads=2 head_dim=64 vocab=151936 tied_embeddings=true",
     ),
     (
-        "qwen2.5-1.5b",
+        "qwen2.5-1.5b deepseek-r1-distill-qwen-1.5b qwen2-1.5b qwen2.5-math-1.5b",
         "qwen-2.5-7b",
         "layers=28 hidden=1536 ffn=8960 heads=12 kv_heads=2 head_dim=128 vocab=151936 tied_embeddings=true",
     ),
@@ -131,41 +113,33 @@ const SIZES: &[(&str, &str, &str)] = &[
         "qwen-2.5-7b",
         "layers=36 hidden=2048 ffn=11008 heads=16 kv_heads=2 head_dim=128 vocab=151936 tied_embeddings=true",
     ),
-    ("qwen2.5-14b", "qwen-2.5-7b", "layers=48 hidden=5120 ffn=13824 heads=40 kv_heads=8 head_dim=128"),
-    ("qwen2.5-32b", "qwen-2.5-7b", "layers=64 hidden=5120 ffn=27648 heads=40 kv_heads=8 head_dim=128"),
     (
-        "llama-3.2-1b",
+        "qwen2.5-14b deepseek-r1-distill-qwen-14b",
+        "qwen-2.5-7b",
+        "layers=48 hidden=5120 ffn=13824 heads=40 kv_heads=8 head_dim=128",
+    ),
+    (
+        "qwen2.5-32b deepseek-r1-distill-qwen-32b qwen2.5-coder-32b",
+        "qwen-2.5-7b",
+        "layers=64 hidden=5120 ffn=27648 heads=40 kv_heads=8 head_dim=128",
+    ),
+    (
+        "llama-3.2-1b llama3.2-1b",
         "llama-3.1-8b",
         "layers=16 hidden=2048 ffn=8192 heads=32 kv_heads=8 head_dim=64 tied_embeddings=true",
     ),
     (
-        "llama-3.2-3b",
+        "llama-3.2-3b llama3.2-3b",
         "llama-3.1-8b",
         "layers=28 hidden=3072 ffn=8192 heads=24 kv_heads=8 head_dim=128 tied_embeddings=true",
     ),
-    ("deepseek-v2-lite", "moonlight-16b-a3b", "ffn=10944 vocab=102400"),
+    ("deepseek-v2-lite deepseek-v3-16b", "moonlight-16b-a3b", "ffn=10944 vocab=102400"),
     (
-        "deepseek-v2",
+        "deepseek-v2 deepseek-v3-236b",
         "deepseek-v3",
         "layers=60 hidden=5120 ffn=12288 vocab=102400 moe.experts=160 moe.top_k=6 moe.expert_ffn=1536 moe.shared_experts=2 \
          moe.dense_layers=1 moe.top_groups=3",
     ),
-];
-
-/// Other names of these.
-const SAME_SIZES: &[(&str, &str)] = &[
-    ("llama3.2-1b", "llama-3.2-1b"),
-    ("llama3.2-3b", "llama-3.2-3b"),
-    // torchtitan's sizes of DeepSeek-V3.
-    ("deepseek-v3-16b", "deepseek-v2-lite"),
-    ("deepseek-v3-236b", "deepseek-v2"),
-    ("deepseek-r1-distill-qwen-1.5b", "qwen2.5-1.5b"),
-    ("deepseek-r1-distill-qwen-14b", "qwen2.5-14b"),
-    ("deepseek-r1-distill-qwen-32b", "qwen2.5-32b"),
-    ("qwen2-0.5b", "qwen2.5-0.5b"),
-    ("qwen2-1.5b", "qwen2.5-1.5b"),
-    ("qwen2.5-math-1.5b", "qwen2.5-1.5b"),
-    ("qwen2.5-coder-32b", "qwen2.5-32b"),
 ];
 
 /// The repository of a model that is a preset as it is.
@@ -201,13 +175,13 @@ pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
     if name.split('-').any(|part| ["l", "layer", "layers"].iter().any(|end| part.ends_with(end)) && cut(part)) {
         return None;
     }
-    let own = REPOSITORIES.iter().map(|(id, whole)| (last(whole), Some(*id)));
-    let others = OTHERS.iter().map(|(word, id)| ((*word).to_owned(), *id));
-    let sizes = SIZES.iter().map(|(word, ..)| (*word, *word)).chain(SAME_SIZES.iter().copied());
-    let sizes = sizes.map(|(word, sizes)| (word.to_owned(), Some(sizes)));
-    let found = others.chain(own).chain(sizes).filter(|(word, _)| names(&name, word));
+    let each = |id, words: &'static str| words.split(' ').map(move |word| (word.to_owned(), id));
+    let others = OTHERS.iter().flat_map(|(id, words)| each(*id, words));
+    let presets = REPOSITORIES.iter().map(|(id, whole)| (last(whole), Some(*id)));
+    let sizes = SIZES.iter().flat_map(|(words, ..)| each(Some(*words), words));
+    let found = others.chain(presets).chain(sizes).filter(|(word, _)| names(&name, word));
     let id = found.max_by_key(|(word, _)| word.len())?.1?;
-    let Some((word, base, numbers)) = SIZES.iter().find(|(word, ..)| *word == id) else {
+    let Some((words, base, numbers)) = SIZES.iter().find(|(words, ..)| *words == id) else {
         return Some(Based::preset(id));
     };
     let mut run = Run { model: Based::preset(base), ..Run::default() };
@@ -215,7 +189,7 @@ pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
         let field = field(&format!("model.{key}"))?;
         field.set(&mut run, &field.parse(value).ok()?).ok()?;
     }
-    run.model.parts.name = Some((*word).to_owned());
+    run.model.parts.name = words.split(' ').next().map(str::to_owned);
     Some(run.model)
 }
 
@@ -328,6 +302,6 @@ mod tests {
             assert_eq!(repository(&Based::preset(id)), Some(*name));
         }
         let known = |id: &str| presets::model(id).is_some();
-        assert!(OTHERS.iter().all(|(_, id)| id.is_none_or(known)));
+        assert!(OTHERS.iter().all(|(id, _)| id.is_none_or(known)));
     }
 }

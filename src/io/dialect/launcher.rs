@@ -100,9 +100,8 @@ fn ranks(reader: &SettingsReader) -> u64 {
     let dense = run.tp.saturating_mul(run.cp);
     // Megatron-LM cuts experts as it cuts all else unless it is told.
     let etp = if reader.has("--tensor-model-parallel-size") { reader.run.tp } else { 1 };
-    let said = reader.said().iter().rev().find(|(name, _)| name == "--expert-tensor-parallel-size").cloned();
-    let etp = match said {
-        Some((_, Value::Number(etp))) => whole(etp).unwrap_or(1),
+    let etp = match reader.last("--expert-tensor-parallel-size") {
+        Some(Value::Number(etp)) => whole(*etp).unwrap_or(1),
         _ => etp,
     };
     let experts = if run.ep > 1 { run.ep.saturating_mul(etp) } else { 1 };

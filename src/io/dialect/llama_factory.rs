@@ -5,9 +5,9 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::trl::BATCH;
+use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
-use super::{Dialect, Entries, Syntax, hub, steps, yaml};
+use super::{Dialect, Entries, hub, steps, yaml};
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
 use crate::core::t;
 
@@ -16,7 +16,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "llama-factory",
     name: "LLaMA-Factory",
     file: "llama_factory.yaml",
-    syntax: Syntax::HuggingFace,
+    entries: trl::entries,
+    keys: &["finetuning_type", "cutoff_len", "lora_target", "quantization_bit", "pure_bf16"],
     stack,
     read,
     write,
@@ -30,12 +31,6 @@ const FILES: Files = &[
     (3, false, false, "examples/deepspeed/ds_z3_config.json"),
     (3, true, true, "examples/deepspeed/ds_z3_offload_config.json"),
 ];
-
-/// True if a key of a file is one of its own.
-#[must_use]
-pub(crate) fn knows(key: &str) -> bool {
-    ["finetuning_type", "cutoff_len", "lora_target", "quantization_bit", "pure_bf16"].contains(&key)
-}
 
 fn stack(entries: &Entries) -> &'static str {
     tuning::stack(entries, &["enable_liger_kernel", "use_unsloth"])
@@ -125,10 +120,9 @@ fn rotations(reader: &mut SettingsReader) -> u64 {
     rank
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
-    hub::write(&mut writer, "model_name_or_path", &run.model);
+    hub::write(writer, "model_name_or_path", &run.model);
     match &s.adapter {
         None => writer.say("finetuning_type", "full"),
         Some(adapter) => {
@@ -143,25 +137,25 @@ fn write(s: &Scenario) -> Entries {
             writer.say("finetuning_type", "lora");
             writer.say("lora_rank", adapter.rank);
             let names = tuning::target_names(adapter).join(",");
-            let all = tuning::all_linear(adapter);
-            writer.say("lora_target", if all { "all" } else { &names });
+            let every_linear = tuning::all_linear(adapter);
+            writer.say("lora_target", if every_linear { "all" } else { &names });
             writer.when(!adapter.saved.is_empty(), "additional_target", tuning::saved_names(adapter).join(","));
             writer.when(adapter.method == AdapterMethod::Dora, "use_dora", true);
         }
     }
     writer.say("cutoff_len", run.seq_len);
-    BATCH.write(s, &mut writer);
+    BATCH.write(s, writer);
     writer.maybe("max_steps", steps(run));
     match run.optimizer {
         Optimizer::GaLore => writer.say("use_galore", true),
         Optimizer::AdamMini => writer.say("use_adam_mini", true),
         Optimizer::Muon => writer.say("use_muon", true),
-        other => tuning::write_optimizer(&mut writer, "optim", other),
+        other => tuning::write_optimizer(writer, "optim", other),
     }
     if tuning::is_pure(s) && s.adapter.is_none() {
         writer.say("pure_bf16", true);
     } else {
-        tuning::write_half(s, &mut writer);
+        tuning::write_half(s, writer);
     }
     writer.when(run.recompute != Recompute::Full, "disable_gradient_checkpointing", true);
     writer.when(tuning::offloads_activations(s), "use_unsloth_gc", true);
@@ -169,9 +163,8 @@ fn write(s: &Scenario) -> Entries {
     writer.when(run.flash_attention == Some(false), "flash_attn", "disabled");
     writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
     match tuning::sharing(s) {
-        Sharing::DeepSpeed => tuning::write_deepspeed(s, &mut writer, "deepspeed", FILES),
+        Sharing::DeepSpeed => tuning::write_deepspeed(s, writer, "deepspeed", FILES),
         Sharing::Fsdp => writer.say("fsdp", super::trl::words(run)),
         Sharing::Nobody => {}
     }
-    writer.done()
 }

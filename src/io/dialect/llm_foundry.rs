@@ -6,7 +6,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, Entries, Syntax, computes, hub, steps, yaml};
+use super::{Dialect, Entries, computes, hub, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::model::{Biases, Norm};
 use crate::core::run::{ModelParts, OffloadFramework, Optimizer, Recompute, Scenario, Value};
@@ -18,18 +18,13 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "llm-foundry",
     name: "llm-foundry",
     file: "llm_foundry.yaml",
-    syntax: Syntax::Composer,
+    entries,
+    keys: &["device_train_microbatch_size", "global_train_batch_size"],
     stack: |_| "composer-2023",
     read,
     write,
     print: yaml::print,
 };
-
-/// True if a key of a file is one of its own.
-#[must_use]
-pub(crate) fn knows(key: &str) -> bool {
-    ["device_train_microbatch_size", "global_train_batch_size"].contains(&key)
-}
 
 /// The settings that a text says, with what `${name}` stands for put in.
 ///
@@ -54,8 +49,8 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
 
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
-    let own = reader.count("model.max_seq_len", "sequence");
-    if let Some(length) = own.filter(|_| !reader.has("max_seq_len")) {
+    let length_of_model = reader.count("model.max_seq_len", "sequence");
+    if let Some(length) = length_of_model.filter(|_| !reader.has("max_seq_len")) {
         reader.set("seq_len", length);
     }
     tuning::sequence(reader, &["max_seq_len"], DIALECT.name, 0);
@@ -173,7 +168,7 @@ fn model(reader: &mut SettingsReader) {
     let (hidden, layers) = (count("model.d_model", "hidden size"), count("model.n_layers", "layers"));
     let (heads, vocab) = (count("model.n_heads", "heads"), count("model.vocab_size", "vocabulary"));
     let kv_heads = count("model.attn_config.kv_n_heads", "key-value heads");
-    let own = count("model.ffn_config.ffn_hidden_size", "FFN size");
+    let ffn_size = count("model.ffn_config.ffn_hidden_size", "FFN size");
     let ratio = reader.number("model.ffn_config.expansion_ratio", "FFN size over hidden size");
     let ratio = ratio.or_else(|| reader.number("model.expansion_ratio", "FFN size over hidden size"));
     let wide = |hidden: u64| whole((hidden as f64 * ratio.unwrap_or(4.0)).round());
@@ -193,7 +188,7 @@ fn model(reader: &mut SettingsReader) {
         vocab,
         kv_heads: kv_heads.or(heads),
         head_dim: hidden.zip(heads).map(|(hidden, heads)| hidden / heads.max(1)),
-        ffn: own.or_else(|| hidden.and_then(wide)),
+        ffn: ffn_size.or_else(|| hidden.and_then(wide)),
         gated_ffn: Some(kind.contains("glu")),
         norm: Some(if norm.contains("rms") { Norm::Rms } else { Norm::Layer }),
         biases: Some(if bare { Biases::None } else { Biases::All }),
@@ -205,11 +200,10 @@ fn model(reader: &mut SettingsReader) {
     reader.model(parts);
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
     writer.say("max_seq_len", run.seq_len);
-    write_model(s, &mut writer);
+    write_model(s, writer);
     let optimizer = match run.optimizer {
         Optimizer::Lion => "decoupled_lionw",
         Optimizer::Sgd | Optimizer::SgdMomentum => "decoupled_sgdw",
@@ -247,7 +241,6 @@ fn write(s: &Scenario) -> Entries {
         writer.say("fsdp_config.device_mesh", mesh.to_vec());
     }
     writer.when(run.tp > 1, "tp_config.tensor_parallel_degree", run.tp);
-    writer.done()
 }
 
 fn write_model(s: &Scenario, writer: &mut SettingsWriter) {

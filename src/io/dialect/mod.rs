@@ -30,9 +30,9 @@ mod values;
 pub mod words;
 pub mod yaml;
 
-pub use program::{Dialect, Syntax};
-pub(crate) use values::Entries;
+pub use program::Dialect;
 use values::is_precision;
+pub(crate) use values::{Entries, bare};
 pub use values::{Same, alike, computes, same, steps, tokens};
 
 use crate::core::issue::Issue;
@@ -40,7 +40,7 @@ use crate::core::run::registry::{FIELDS, plain};
 use crate::core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
 use settings_reader::SettingsReader;
 
-/// All of them.
+/// All of them; the first is it whose keys a file has.
 pub static DIALECTS: &[&Dialect] = &[
     &megatron::DIALECT,
     &torchtitan::DIALECT,
@@ -48,10 +48,10 @@ pub static DIALECTS: &[&Dialect] = &[
     &nanotron::DIALECT,
     &axolotl::DIALECT,
     &llama_factory::DIALECT,
-    &trl::DIALECT,
-    &accelerate::DIALECT,
-    &torchtune::DIALECT,
     &llm_foundry::DIALECT,
+    &accelerate::DIALECT,
+    &trl::DIALECT,
+    &torchtune::DIALECT,
     &peft::DIALECT,
 ];
 
@@ -61,21 +61,12 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.id == id).copied()
 }
 
-/// The settings that a text of `dialect` says. A function of its own: the page writes texts, only the importer's module
-/// holds what reads them.
+/// The settings that a text of `dialect` says: its own form, or JSON.
 ///
 /// # Errors
 /// Why it cannot be read, by line where there is one.
 pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
-    match dialect.syntax {
-        Syntax::Python => torchtitan::entries(text),
-        Syntax::Json => deepspeed::entries(text),
-        Syntax::Arguments => Ok(megatron::entries(text)),
-        _ if text.trim_start().starts_with('{') => deepspeed::entries(text),
-        Syntax::Composer => llm_foundry::entries(text),
-        Syntax::HuggingFace => trl::entries(text),
-        Syntax::Yaml => yaml::entries(text),
-    }
+    if text.trim_start().starts_with('{') { deepspeed::entries(text) } else { (dialect.entries)(text) }
 }
 
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
@@ -83,7 +74,7 @@ pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
 #[must_use]
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
-    let mut reader = SettingsReader::new((dialect.write)(scenario), Run::default());
+    let mut reader = SettingsReader::new(dialect.written(scenario), Run::default());
     (dialect.read)(&mut reader);
     let (back, meant) = (reader.run.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();
@@ -145,7 +136,7 @@ mod tests {
     fn what_is_printed_is_read_back_entry_by_entry() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         for dialect in DIALECTS {
-            let written = (dialect.write)(&scenario);
+            let written = dialect.written(&scenario);
             let text = (dialect.print)(&written, &["one comment".to_owned()]);
             assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
         }

@@ -4,7 +4,7 @@
 
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, Same, Syntax, same, steps, yaml};
+use super::{Dialect, Same, same, steps, yaml};
 use crate::core::model::Biases;
 use crate::core::run::presets::Trainer;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
@@ -15,7 +15,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
-    syntax: Syntax::Yaml,
+    entries: yaml::entries,
+    keys: &[],
     stack: |_| "megatron-2024",
     read,
     write,
@@ -122,9 +123,8 @@ fn model(reader: &mut SettingsReader) {
     }
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let (run, m) = (&s.run, &s.model);
-    let mut writer = SettingsWriter::default();
     let half = run.precision.base == Some("fp16");
     let whole = run.precision.base == Some("fp32");
     let dtype = if whole {
@@ -166,5 +166,4 @@ fn write(s: &Scenario) -> Entries {
     writer.same(&SAME[4..], run);
     writer.say("tokens.batch_accumulation_per_replica", s.layout.microbatches);
     writer.maybe("tokens.train_steps", steps(run));
-    writer.done()
 }

@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, Entries, Syntax, deepspeed, hub};
+use super::{Dialect, deepspeed, hub};
 use crate::core::run::{AdapterMethod, AdapterParts, BaseFormat, Scenario, Value};
 use crate::core::t;
 
@@ -14,7 +14,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",
     name: "PEFT",
     file: "adapter_config.json",
-    syntax: Syntax::Json,
+    entries: deepspeed::entries,
+    keys: &[],
     stack: |_| "hf-trainer",
     read,
     write,
@@ -61,19 +62,17 @@ fn read(reader: &mut SettingsReader) {
 /// Format in which the Run's own adapters store their base.
 fn stored(reader: &SettingsReader) -> Option<BaseFormat> {
     let adapter = &reader.run.adapter;
-    let own = (adapter.method == Some(AdapterMethod::Qlora)).then_some(BaseFormat::Nf4Double);
-    adapter.base.or(own)
+    let of_qlora = (adapter.method == Some(AdapterMethod::Qlora)).then_some(BaseFormat::Nf4Double);
+    adapter.base.or(of_qlora)
 }
 
-fn write(s: &Scenario) -> Entries {
-    let mut writer = SettingsWriter::default();
-    hub::write(&mut writer, "base_model_name_or_path", &s.run.model);
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
+    hub::write(writer, "base_model_name_or_path", &s.run.model);
     if let Some(adapter) = &s.adapter {
         writer.say("peft_type", "LORA");
         writer.say("r", adapter.rank);
-        tuning::write_linears(&mut writer, "target_modules", adapter);
-        tuning::write_saved(&mut writer, "modules_to_save", adapter);
+        tuning::write_linears(writer, "target_modules", adapter);
+        tuning::write_saved(writer, "modules_to_save", adapter);
         writer.say("use_dora", adapter.method == AdapterMethod::Dora);
     }
-    writer.done()
 }

@@ -1,25 +1,10 @@
 //! A program that trains, and how it says a Run.
 
 use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
 use super::values::Entries;
+use crate::core::issue::Issue;
 use crate::core::run::Scenario;
-
-/// Form in which settings are written.
-#[derive(Clone, Copy)]
-pub enum Syntax {
-    /// A launch command with its arguments.
-    Arguments,
-    /// torchtitan's configuration as a Python function, or TOML.
-    Python,
-    /// JSON.
-    Json,
-    /// YAML or JSON.
-    Yaml,
-    /// The same with the variables of Composer.
-    Composer,
-    /// The same with the arguments of Hugging Face's trainer, as a file or a command.
-    HuggingFace,
-}
 
 /// A program and how it says a Run.
 pub struct Dialect {
@@ -29,14 +14,26 @@ pub struct Dialect {
     pub name: &'static str,
     /// Name of its file.
     pub file: &'static str,
-    /// Form of its text.
-    pub syntax: Syntax,
+    /// The settings that a text of it says, if that is no JSON.
+    pub entries: fn(&str) -> Result<Entries, Issue>,
+    /// Names that only its files have; none where another sign tells them.
+    pub keys: &'static [&'static str],
     /// The training software of the settings, as far as they tell its release.
     pub stack: fn(&Entries) -> &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
-    /// The settings that say a Run.
-    pub write: fn(&Scenario) -> Entries,
+    /// Says a Run.
+    pub(crate) write: fn(&Scenario, &mut SettingsWriter),
     /// The text that says them, comments first.
     pub print: fn(&Entries, &[String]) -> String,
+}
+
+impl Dialect {
+    /// The settings that say a Run.
+    #[must_use]
+    pub fn written(&self, scenario: &Scenario) -> Entries {
+        let mut writer = SettingsWriter::default();
+        (self.write)(scenario, &mut writer);
+        writer.done()
+    }
 }

@@ -84,6 +84,11 @@ impl SettingsReader {
         self.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect()
     }
 
+    /// The last value of `name`, which stays for others to take.
+    pub(crate) fn last(&self, name: &str) -> Option<&Value> {
+        self.entries.iter().rev().find(|entry| entry.name == name).map(|entry| &entry.value)
+    }
+
     /// Puts defaults before everything that the text says.
     pub(crate) fn begin_with(&mut self, defaults: Entries, whose: &'static str) {
         let default = |(name, value)| Entry { name, value, origin: Origin::Default(whose), taken: false };
@@ -223,6 +228,11 @@ impl SettingsReader {
         yes
     }
 
+    /// True if one of several switches is set.
+    pub fn any<const N: usize>(&mut self, names: [&str; N], what: &'static str) -> bool {
+        names.map(|name| self.flag(name, what)).contains(&true)
+    }
+
     /// Sets a field, unless the Run means the same already.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         let Some(field) = field(key) else { return };
@@ -242,15 +252,15 @@ impl SettingsReader {
                 continue;
             };
             let what = if field.symbol.is_empty() { field.label } else { field.symbol };
-            let known = self.has(row.name);
+            let is_said = self.has(row.name);
             if let Some(count) = self.count(row.name, what) {
                 self.set(row.field, count);
-            } else if let Some(default) = row.default.filter(|_| !known) {
+            } else if let Some(default) = row.default.filter(|_| !is_said) {
                 if field.get(&self.run) != Value::from(default) {
                     self.assume(t!("{what} {default}: {program} where it is silent", what, default, program));
                     self.set(row.field, default);
                 }
-            } else if !known {
+            } else if !is_said {
                 let now = field.text(&self.run).unwrap_or_default();
                 self.assume(t!("{what} {now}, as on this page: the text does not say", what, now));
             }

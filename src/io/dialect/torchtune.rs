@@ -5,7 +5,7 @@
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::{Dialect, Entries, Syntax, steps, yaml};
+use super::{Dialect, steps, yaml};
 use crate::core::model::Target;
 use crate::core::run::{
     AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer, Recompute,
@@ -18,7 +18,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",
     name: "torchtune",
     file: "torchtune.yaml",
-    syntax: Syntax::Yaml,
+    entries: yaml::entries,
+    keys: &[],
     stack: |_| "torchtune",
     read,
     write,
@@ -130,7 +131,7 @@ fn model(reader: &mut SettingsReader) {
     }
     let quantised = quantised || reader.flag("model.quantize_base", "base in 4 bits");
     let rank = reader.count("model.lora_rank", "rank of the adapters");
-    let said = reader.has("model.lora_attn_modules");
+    let names_attention = reader.has("model.lora_attn_modules");
     let attention = tuning::targets(reader, "model.lora_attn_modules");
     let ffn = reader.flag("model.apply_lora_to_mlp", "adapters beside the FFN");
     let dora = reader.flag("model.use_dora", "DoRA");
@@ -144,7 +145,7 @@ fn model(reader: &mut SettingsReader) {
     let every = Target::ALL.iter().map(|(target, _)| *target);
     let named = |target: &Target| {
         let named = attention.as_ref();
-        named.map_or(!said, |named| named.contains(target))
+        named.map_or(!names_attention, |named| named.contains(target))
     };
     let targets: Vec<Target> = every.filter(|target| if FFN.contains(target) { ffn } else { named(target) }).collect();
     let some = targets.len() < Target::ALL.len();
@@ -153,9 +154,8 @@ fn model(reader: &mut SettingsReader) {
     LowRank { rank, dora, base, targets, saved: None }.take(reader);
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
     let base = run.model.as_published();
     let builder = BUILDERS.iter().find(|(id, ..)| Some(*id) == base);
     let prefix = if s.adapter.is_some() { "lora_" } else { "" };
@@ -182,7 +182,7 @@ fn write(s: &Scenario) -> Entries {
         writer.when(matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double)), "model.quantize_base", true);
     }
     writer.say("tokenizer.max_seq_len", run.seq_len);
-    BATCH.write(s, &mut writer);
+    BATCH.write(s, writer);
     writer.maybe("max_steps_per_epoch", steps(run));
     let component = match (run.optimizer, run.offload.framework) {
         (_, Some(OffloadFramework::Torchao)) if run.offload.optimizer.is_some() => {
@@ -201,8 +201,7 @@ fn write(s: &Scenario) -> Entries {
     writer.say("enable_activation_checkpointing", run.recompute == Recompute::Full);
     writer.say("enable_activation_offloading", tuning::offloads_activations(s));
     writer.when(run.stack.parts.compile == Some(true), "compile", true);
-    MESH.write(s, &mut writer);
+    MESH.write(s, writer);
     writer.when(run.zero == 2, "fsdp_reshard_after_forward", false);
     writer.when(run.offload.parameters.is_some(), "fsdp_cpu_offload", true);
-    writer.done()
 }

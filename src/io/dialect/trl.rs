@@ -7,7 +7,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Sharing};
 use super::words::Script;
-use super::{Dialect, Entries, Syntax, deepspeed, hub, steps, yaml};
+use super::{Dialect, Entries, bare, deepspeed, hub, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
 
@@ -16,7 +16,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
     name: "Hugging Face Trainer, TRL",
     file: "trl.yaml",
-    syntax: Syntax::HuggingFace,
+    entries,
+    keys: &["per_device_train_batch_size", "model_name_or_path", "use_peft"],
     stack,
     read,
     write,
@@ -30,12 +31,6 @@ pub(super) const BATCH: Batch =
 /// Rank where TRL's `ModelConfig` is silent.
 const RANK: u64 = 16;
 
-/// True if a key of a file is one of its own.
-#[must_use]
-pub(crate) fn knows(key: &str) -> bool {
-    ["per_device_train_batch_size", "model_name_or_path", "use_peft"].contains(&key)
-}
-
 /// The settings that a text says: YAML, JSON, or a command with arguments.
 ///
 /// # Errors
@@ -43,11 +38,10 @@ pub(crate) fn knows(key: &str) -> bool {
 pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     let script = Script::read(text);
     let arguments = script.arguments();
-    let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
-    if !arguments.iter().any(|(name, _)| knows(&plain(name))) {
+    if !arguments.iter().any(|(name, _)| DIALECT.keys.contains(&&*bare(name))) {
         return yaml::entries(text);
     }
-    let named = arguments.into_iter().map(|(name, value)| (plain(&name), value));
+    let named = arguments.into_iter().map(|(name, value)| (bare(&name), value));
     Ok(named.collect())
 }
 
@@ -65,8 +59,8 @@ fn read(reader: &mut SettingsReader) {
         None => tuning::gpus_of_page(reader),
     }
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
-    let own = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
-    let of_trl = own.iter().any(|name| reader.has(name));
+    let names = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
+    let of_trl = names.iter().any(|name| reader.has(name));
     let silent = if of_trl { 1024 } else { 0 };
     tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
     reader.set("zero", 0);
@@ -142,16 +136,15 @@ pub(super) fn words(run: &Run) -> &'static str {
     }
 }
 
-fn write(s: &Scenario) -> Entries {
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    let mut writer = SettingsWriter::default();
-    hub::write(&mut writer, "model_name_or_path", &run.model);
+    hub::write(writer, "model_name_or_path", &run.model);
     writer.when(tuning::is_pure(s), "dtype", "bfloat16");
     if let Some(adapter) = &s.adapter {
         writer.say("use_peft", true);
         writer.say("lora_r", adapter.rank);
-        tuning::write_linears(&mut writer, "lora_target_modules", adapter);
-        tuning::write_saved(&mut writer, "lora_modules_to_save", adapter);
+        tuning::write_linears(writer, "lora_target_modules", adapter);
+        tuning::write_saved(writer, "lora_modules_to_save", adapter);
         writer.when(adapter.method == AdapterMethod::Dora, "use_dora", true);
         match adapter.base {
             Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => writer.say("load_in_4bit", true),
@@ -161,10 +154,10 @@ fn write(s: &Scenario) -> Entries {
         writer.when(adapter.base == Some(BaseFormat::Nf4Double), "use_bnb_nested_quant", true);
     }
     writer.say("max_length", run.seq_len);
-    BATCH.write(s, &mut writer);
+    BATCH.write(s, writer);
     writer.maybe("max_steps", steps(run));
-    tuning::write_optimizer(&mut writer, "optim", run.optimizer);
-    tuning::write_half(s, &mut writer);
+    tuning::write_optimizer(writer, "optim", run.optimizer);
+    tuning::write_half(s, writer);
     writer.when(super::computes(&run.precision) == "fp32", "bf16", false);
     writer.say("gradient_checkpointing", run.recompute == Recompute::Full);
     writer.when(tuning::offloads_activations(s), "activation_offloading", true);
@@ -176,5 +169,4 @@ fn write(s: &Scenario) -> Entries {
     writer.when(run.flash_attention == Some(false), "attn_implementation", "eager");
     writer.when(run.stack.parts.compile == Some(true), "torch_compile", true);
     writer.when(tuning::sharing(s) == Sharing::Fsdp, "fsdp", words(run));
-    writer.done()
 }

@@ -5,6 +5,11 @@ use crate::core::run::{Based, Format, PrecisionParts, Run, Value};
 /// Names and values of a program's settings; nested ones are dotted.
 pub(crate) type Entries = Vec<(String, Value)>;
 
+/// The name of an argument as a file of settings writes it: `--model-name` is `model_name`.
+pub(crate) fn bare(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
+}
+
 /// A setting that a program and a Run count alike.
 pub struct Same {
     /// The program's name for it.

@@ -186,8 +186,8 @@ impl Reader {
                 _ => continue,
             };
             // "gpu:h100:8"; "2-4" nodes are at least 2.
-            let said = options.next().unwrap_or_default();
-            let count = said.rsplit(':').next().unwrap_or_default();
+            let value = options.next().unwrap_or_default();
+            let count = value.rsplit(':').next().unwrap_or_default();
             let count = count.split('-').next().unwrap_or_default();
             if count.parse::<u64>().is_ok() {
                 self.set(variable, count);

@@ -125,8 +125,8 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
         return Ok(picture(*drawn, &evaluate(run)?, Theme::Light, WIDTH, MemoryUnit::Gib));
     }
     let Some(format) = FORMATS.iter().find(|format| format.id == id) else {
-        let known: Vec<_> = ids().collect();
-        let message = format!("no such form of export; one of: {}", known.join(", "));
+        let forms: Vec<_> = ids().collect();
+        let message = format!("no such form of export; one of: {}", forms.join(", "));
         return Err(vec![Issue::error("format", verbatim(message))]);
     };
     let evaluation = evaluate(run)?;
@@ -243,7 +243,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
             format!("  {name}: {value}")
         }));
     }
-    let mut entries = (dialect.write)(&evaluation.scenario);
+    let mut entries = dialect.written(&evaluation.scenario);
     entries.extend(trial.into_iter().flatten());
     (dialect.print)(&entries, &comments)
 }

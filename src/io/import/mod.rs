@@ -203,7 +203,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
     let format = t!("settings of {dialect}", dialect = dialect.name);
     if let Some(run) = &exported
         && let Ok(scenario) = Scenario::new(run)
-        && (dialect.write)(&scenario) == entries
+        && dialect.written(&scenario) == entries
     {
         let what = t!("the whole run: the settings are as they were exported");
         return Ok(Meaning {
@@ -341,7 +341,7 @@ mod tests {
         let scenario = Scenario::new(&made).unwrap();
         for dialect in super::super::dialect::DIALECTS {
             let comment = format!("https://example.org/#{}", link::encode(&made));
-            let text = (dialect.print)(&(dialect.write)(&scenario), &[comment]);
+            let text = (dialect.print)(&dialect.written(&scenario), &[comment]);
             assert_eq!(read(&text, &present).unwrap().run, made, "{text}");
         }
         let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096";

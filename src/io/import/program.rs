@@ -6,6 +6,7 @@ use crate::core::run::presets::GpuFamily;
 use crate::core::run::registry::field;
 use crate::core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
 use crate::core::t;
+use crate::io::dialect::bare;
 use crate::io::dialect::programs::{GPUS, Program, Settings, take_adapter};
 use crate::io::dialect::settings_reader::{Origin, SettingsReader};
 
@@ -34,9 +35,7 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let named = gpu(&mut run, &mut fields, settings);
     if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300)) {
         for (origin, name, value) in &mut base {
-            if matches!(origin, Origin::Default(_))
-                && name.trim_start_matches('-').replace('-', "_") == "nproc_per_node"
-            {
+            if matches!(origin, Origin::Default(_)) && bare(name) == "nproc_per_node" {
                 *value = Value::from(TRAY);
             }
         }

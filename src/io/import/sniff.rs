@@ -7,10 +7,7 @@ use crate::core::run::registry::FIELDS;
 use crate::core::t;
 use crate::io::dialect::programs::{Program, Settings, recognise};
 use crate::io::dialect::words::Script;
-use crate::io::dialect::{
-    Dialect, accelerate, axolotl, deepspeed, llama_factory, llm_foundry, megatron, nanotron, peft, toml, torchtitan,
-    torchtune, trl,
-};
+use crate::io::dialect::{DIALECTS, Dialect, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune};
 
 /// A recognised format.
 pub enum Kind {
@@ -65,8 +62,7 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     if text.lines().any(section) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
-    let plain = |(name, _): &(String, Value)| name.trim_start_matches('-').replace('-', "_");
-    let names: Vec<String> = arguments.iter().map(plain).collect();
+    let names: Vec<String> = arguments.iter().map(|(name, _)| bare(name)).collect();
     let keys = text.lines().filter_map(|line| Some(line.split_once(':')?.0));
     let keys: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
     if let Some(dialect) = tuned(&keys) {
@@ -86,15 +82,7 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
 
 /// The program of fine-tuning whose files have one of these keys.
 fn tuned(keys: &[&str]) -> Option<&'static Dialect> {
-    let any = |knows: fn(&str) -> bool| keys.iter().any(|key| knows(key));
-    match () {
-        () if any(axolotl::knows) => Some(&axolotl::DIALECT),
-        () if any(llama_factory::knows) => Some(&llama_factory::DIALECT),
-        () if any(llm_foundry::knows) => Some(&llm_foundry::DIALECT),
-        () if any(accelerate::knows) => Some(&accelerate::DIALECT),
-        () if any(trl::knows) => Some(&trl::DIALECT),
-        () => None,
-    }
+    DIALECTS.iter().copied().find(|dialect| dialect.keys.iter().any(|key| keys.contains(key)))
 }
 
 fn object(text: &str) -> Result<Kind, Issue> {

@@ -67,12 +67,12 @@ fn size(run: &Run) -> Node {
     let Ok(model) = run.model.resolve() else {
         return Node::none();
     };
-    let all = model.elements();
-    let total = show_count(all.total() as f64);
-    let active = if all.active() == all.total() {
+    let elements = model.elements();
+    let total = show_count(elements.total() as f64);
+    let active = if elements.active() == elements.total() {
         Message::default()
     } else {
-        t!(", {active} active", active = show_count(all.active() as f64))
+        t!(", {active} active", active = show_count(elements.active() as f64))
     };
     paragraph(t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }

@@ -76,11 +76,11 @@ fn ends(layers: u64, pp: u64, chunks: u64, first: Option<u64>, last: Option<u64>
 
 /// Layers of `stages` equal stages of which the first has an `embedding` and the last a `loss` in place of a layer.
 fn lightened(layers: u64, stages: u64, embedding: u64, loss: u64) -> Option<Vec<u64>> {
-    let all = layers.checked_add(embedding + loss)?;
-    if embedding + loss == 0 || stages < 2 || !all.is_multiple_of(stages) {
+    let counted = layers.checked_add(embedding + loss)?;
+    if embedding + loss == 0 || stages < 2 || !counted.is_multiple_of(stages) {
         return None;
     }
-    let mut list = vec![all / stages; usize::try_from(stages).ok()?];
+    let mut list = vec![counted / stages; usize::try_from(stages).ok()?];
     *list.first_mut()? -= embedding;
     *list.last_mut()? -= loss;
     Some(list)

@@ -16,7 +16,7 @@ use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use super::{Dialect, Entries, Syntax};
+use super::{Dialect, Entries};
 use crate::core::run::Scenario;
 use parallel::SAME;
 use release::generation;
@@ -26,7 +26,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",
     file: "megatron.sh",
-    syntax: Syntax::Arguments,
+    entries: |text| Ok(entries(text)),
+    keys: &[],
     stack: generation,
     read,
     write,
@@ -68,15 +69,13 @@ fn read(reader: &mut SettingsReader) {
     training::read(reader);
 }
 
-fn write(s: &Scenario) -> Entries {
-    let mut writer = SettingsWriter::default();
-    LAUNCHER.write(s, &mut writer);
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
+    LAUNCHER.write(s, writer);
     writer.same(SAME, &s.run);
-    model::write(s, &mut writer);
-    layout::write(s, &mut writer);
-    parallel::write(s, &mut writer);
-    training::write(&s.run, &mut writer);
-    writer.done()
+    model::write(s, writer);
+    layout::write(s, writer);
+    parallel::write(s, writer);
+    training::write(&s.run, writer);
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

@@ -49,15 +49,14 @@ fn by_name(reader: &mut SettingsReader) -> bool {
     if !reader.has(NAME) {
         return false;
     }
-    let known =
-        reader.said().iter().rev().find(|(name, _)| name == NAME).and_then(|(_, value)| hub::model(value.text()?));
-    if known.is_none() && reader.has("--num-layers") {
+    let named = reader.last(NAME).and_then(|value| hub::model(value.text()?));
+    if named.is_none() && reader.has("--num-layers") {
         return false;
     }
     hub::read(reader, NAME);
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
     for (name, what, key) in SIZES {
-        if known.is_none() || key.starts_with("model.moe.") && !experts {
+        if named.is_none() || key.starts_with("model.moe.") && !experts {
             continue;
         }
         if let Some(count) = reader.count(name, what) {

@@ -74,8 +74,8 @@ pub fn read(reader: &mut SettingsReader) {
     let near = reader.count("--hierarchical-context-parallel-sizes", "ranks that exchange heads for tokens");
     reader.run.cp_a2a = near.filter(|_| exchange.as_deref() == Some("a2a+p2p"));
     if reader.run.cp > 1 {
-        let known = EXCHANGES.iter().find(|(_, name)| exchange.as_deref() == Some(name));
-        match (known, exchange) {
+        let found = EXCHANGES.iter().find(|(_, name)| exchange.as_deref() == Some(name));
+        match (found, exchange) {
             (Some((exchange, _)), _) => reader.run.cp_comm = *exchange,
             (None, Some(other)) => {
                 reader.assume(t!("CP exchange as on this page: {other} is not known", other = other.clone()));
@@ -84,8 +84,7 @@ pub fn read(reader: &mut SettingsReader) {
         }
     }
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
-    let fsdp =
-        ["--use-megatron-fsdp", "--use-custom-fsdp"].map(|name| reader.flag(name, "Megatron-FSDP")).contains(&true);
+    let fsdp = reader.any(["--use-megatron-fsdp", "--use-custom-fsdp"], "Megatron-FSDP");
     let torch = reader.flag("--use-torch-fsdp2", "PyTorch's FSDP2");
     let whole = reader.flag("--torch-fsdp2-no-reshard-after-forward", "weights stay whole after the forward pass");
     if torch {
@@ -128,9 +127,9 @@ pub fn read(reader: &mut SettingsReader) {
 
 /// Takes whether tensor-parallel messages overlap; where nothing says so they wait, whatever the stack's recipes do.
 fn tensor_overlap(reader: &mut SettingsReader) {
-    let said = reader.flag("--tp-comm-overlap", "TP overlap by userbuffers");
+    let overlaps = reader.flag("--tp-comm-overlap", "TP overlap by userbuffers");
     let now = reader.run.software().tp_overlap;
-    let (meant, share) = match (said, now) {
+    let (meant, share) = match (overlaps, now) {
         (true, TpOverlap::None | TpOverlap::AsyncTp) => (TpOverlap::Userbuffers, MEGATRON_2025.overlap.tp),
         (false, TpOverlap::Userbuffers) if reader.run.tp > 1 => {
             reader.assume("TP overlap none: --tp-comm-overlap is not there");

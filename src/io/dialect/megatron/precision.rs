@@ -40,9 +40,8 @@ pub fn read(reader: &mut SettingsReader) {
         (_, _, true) => "fp16",
         _ => "fp32",
     };
-    let gathered = ["--fp8-param-gather", "--fp4-param-gather"]
-        .map(|name| reader.flag(name, "weights of linears in low precision alone"))
-        .contains(&true);
+    let gathered =
+        reader.any(["--fp8-param-gather", "--fp4-param-gather"], "weights of linears in low precision alone");
     let [first, last] = ends_in_bf16(reader);
     let mut parts = PrecisionParts {
         bf16_first: first.filter(|_| low.is_some()),
@@ -62,9 +61,7 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
     let recipe = reader.word("--fp8-recipe", "recipe");
     let four = reader.word("--fp4-format", "fp4").is_some();
     reader.word("--fp4-recipe", "recipe");
-    let attention = ["--fp8-dot-product-attention", "--fp8-multi-head-attention"]
-        .map(|name| reader.flag(name, "attention in fp8"))
-        .contains(&true);
+    let attention = reader.any(["--fp8-dot-product-attention", "--fp8-multi-head-attention"], "attention in fp8");
     if attention && eight {
         reader.run.stack.parts.attention = Some(AttentionKernel::Fp8);
     }
@@ -93,8 +90,8 @@ fn ends_in_bf16(reader: &mut SettingsReader) -> [Option<u64>; 2] {
         ("--num-layers-at-end-in-bf16", "last layers in bf16"),
     ];
     names.map(|(name, what)| {
-        let said = reader.count(name, what);
-        kept.then(|| said.unwrap_or(1))
+        let count = reader.count(name, what);
+        kept.then(|| count.unwrap_or(1))
     })
 }
 
@@ -132,8 +129,8 @@ fn optimizer(reader: &mut SettingsReader) {
         }
         Some("lion") => Optimizer::Lion,
         Some(other) => {
-            let said = t!("optimizer as on this page: {other} is not known", other = other.to_owned());
-            reader.assume(said);
+            let message = t!("optimizer as on this page: {other} is not known", other = other.to_owned());
+            reader.assume(message);
             reader.run.optimizer
         }
     };

@@ -19,7 +19,7 @@ pub(crate) use values::GPUS;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 17] = [
+pub(crate) static PROGRAMS: [&Program; 16] = [
     &on_megatron::PRIMUS,
     &on_shards::PRIMUS,
     &on_megatron::NEMO_RL,
@@ -35,7 +35,6 @@ pub(crate) static PROGRAMS: [&Program; 17] = [
     &on_shards::LLAMA_FACTORY,
     &on_shards::AUTOMODEL,
     &on_megatron::MLPERF,
-    &on_megatron::BRIDGE_RECIPE,
     &on_megatron::BRIDGE,
 ];
 

@@ -9,9 +9,9 @@
 //!
 //! One table, over 400 lines.
 
-use super::table::{Program, Row, Together, by, not, row};
+use super::table::{Program, Row, Together, by, not, row, when};
 use super::values::{
-    adapted, dynamic, entries, full, gpu, gpus, leaves, measured, modules, on, precision, rank, recipe, reference,
+    ADAPTED, DYNAMIC, entries, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference,
 };
 use crate::core::run::Value;
 use crate::io::dialect::{Entries, megatron};
@@ -66,21 +66,7 @@ static BRIDGE_ROWS: [Row; 43] = [
     row("peft.target_modules", "peft.targets"),
 ];
 
-const BRIDGE_SILENT: &str = "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather \
-    --cross-entropy-loss-fusion --cross-entropy-fusion-impl te --cuda-graph-impl none";
-
-/// A recipe of Megatron-Bridge as a file of Python.
-pub(super) static BRIDGE_RECIPE: Program = Program {
-    name: "Megatron-Bridge",
-    is: |s| s.begins(&["model.tensor_model_parallel_size", "model.pipeline_model_parallel_size"]) && s.begins(&["def"]),
-    base: &megatron::DIALECT,
-    rows: &BRIDGE_ROWS,
-    together: &[],
-    silent: BRIDGE_SILENT,
-    says: None,
-};
-
-/// A command line of Megatron-Bridge.
+/// A command line of Megatron-Bridge, or a recipe as a file of Python.
 pub(super) static BRIDGE: Program = Program {
     name: "Megatron-Bridge",
     is: |s| {
@@ -91,7 +77,8 @@ pub(super) static BRIDGE: Program = Program {
     base: &megatron::DIALECT,
     rows: &BRIDGE_ROWS,
     together: &[],
-    silent: BRIDGE_SILENT,
+    silent: "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather \
+        --cross-entropy-loss-fusion --cross-entropy-fusion-impl te --cuda-graph-impl none",
     says: None,
 };
 
@@ -106,7 +93,7 @@ pub(super) static PRIMUS: Program = Program {
         not("modules.*.overrides.add_bias_linear", "--disable-bias-linear"),
         row("modules.*.overrides.fp8", "--fp8-format"),
         row("modules.*.overrides.fp4", "--fp4-format"),
-        by("modules.*.overrides.lora.enabled", adapted),
+        when("modules.*.overrides.lora.enabled", ADAPTED),
         row("modules.*.overrides.lora.dim", "peft.rank"),
         row("modules.*.overrides.*", "--*"),
         row("platform.num_nodes", "--nnodes"),
@@ -150,8 +137,8 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),
         row("policy.megatron_cfg.optimizer.*", "--*"),
         row("policy.megatron_cfg.peft.dim", "peft.rank"),
-        by("policy.megatron_cfg.peft.enabled", adapted),
-        by("policy.megatron_cfg.fp8_cfg.enabled", fp8),
+        when("policy.megatron_cfg.peft.enabled", ADAPTED),
+        when("policy.megatron_cfg.fp8_cfg.enabled", FP8),
         row("policy.megatron_cfg.fp8_cfg.fp8_recipe", "--fp8-recipe"),
         row("policy.megatron_cfg.fp8_cfg.fp8_param", "--fp8-param-gather"),
         row("policy.megatron_cfg.*", "--*"),
@@ -200,7 +187,7 @@ pub(super) static VERL: Program = Program {
     rows: &[
         row("actor_rollout_ref.model.path", "model"),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "--micro-batch-size"),
-        by("actor_rollout_ref.actor.use_dynamic_bsz", dynamic),
+        when("actor_rollout_ref.actor.use_dynamic_bsz", DYNAMIC),
         row("actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size", STAGES),
         by("actor_rollout_ref.actor.megatron.param_offload", leaves),
         by("actor_rollout_ref.actor.megatron.optimizer_offload", leaves),
@@ -270,7 +257,7 @@ pub(super) static SLIME: Program = Program {
         row("--hf-checkpoint", "model"),
         row("--actor-num-nodes", "--nnodes"),
         row("--actor-num-gpus-per-node", "--nproc-per-node"),
-        by("--use-dynamic-batch-size", dynamic),
+        when("--use-dynamic-batch-size", DYNAMIC),
         row("--*", "--*"),
     ],
     together: &[
@@ -346,10 +333,8 @@ fn of_size(value: &Value) -> Entries {
     vec![("model".to_owned(), Value::Text(name.to_owned()))]
 }
 
-/// The flag of the base, where a variable is on.
-fn fp8(value: &Value) -> Entries {
-    if on(value) { entries([("--fp8-format", "hybrid")]) } else { Vec::new() }
-}
+/// fp8 by its usual format.
+const FP8: &[(&str, &str)] = &[("--fp8-format", "hybrid")];
 
 pub(super) static MLPERF: Program = Program {
     name: "MLPerf's environment",
@@ -365,7 +350,7 @@ pub(super) static MLPERF: Program = Program {
         // (`conf/megatron_gpt_peft_tuning_config.yaml`, `fp8_params`; since v5.1 `custom_llama.py`, `fp8_model_init`).
         by("$LORA_A2A", |_| {
             let of_all = [("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")];
-            [entries(of_all), entries([("peft.base", "fp8"), ("peft.targets", "linear_qkv,linear_proj")])].concat()
+            [entries(&of_all), entries(&[("peft.base", "fp8"), ("peft.targets", "linear_qkv,linear_proj")])].concat()
         }),
         by("$SIZE", of_size),
         row("$DGXNNODES", "--nnodes"),
@@ -402,8 +387,8 @@ pub(super) static MLPERF: Program = Program {
         row("$FP8_DPA", "--fp8-dot-product-attention"),
         row("$FP8_PARAM_GATHER", "--fp8-param-gather"),
         row("$FP8_RECIPE", "--fp8-recipe"),
-        by("$FP8", fp8),
-        by("$FP4", |value| if on(value) { entries([("--fp4-format", "e2m1")]) } else { Vec::new() }),
+        when("$FP8", FP8),
+        when("$FP4", &[("--fp4-format", "e2m1")]),
     ],
     together: &[Together {
         from: &[

@@ -7,8 +7,8 @@
 
 use super::on_megatron::{tuning_together, verl_together};
 use super::source::Settings;
-use super::table::{Program, Row, Together, by, row};
-use super::values::{dynamic, entries, leaves, on, rank, reference};
+use super::table::{Program, Row, Together, by, row, when};
+use super::values::{ADAPTED, DYNAMIC, entries, leaves, on, rank, reference};
 use crate::core::run::Value;
 use crate::io::dialect::{Entries, llama_factory, torchtitan};
 
@@ -22,19 +22,17 @@ const PP: &str = "parallelism.pipeline_parallel_degree";
 
 /// Every layer again, or nothing.
 fn checkpoint(value: &Value) -> Entries {
-    entries([("activation_checkpoint.mode", if on(value) { "full" } else { "none" })])
+    entries(&[("activation_checkpoint.mode", if on(value) { "full" } else { "none" })])
 }
 
 /// Weights on the host.
-fn offload(value: &Value) -> Entries {
-    if on(value) { entries([("training.enable_cpu_offload", "")]) } else { Vec::new() }
-}
+const OFFLOAD: &[(&str, &str)] = &[("training.enable_cpu_offload", "")];
 
 /// The type in which weights are kept.
 fn dtype(value: &Value) -> Entries {
     match value.text().map(|name| name.trim_start_matches("torch.")) {
-        Some("bf16" | "bfloat16") => entries([("training.dtype", "bfloat16")]),
-        Some("fp32" | "float32" | "float") => entries([("training.dtype", "float32")]),
+        Some("bf16" | "bfloat16") => entries(&[("training.dtype", "bfloat16")]),
+        Some("fp32" | "float32" | "float") => entries(&[("training.dtype", "float32")]),
         _ => Vec::new(),
     }
 }
@@ -62,32 +60,28 @@ fn schedule(value: &Value) -> Entries {
         Some("1f1b") => "1F1B",
         _ => return Vec::new(),
     };
-    entries([("parallelism.pipeline_parallel_schedule", name)])
+    entries(&[("parallelism.pipeline_parallel_schedule", name)])
 }
 
 fn reshard(value: &Value) -> Entries {
-    entries([("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
+    entries(&[("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
 }
 
 /// Ways of tokens to experts.
 fn dispatcher(value: &Value) -> Entries {
     match value.text() {
-        Some("deepep") => entries([("@moe_dispatch", "per-node")]),
-        Some("hybridep") => entries([("@moe_dispatch", "hybridep")]),
-        Some("torch") => entries([("@moe_dispatch", "all-to-all")]),
+        Some("deepep") => entries(&[("@moe_dispatch", "per-node")]),
+        Some("hybridep") => entries(&[("@moe_dispatch", "hybridep")]),
+        Some("torch") => entries(&[("@moe_dispatch", "all-to-all")]),
         _ => Vec::new(),
     }
-}
-
-fn fp8(value: &Value) -> Entries {
-    if on(value) { entries([("model.converters", "float8")]) } else { Vec::new() }
 }
 
 /// Recipes of Transformer Engine by their short names: "current", "block", "mxfp8".
 fn recipe(value: &Value) -> Entries {
     match value.text() {
-        Some("mxfp8") => entries([("model.converters", "mxfp8")]),
-        Some(_) => entries([("model.converters", "float8")]),
+        Some("mxfp8") => entries(&[("model.converters", "mxfp8")]),
+        Some(_) => entries(&[("model.converters", "float8")]),
         None => Vec::new(),
     }
 }
@@ -124,13 +118,13 @@ pub(super) static AUTOMODEL: Program = Program {
         by("optimizer._target_", optimizer),
         by("model.backend.dispatcher", dispatcher),
         row("model.backend.fake_balanced_gate", "debug.moe_force_load_balance"),
-        by("fp8.enabled", fp8),
+        when("fp8.enabled", &[("model.converters", "float8")]),
         row("fp8.recipe_name", "float8.recipe_name"),
         by("model.backend.te_fp8.recipe", recipe),
-        by("peft._target_", |_| entries([("peft.kind", "lora")])),
+        by("peft._target_", |_| entries(ADAPTED)),
         row("peft.dim", "peft.rank"),
         row("peft.target_modules", "peft.targets"),
-        by("quantization.load_in_4bit", |value| if on(value) { entries([("peft.bits", "4")]) } else { Vec::new() }),
+        when("quantization.load_in_4bit", &[("peft.bits", "4")]),
         row("benchmark.num_nodes", "nnodes"),
         row("ci.nodes", "nnodes"),
     ],
@@ -171,7 +165,7 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.train_micro_batch_size", LOCAL),
         row("policy.max_total_sequence_length", LENGTH),
         by("policy.precision", |value| {
-            entries([(
+            entries(&[(
                 "training.mixed_precision_param",
                 if value.text() == Some("float32") { "float32" } else { "bfloat16" },
             )])
@@ -181,10 +175,8 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.dtensor_cfg.expert_parallel_size", "parallelism.expert_parallel_degree"),
         row("policy.dtensor_cfg.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("policy.dtensor_cfg.activation_checkpointing", checkpoint),
-        by("policy.dtensor_cfg.cpu_offload", offload),
-        by("policy.dtensor_cfg.lora_cfg.enabled", |value| {
-            if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
-        }),
+        when("policy.dtensor_cfg.cpu_offload", OFFLOAD),
+        when("policy.dtensor_cfg.lora_cfg.enabled", ADAPTED),
         row("policy.dtensor_cfg.lora_cfg.dim", "peft.rank"),
         by("policy.optimizer.name", optimizer),
         row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
@@ -204,7 +196,7 @@ pub(super) static VERL: Program = Program {
     rows: &[
         row("actor_rollout_ref.model.path", MODEL),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", LOCAL),
-        by("actor_rollout_ref.actor.use_dynamic_bsz", dynamic),
+        when("actor_rollout_ref.actor.use_dynamic_bsz", DYNAMIC),
         row("actor_rollout_ref.actor.ulysses_sequence_parallel_size", CP),
         row("actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size", CP),
         by("actor_rollout_ref.model.enable_gradient_checkpointing", checkpoint),
@@ -214,9 +206,7 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.actor.use_kl_loss", reference),
         by("actor_rollout_ref.model.lora_rank", rank),
         row("actor_rollout_ref.model.target_modules", "peft.targets"),
-        by("actor_rollout_ref.model.use_fused_kernels", |value| {
-            if on(value) { entries([("@cross_entropy", "fused-linear")]) } else { Vec::new() }
-        }),
+        when("actor_rollout_ref.model.use_fused_kernels", &[("@cross_entropy", "fused-linear")]),
         row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
         row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
         row("trainer.nnodes", "nnodes"),
@@ -265,7 +255,7 @@ static V1: [Row; 13] = [
     row("max_steps", "training.steps"),
     row("cp_size", CP),
     row("dist_config.ep_size", "parallelism.expert_parallel_degree"),
-    by("dist_config.offload_params", offload),
+    when("dist_config.offload_params", OFFLOAD),
     row("peft_config.name", "peft.kind"),
     row("peft_config.r", "peft.rank"),
     row("peft_config.target_modules", "peft.targets"),
@@ -299,12 +289,12 @@ pub(super) static SWIFT: Program = Program {
         by("--attention-implementation", attention),
         row("--use-liger-kernel", "enable_liger_kernel"),
         by("--torch-dtype", |value| match value.text() {
-            Some("bfloat16") => entries([("bf16", "")]),
-            Some("float16") => entries([("fp16", "")]),
+            Some("bfloat16") => entries(&[("bf16", "")]),
+            Some("float16") => entries(&[("fp16", "")]),
             _ => Vec::new(),
         }),
         by("--gradient-checkpointing", |value| {
-            if on(value) { Vec::new() } else { entries([("disable_gradient_checkpointing", "")]) }
+            if on(value) { Vec::new() } else { entries(&[("disable_gradient_checkpointing", "")]) }
         }),
         row("--per-device-train-batch-size", "per_device_train_batch_size"),
         row("--gradient-accumulation-steps", "gradient_accumulation_steps"),

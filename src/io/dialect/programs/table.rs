@@ -1,6 +1,7 @@
 //! A program as a table: the settings of its own by those of its base.
 
 use super::source::Settings;
+use super::values::{entries, on};
 use crate::core::run::Value;
 use crate::io::dialect::settings_reader::Origin;
 use crate::io::dialect::words::Script;
@@ -39,6 +40,8 @@ pub(super) enum As {
     Not,
     /// Settings of the base, by name.
     By(fn(&Value) -> Entries),
+    /// These settings of the base, where a switch is on.
+    On(&'static [(&'static str, &'static str)]),
 }
 
 /// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say it.
@@ -56,6 +59,9 @@ pub(super) const fn not(from: &'static str, to: &'static str) -> Row {
 }
 pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
     Row(from, "", As::By(make))
+}
+pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'static str)]) -> Row {
+    Row(from, "", As::On(set))
 }
 
 /// Note beside a file of Primus, which names further files.
@@ -79,8 +85,12 @@ impl Program {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 None => out.push((origin, format!("?{name}"), value.clone())),
-                Some((Row(_, _, As::By(make)), _)) => {
-                    let made = make(value);
+                Some((Row(_, _, how @ (As::By(_) | As::On(_))), _)) => {
+                    let made = match how {
+                        As::By(make) => make(value),
+                        As::On(set) if on(value) => entries(set),
+                        _ => Vec::new(),
+                    };
                     if made.is_empty() {
                         out.push((origin, format!("?{name}"), value.clone()));
                     } else {

@@ -2,14 +2,12 @@
 
 use crate::core::run::Value;
 use crate::io::dialect::Entries;
+use crate::io::dialect::words::scalar;
 
 /// Settings by name.
-pub(super) fn entries<const N: usize>(pairs: [(&str, &str); N]) -> Entries {
-    let value = |text: &str| match text {
-        "" => Value::Bool(true),
-        text => crate::io::dialect::words::scalar(text),
-    };
-    pairs.map(|(name, text)| (name.to_owned(), value(text))).to_vec()
+pub(super) fn entries(pairs: &[(&str, &str)]) -> Entries {
+    let value = |text: &str| if text.is_empty() { Value::Bool(true) } else { scalar(text) };
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
 }
 
 /// True where a switch is on.
@@ -29,11 +27,11 @@ pub(super) fn precision(value: &Value) -> Entries {
         return Vec::new();
     }
     let has = |part: &str| name.contains(part);
-    let mut out = if has("fp16_") || name == "fp16" { entries([("--fp16", "")]) } else { entries([("--bf16", "")]) };
+    let mut out = if has("fp16_") || name == "fp16" { entries(&[("--fp16", "")]) } else { entries(&[("--bf16", "")]) };
     let fp8 =
-        |format, recipe| entries([("--fp8-format", format), ("--fp8-recipe", recipe), ("--fp8-param-gather", "")]);
+        |format, recipe| entries(&[("--fp8-format", format), ("--fp8-recipe", recipe), ("--fp8-param-gather", "")]);
     out.extend(match () {
-        () if has("nvfp4") || has("fp4") => entries([("--fp4-format", "e2m1"), ("--fp4-recipe", "nvfp4")]),
+        () if has("nvfp4") || has("fp4") => entries(&[("--fp4-format", "e2m1"), ("--fp4-recipe", "nvfp4")]),
         () if has("mxfp8") || has("fp8_mx") || has("fp8mx") => fp8("e4m3", "mxfp8"),
         () if has("subchannel") || has("fp8_sc") || has("fp8sc") || has("blockwise") => fp8("e4m3", "blockwise"),
         () if has("delayed") || has("fp8_ds") || has("fp8ds") => fp8("hybrid", "delayed"),
@@ -47,7 +45,7 @@ pub(super) fn precision(value: &Value) -> Entries {
 pub(super) fn measured(value: &Value) -> Entries {
     let mut out = precision(value);
     if !out.is_empty() {
-        out.extend(entries([("--grad-reduce-in-bf16", "")]));
+        out.extend(entries(&[("--grad-reduce-in-bf16", "")]));
     }
     out
 }
@@ -70,8 +68,8 @@ pub(crate) const GPUS: [(&str, &str); 12] = [
 
 pub(super) fn gpu(value: &Value) -> Entries {
     let name = value.text().unwrap_or_default().to_ascii_lowercase();
-    let known = GPUS.iter().find(|(word, _)| *word == name);
-    known.map(|(_, id)| vec![("@gpu".to_owned(), Value::Text((*id).to_owned()))]).unwrap_or_default()
+    let found = GPUS.iter().find(|(word, _)| *word == name);
+    found.map(|(_, id)| vec![("@gpu".to_owned(), Value::Text((*id).to_owned()))]).unwrap_or_default()
 }
 
 /// Settings in the name of a recipe of Megatron-Bridge: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
@@ -120,11 +118,7 @@ pub(super) fn gpus(value: &Value) -> Entries {
 
 /// Every layer again, where a switch is on.
 pub(super) fn full(value: &Value) -> Entries {
-    if on(value) {
-        entries([("--recompute-granularity", "full")])
-    } else {
-        entries([("--recompute-granularity", "none")])
-    }
+    entries(&[("--recompute-granularity", if on(value) { "full" } else { "none" })])
 }
 
 /// Place of models that wait while others work: the host if a switch is on.
@@ -137,15 +131,10 @@ pub(super) fn reference(value: &Value) -> Entries {
     vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
 }
 
-/// Micro-batches of as many sequences as a number of tokens holds, where a switch is on.
-pub(super) fn dynamic(value: &Value) -> Entries {
-    if on(value) { entries([("@dynamic", "")]) } else { Vec::new() }
-}
-
-/// Adapters, where a switch is on.
-pub(super) fn adapted(value: &Value) -> Entries {
-    if on(value) { entries([("peft.kind", "lora")]) } else { Vec::new() }
-}
+/// Micro-batches of as many sequences as a number of tokens holds.
+pub(super) const DYNAMIC: &[(&str, &str)] = &[("@dynamic", "")];
+/// Adapters.
+pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
 
 /// A rank of adapters, where it is more than 0.
 pub(super) fn rank(value: &Value) -> Entries {

@@ -91,9 +91,9 @@ impl Writer<'_> {
     /// The arguments below `name`: numbered ones without their numbers, those of a list in brackets.
     fn below(&mut self, name: &str) -> Vec<String> {
         let start = format!("{name}.");
-        let all = self.entries;
+        let entries = self.entries;
         let inner: Vec<(&str, &Value)> =
-            all.iter().filter_map(|(name, value)| Some((name.strip_prefix(&start)?, value))).collect();
+            entries.iter().filter_map(|(name, value)| Some((name.strip_prefix(&start)?, value))).collect();
         let mut out = Vec::new();
         for (below, value) in inner {
             match below.split('.').collect::<Vec<_>>().as_slice() {

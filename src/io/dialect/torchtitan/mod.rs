@@ -13,7 +13,7 @@ use super::launcher::Launcher;
 use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use super::{Dialect, Entries, Same, Syntax, python, same, toml};
+use super::{Dialect, Entries, Same, bare, python, same, toml};
 use crate::core::issue::Issue;
 use crate::core::run::registry::{field, plain};
 use crate::core::run::{Scenario, Value};
@@ -24,7 +24,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
     file: "torchtitan.py",
-    syntax: Syntax::Python,
+    entries,
+    keys: &[],
     stack: compiled,
     read,
     write,
@@ -49,8 +50,7 @@ const SECTIONS: [&str; 7] =
 /// True if a name is one of a section of torchtitan's settings.
 #[must_use]
 pub fn knows(name: &str) -> bool {
-    let name = name.trim_start_matches('-').replace('-', "_");
-    name.split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
+    bare(name).split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
 /// True if a text is a file of its settings, whichever form of TOML names them.
@@ -75,13 +75,12 @@ pub(crate) fn starts(script: &Script) -> bool {
 /// With the compiler where the settings say so: `compile.enable`, before `training.compile`; `compile.components` are
 /// the model and the loss unless they are said.
 fn compiled(entries: &Entries) -> &'static str {
-    let mut all = if shipped::is_python(entries) { shipped::defaults(entries) } else { Vec::new() };
-    all.extend(entries.iter().cloned());
-    let entries = &all;
+    let mut settings = if shipped::is_python(entries) { shipped::defaults(entries) } else { Vec::new() };
+    settings.extend(entries.iter().cloned());
+    let entries = &settings;
     let value = |wanted: &[&str]| {
-        let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
         let latest = entries.iter().rev();
-        latest.filter(|(name, _)| wanted.contains(&&*plain(name))).map(|(_, value)| value).next()
+        latest.filter(|(name, _)| wanted.contains(&&*bare(name))).map(|(_, value)| value).next()
     };
     let of_the_model = match value(&["compile.components"]) {
         Some(Value::List(parts)) => parts.iter().any(names_the_model),
@@ -114,10 +113,9 @@ pub fn entries(text: &str) -> Result<Entries, Issue> {
     if is_file(&file) || !starts(&script) && !arguments.iter().any(|(name, _)| knows(name)) {
         return file;
     }
-    let plain_name = |name: &str| name.trim_start_matches('-').replace('-', "_");
     let mut entries: Entries = Vec::new();
     for (name, value) in arguments {
-        let name = plain_name(&name);
+        let name = bare(&name);
         // "--compile.no_enable" switches off.
         match name.split_once(".no_") {
             Some((section, rest)) if value == Value::Bool(true) => {
@@ -175,18 +173,16 @@ fn read(reader: &mut SettingsReader) {
     training::read(reader);
 }
 
-fn write(s: &Scenario) -> Entries {
-    let mut writer = SettingsWriter::default();
-    LAUNCHER.write(s, &mut writer);
+fn write(s: &Scenario, writer: &mut SettingsWriter) {
+    LAUNCHER.write(s, writer);
     writer.say(python::FUNCTION, FUNCTION);
-    training::write_model(s, &mut writer);
+    training::write_model(s, writer);
     // All of them: what is shipped may say another number.
     for (row, field) in SAME.iter().filter_map(|row| Some((row, field(row.field)?))) {
         writer.say(row.name, field.get(&s.run));
     }
-    parallel::write(s, &mut writer);
-    training::write(s, &mut writer);
-    writer.done()
+    parallel::write(s, writer);
+    training::write(s, writer);
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

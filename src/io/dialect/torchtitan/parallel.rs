@@ -21,8 +21,8 @@ const MAX_STAGES: u64 = 1 << 16;
 /// Layers of every stage, as `generate_llm_fqn_per_model_part` deals them out: stages with the same number, the first
 /// ones with one more, less what the ends count for. None where an end counts for more than its stage holds.
 fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> {
-    let all = layers.checked_add(first)?.checked_add(last)?;
-    let (each, extra) = (all / stages, all % stages);
+    let counted = layers.checked_add(first)?.checked_add(last)?;
+    let (each, extra) = (counted / stages, counted % stages);
     let mut split: Vec<u64> = (0..stages).map(|stage| each + u64::from(stage < extra)).collect();
     let embedding = split.first_mut()?;
     *embedding = embedding.checked_sub(first)?;
@@ -37,9 +37,9 @@ fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
     let (layers, stages) = (s.model.layers, s.stage_layers.len() as u64);
     let pairs = (0..5).flat_map(|first| (0..5).map(move |last| [first, last]));
     std::iter::once([1, 1]).chain(pairs).find_map(|ends| {
-        let all = layers + ends[0] + ends[1];
-        let each = all.div_ceil(stages);
-        let same = (!said || all.div_ceil(each.max(1)) == stages)
+        let counted = layers + ends[0] + ends[1];
+        let each = counted.div_ceil(stages);
+        let same = (!said || counted.div_ceil(each.max(1)) == stages)
             && split(layers, stages, ends).as_ref() == Some(&s.stage_layers);
         same.then_some((ends, each))
     })
@@ -223,11 +223,11 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
         return;
     }
     let looped = run.schedule.fixed_chunks(&run.schedule_options).is_none();
-    let said = looped && run.virtual_stages != 2;
-    let Some((ends, each)) = stages(s, said) else {
+    let counts_stages = looped && run.virtual_stages != 2;
+    let Some((ends, each)) = stages(s, counts_stages) else {
         return;
     };
-    writer.when(said, "parallelism.pipeline_parallel_layers_per_stage", each);
+    writer.when(counts_stages, "parallelism.pipeline_parallel_layers_per_stage", each);
     if ends != [1, 1] {
         for (name, layers) in ENDS.into_iter().zip(ends) {
             writer.say(name, layers);

@@ -58,8 +58,8 @@ pub fn model(reader: &mut SettingsReader) {
             && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(shipped.flavor))
     });
     let weights = reader.word("hf_assets_path", "files of");
-    let held = || weights.as_deref().and_then(hub::model);
-    match (found.map(|shipped| Based::preset(shipped.preset)).or_else(held), name, flavor) {
+    let by_weights = || weights.as_deref().and_then(hub::model);
+    match (found.map(|shipped| Based::preset(shipped.preset)).or_else(by_weights), name, flavor) {
         (Some(model), ..) => hub::take(reader, &model),
         (None, None, None) => match weights {
             Some(path) => hub::unknown(reader, &path),
@@ -135,8 +135,7 @@ fn training(reader: &mut SettingsReader) {
     let reduced = reader.word("training.mixed_precision_reduce", "gradients reduced in");
     let bytes = if reduced.as_deref() == Some("bfloat16") { 2.0 } else { 4.0 };
     reader.run.stack.parts.grad_reduce_bytes = (kept_in_bf16 != (bytes < 4.0)).then_some(bytes);
-    let asynchronous = [ASYNC, "parallelism.enable_async_tensor_parallel"].map(|name| reader.flag(name, "async TP"));
-    if asynchronous.contains(&true) {
+    if reader.any([ASYNC, "parallelism.enable_async_tensor_parallel"], "async TP") {
         reader.run.stack.parts.tp_overlap = Some(TpOverlap::AsyncTp);
     }
     graphs_and_loss(reader);
@@ -173,7 +172,7 @@ fn training(reader: &mut SettingsReader) {
         Some(other) => reader.unknown_optimizer(other),
     }
     let class = reader.word(CHECKPOINT, "recomputation");
-    let off = reader.said().iter().rev().find(|(name, _)| name == CHECKPOINT).is_some_and(|(_, it)| *it == Value::Null);
+    let off = reader.last(CHECKPOINT) == Some(&Value::Null);
     let mode = match class.as_deref().map(shipped::last_class) {
         _ if off => Some("none".to_owned()),
         Some("FullAC") => Some("full".to_owned()),

@@ -103,12 +103,12 @@ impl LowRank {
             (false, true) => AdapterMethod::Qlora,
             (false, false) => AdapterMethod::Lora,
         };
-        let own = method == AdapterMethod::Qlora && self.base == Some(BaseFormat::Nf4Double);
+        let default = method == AdapterMethod::Qlora && self.base == Some(BaseFormat::Nf4Double);
         reader.run.adapter = AdapterParts {
             method: Some(method),
             rank: self.rank.filter(|rank| *rank > 0),
             targets: self.targets,
-            base: self.base.filter(|_| !own),
+            base: self.base.filter(|_| !default),
             modules_to_save: self.saved,
             ..AdapterParts::default()
         };

@@ -120,9 +120,9 @@ impl Batch {
         let micro = reader.count(self.micro, "micro-batch").unwrap_or(silent).max(1);
         let each = reader.count(self.accumulation, "micro-batches a step and rank");
         let ranks = page.2.max(1);
-        let all = micro.saturating_mul(each.unwrap_or(1).max(1)).saturating_mul(ranks);
+        let global = micro.saturating_mul(each.unwrap_or(1).max(1)).saturating_mul(ranks);
         reader.set("micro_batch", micro);
-        reader.set("global_batch", all);
+        reader.set("global_batch", global);
     }
 
     /// Says both.
@@ -138,8 +138,7 @@ pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], prog
     let name = said.or(names.first()).copied().unwrap_or_default();
     reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
     // axolotl, LLaMA-Factory and TRL: `position_ids` or attention masks keep packed samples apart.
-    let switches = ["sample_packing", "neat_packing", "packing"];
-    let packed = switches.map(|name| reader.flag(name, "samples packed into a sequence")).contains(&true);
+    let packed = reader.any(["sample_packing", "neat_packing", "packing"], "samples packed into a sequence");
     if packed && reader.run.documents.is_none() {
         reader.assume("attention over whole sequences: documents says how long the packed samples are");
     }
@@ -147,9 +146,9 @@ pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], prog
 
 /// Value of a switch; none where the text does not set it.
 pub(super) fn switch(reader: &mut SettingsReader, name: &str, what: &'static str) -> Option<bool> {
-    let known = reader.has(name);
+    let is_said = reader.has(name);
     let yes = reader.flag(name, what);
-    known.then_some(yes)
+    is_said.then_some(yes)
 }
 
 /// A list of words as a value.
@@ -162,7 +161,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     let word = reader.word(name, "optimizer").unwrap_or_default();
     let lower = word.to_ascii_lowercase();
     let has = |part: &str| lower.contains(part);
-    let known = [
+    let optimizers = [
         (has("galore"), Optimizer::GaLore),
         (has("adam") && has("mini"), Optimizer::AdamMini),
         (has("adafactor"), Optimizer::Adafactor),
@@ -173,7 +172,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
         (has("adam") && !has("4bit") || has("cpuoffload") || word.is_empty(), Optimizer::Adam),
         (has("sgd"), Optimizer::Sgd),
     ];
-    match known.iter().find(|(is, _)| *is) {
+    match optimizers.iter().find(|(is, _)| *is) {
         Some((_, optimizer)) => reader.run.optimizer = *optimizer,
         None => reader.unknown_optimizer(&*word),
     }
