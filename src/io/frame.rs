@@ -166,8 +166,8 @@ fn value_in<'a>(settings: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
 
 /// Key and value of each setting of a link, as they stand there.
 fn pairs(link: &str) -> impl Iterator<Item = (&str, &str)> {
-    let all = link::fragment(link).split('&');
-    all.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    let settings = link::fragment(link).split('&');
+    settings.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
 fn is_view(key: &str) -> bool {

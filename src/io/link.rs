@@ -88,11 +88,11 @@ pub fn decode(text: &str) -> Decoded {
     } else {
         fragment(text)
     };
-    let all = || text.split('&').filter(|pair| !pair.is_empty());
-    if all().nth(MAX_PAIRS).is_some() {
+    let pairs_of = || text.split('&').filter(|pair| !pair.is_empty());
+    if pairs_of().nth(MAX_PAIRS).is_some() {
         notices.push(Issue::notice("", "the link has over 512 settings; those behind were not read"));
     }
-    for pair in all().take(MAX_PAIRS) {
+    for pair in pairs_of().take(MAX_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (unescape(key), unescape(value));
         match key.split_once('.') {

@@ -85,8 +85,8 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
         Expr::Number(text) => parse_number(text),
         Expr::Symbol(name) => parts.iter().find(|part| part.symbol == name).map(|part| part.value),
         Expr::Total(name) => {
-            let all = parts.iter().filter(|part| part.symbol == name);
-            Some(all.map(|part| part.value).sum())
+            let summands = parts.iter().filter(|part| part.symbol == name);
+            Some(summands.map(|part| part.value).sum())
         }
         Expr::Sum(list) => list.iter().try_fold(0.0, |sum, (less, one)| {
             let one = value(one, parts)?;
@@ -148,8 +148,8 @@ impl Line<'_> {
                 }
             }
             Expr::Total(name) => {
-                let shown = self.values(name);
-                if shown.is_empty() { "0".to_owned() } else { shown.join(" + ") }
+                let values = self.values(name);
+                if values.is_empty() { "0".to_owned() } else { values.join(" + ") }
             }
             one => self.factor(one),
         }

@@ -132,8 +132,8 @@ impl Term {
     pub fn over(self, formula: impl Into<String>, book: &[Term]) -> Self {
         let formula = formula.into();
         let symbols = Formula::new(formula.as_str()).symbols();
-        let known = |symbol: &String| book.iter().find(|term| term.symbol == symbol).cloned();
-        self.by(formula, symbols.iter().filter_map(known).collect())
+        let term_of = |symbol: &String| book.iter().find(|term| term.symbol == symbol).cloned();
+        self.by(formula, symbols.iter().filter_map(term_of).collect())
     }
     /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
     #[must_use]

@@ -90,9 +90,9 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
         all_warnings.extend(method_warnings);
-        let known = (&chunks, &loads[..]);
-        all_warnings.extend(memory::remedies::fused_loss(scenario, known, verdict));
-        all_warnings.extend(often_reduced(scenario, known, verdict));
+        let held_by = (&chunks, &loads[..]);
+        all_warnings.extend(memory::remedies::fused_loss(scenario, held_by, verdict));
+        all_warnings.extend(often_reduced(scenario, held_by, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
         all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
@@ -156,10 +156,10 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
     }
     let away = memory::phases::away(scenario, loads, &estimate.per_stage);
     let verdict = need.verdict(estimate.capacity);
-    let mut known = chance(method, verdict);
+    let mut outcomes = chance(method, verdict);
     if !phases.is_empty() {
         // No phase of reinforcement learning is among them.
-        (known.like, known.ran_out) = (0, 0);
+        (outcomes.like, outcomes.ran_out) = (0, 0);
     }
     let memory = Memory {
         method: method.id(),
@@ -170,7 +170,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
         need_low_bytes: need.low,
         need_bytes: need.likely,
         need_high_bytes: need.high,
-        chance: known,
+        chance: outcomes,
         verdict,
         phases,
         host: memory::host::host(scenario, loads, away),

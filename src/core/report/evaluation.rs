@@ -59,8 +59,8 @@ impl Evaluation {
     /// Index of `stage` among the chunks of `rank`, from 0.
     #[must_use]
     pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
-        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
-        let position = held.iter().position(|other| *other == stage as usize);
+        let stages = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
+        let position = stages.iter().position(|other| *other == stage as usize);
         position.unwrap_or(0)
     }
 }

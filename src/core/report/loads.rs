@@ -33,8 +33,8 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
 fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
-    let own = stages.iter().map(|stage| bytes.get(*stage));
-    let bytes: Vec<f64> = own.map(|bytes| bytes.copied().unwrap_or(0.0)).collect();
+    let by_stage = stages.iter().map(|stage| bytes.get(*stage));
+    let bytes: Vec<f64> = by_stage.map(|bytes| bytes.copied().unwrap_or(0.0)).collect();
     let mut alive = Alive::none(stages);
     let mut worst = (alive.counts.clone(), 0.0, 0);
     row.ends(|part| match part {

@@ -141,14 +141,14 @@ impl Memory {
     #[must_use]
     pub fn fullest(&self) -> Option<&StageMemory> {
         let phases = self.phases.iter().map(|phase| &phase.memory);
-        let mut all = phases.chain(self.per_stage.get(self.peak_stage));
-        all.find(|memory| memory.total == self.peak_bytes)
+        let mut candidates = phases.chain(self.per_stage.get(self.peak_stage));
+        candidates.find(|memory| memory.total == self.peak_bytes)
     }
     /// The largest phase, where there are phases.
     #[must_use]
     pub fn peak_phase(&self) -> Option<&Phase> {
-        let mut all = self.phases.iter();
-        all.find(|phase| phase.memory.total == self.peak_bytes)
+        let mut phases = self.phases.iter();
+        phases.find(|phase| phase.memory.total == self.peak_bytes)
     }
     /// The verdict of the GPUs and of the host, whichever is worse: the one rule of what is proposed.
     #[must_use]

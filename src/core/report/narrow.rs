@@ -46,8 +46,8 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<Counted> {
     let rank = memory.per_stage.get(memory.peak_stage);
     let of = |nature: Nature| -> Bytes {
         let items = rank.map_or(&[][..], |rank| &rank.items).iter();
-        let own = items.filter(|item| item.nature == nature);
-        own.map(|item| item.bytes).sum()
+        let alike = items.filter(|item| item.nature == nature);
+        alike.map(|item| item.bytes).sum()
     };
     let counted = |gap: Gap| -> Bytes {
         match gap {

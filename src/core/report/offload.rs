@@ -119,9 +119,9 @@ fn copies(scenario: &Scenario, load: &RankLoad, offload: &Offload, forward: f64,
             OffloadFramework::Fsdp2 if scenario.adapter.is_none() => bytes.weights,
             _ => scenario.gathered_weight(),
         };
-        let all = stored * sharded(Held::of(scenario, &load.stages).total(), 3);
+        let parameters = stored * sharded(Held::of(scenario, &load.stages).total(), 3);
         for window in [forward, backward] {
-            list.push(Copy { to_host: 0.0, to_gpu: all, window });
+            list.push(Copy { to_host: 0.0, to_gpu: parameters, window });
         }
     }
     if offload.gradients.is_some() {

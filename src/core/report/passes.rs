@@ -94,7 +94,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Those of every global stage.
+    /// The passes of every global stage.
     pub fn all(scenario: &Scenario, clock: &Clock) -> Vec<Self> {
         (0..scenario.stage_layers.len()).map(|stage| Self::of(scenario, clock, stage)).collect()
     }

@@ -165,8 +165,8 @@ mod tests {
     }
 
     fn rows(run: &Run) -> Vec<ScheduleRow> {
-        let all = Variant::all(run).into_iter();
-        all.map(|variant| row(run, &variant.to_string())).collect()
+        let variants = Variant::all(run).into_iter();
+        variants.map(|variant| row(run, &variant.to_string())).collect()
     }
 
     fn figures(run: &Run, text: &str) -> ScheduleFigures {

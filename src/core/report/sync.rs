@@ -111,9 +111,9 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let both = charged.gradients + charged.weights;
         (both.exposed() + charged.tied, charged)
     };
-    let all = evaluation.loads.iter().enumerate().map(rank);
+    let ranks = evaluation.loads.iter().enumerate().map(rank);
     let none = (Seconds::ZERO, Charged::default());
-    let (most, charged) = all.fold(none, |most, next| if next.0.0 > most.0.0 { next } else { most });
+    let (most, charged) = ranks.fold(none, |most, next| if next.0.0 > most.0.0 { next } else { most });
     let whole = evaluation.report.step.exposed_comm_s;
     Charged { rank: charged.rank, inside: (whole - most).max(Seconds::ZERO), ..charged }
 }

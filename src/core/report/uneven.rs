@@ -69,8 +69,8 @@ impl Balance {
     /// The split by `origin`.
     #[must_use]
     pub fn of(&self, origin: Origin) -> Option<&Split> {
-        let said = |split: &&Split| split.origins.contains(&origin);
-        self.splits.iter().find(said)
+        let is_by = |split: &&Split| split.origins.contains(&origin);
+        self.splits.iter().find(is_by)
     }
 
     /// Says how far the measured steps are from the computed ones, and why only their ratio is compared.
@@ -227,7 +227,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
 /// Measurement of the splits of a published run that differs from `run` in its layers a stage and its loading alone.
 fn measured(run: &Run) -> Option<Pair> {
     let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() };
-    let own = alike(run);
+    let wanted = alike(run);
     let steps: Vec<(Vec<u64>, f64)> = PUBLISHED
         .iter()
         .filter_map(|published| {
@@ -237,7 +237,7 @@ fn measured(run: &Run) -> Option<Pair> {
             })?;
             let run = published.run();
             let split = run.stage_layers.clone()?;
-            (alike(&run) == own).then_some((split, step))
+            (alike(&run) == wanted).then_some((split, step))
         })
         .collect();
     let steps: Vec<_> = steps.iter().map(|(split, step)| (&**split, *step)).collect();

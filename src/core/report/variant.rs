@@ -22,14 +22,14 @@ impl Variant {
     /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
     #[must_use]
     pub fn all(run: &Run) -> Vec<Self> {
-        let own = Self::of(run);
+        let chosen = Self::of(run);
         let mut all = Vec::new();
         for (schedule, _) in Schedule::ALL.iter().copied() {
             match schedule {
-                Schedule::Custom if own.schedule != schedule => {}
+                Schedule::Custom if chosen.schedule != schedule => {}
                 Schedule::Interleaved => {
                     let mut chunks = CHUNKS.to_vec();
-                    chunks.extend(own.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
+                    chunks.extend(chosen.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
                     chunks.sort_unstable();
                     let each = chunks.into_iter().map(Some);
                     all.extend(each.map(|chunks| Self { schedule, chunks }));

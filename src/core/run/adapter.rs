@@ -233,8 +233,8 @@ impl Adapter {
                     routed += linear.adapter(self.rank, magnitudes, etp);
                 }
                 Some(experts) => {
-                    let own = experts as f64 / ep as f64;
-                    routed += own * linear.adapter(self.rank, magnitudes, etp);
+                    let on_rank = experts as f64 / ep as f64;
+                    routed += on_rank * linear.adapter(self.rank, magnitudes, etp);
                 }
             }
         }

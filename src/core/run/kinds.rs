@@ -27,7 +27,7 @@ impl Kinds {
     pub fn new(scenario: &Scenario) -> Self {
         let layers = &scenario.stage_layers;
         let model = &scenario.model;
-        let all = model.all_kinds();
+        let kinds_of_model = model.all_kinds();
         let period = model.pattern.layers().max(1);
         let end = layers.len().saturating_sub(1);
         let mut kinds = Self { of: Vec::with_capacity(layers.len()), ..Self::default() };
@@ -35,7 +35,7 @@ impl Kinds {
         for (stage, count) in layers.iter().enumerate() {
             let mut key = [0; MAX_KINDS + BESIDE];
             for (kind, held) in model.kinds(start..start + count).iter() {
-                let place = all.iter().position(|(known, _)| known == kind);
+                let place = kinds_of_model.iter().position(|(known, _)| known == kind);
                 key[place.unwrap_or(0)] = *held;
             }
             let [first, last] = scenario.bf16_ends(&(start..start + count));

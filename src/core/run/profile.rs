@@ -213,10 +213,10 @@ impl Factors {
     /// Factor of work of this kind: its own multiplier times that of everything.
     #[must_use]
     pub fn of(&self, kind: Multiplier) -> f64 {
-        let all = self.0[Multiplier::All as usize];
+        let everything = self.0[Multiplier::All as usize];
         match kind {
-            Multiplier::All => all,
-            own => self.0[own as usize] * all,
+            Multiplier::All => everything,
+            own => self.0[own as usize] * everything,
         }
     }
 

@@ -282,10 +282,10 @@ impl Scenario {
     #[must_use]
     pub fn flops_per_token(&self, count: AttentionCount) -> f64 {
         let (model, seq) = (&self.model, self.attended_tokens());
-        let all = model_flops_per_token(model, seq, count);
+        let trained_whole = model_flops_per_token(model, seq, count);
         match &self.adapter {
-            None => all,
-            Some(adapter) => all - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model),
+            None => trained_whole,
+            Some(adapter) => trained_whole - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model),
         }
     }
 }

@@ -245,6 +245,6 @@ pub fn unknown(experts: bool, latent: bool) -> &'static Family {
 
 /// All that are known, for a message.
 pub fn names() -> String {
-    let all: Vec<&str> = FAMILIES.iter().flat_map(|family| family.kinds).copied().collect();
-    all.join(", ")
+    let kinds: Vec<&str> = FAMILIES.iter().flat_map(|family| family.kinds).copied().collect();
+    kinds.join(", ")
 }

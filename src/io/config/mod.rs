@@ -67,12 +67,12 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     };
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
     let yes = |key: &str| matches!(text.get(key), Some(Value::Bool(true)));
-    let known = match kind.as_str() {
+    let kind_name = match kind.as_str() {
         _ if yes("enable_moe_block") => "gemma4_moe",
         "bailing_moe" if yes("use_qk_norm") => "bailing_moe_v2",
         kind => kind,
     };
-    let family = match family(known) {
+    let family = match family(kind_name) {
         Some(family) => family,
         None if !SHARED.iter().all(says) => {
             return Err(refuse(t!(
@@ -187,8 +187,8 @@ impl Reader<'_> {
 
     /// The same with what is taken where neither says it.
     fn count_or(&mut self, keys: &[&str], what: &'static str, default: u64, why: &'static str) -> u64 {
-        let said = self.count(keys, what);
-        said.or_else(|| self.default(keys, what)).unwrap_or_else(|| {
+        let count = self.count(keys, what);
+        count.or_else(|| self.default(keys, what)).unwrap_or_else(|| {
             self.assumed.push(t!("{what} {default}: {why}", what, default, why));
             default
         })
@@ -223,8 +223,8 @@ impl Reader<'_> {
         // Some models have no dense FFN.
         let keys = ["intermediate_size_mlp", "intermediate_size", "n_inner", "moe_intermediate_size"];
         if !family.short_names {
-            let known = if family.experts { 4 } else { 3 };
-            return self.need(&keys[..known], "FFN size");
+            let candidates = if family.experts { 4 } else { 3 };
+            return self.need(&keys[..candidates], "FFN size");
         }
         let hidden = hidden?;
         Some(self.count_or(&keys[..3], "FFN size", 4 * hidden, "four times the hidden size"))
@@ -247,8 +247,8 @@ impl Reader<'_> {
         };
         if let (Some(hidden), Some(heads)) = (hidden, heads) {
             let kv = "key-value heads";
-            let all = "as many as heads";
-            parts.kv_heads = Some(self.count_or(&["num_key_value_heads"], kv, heads, all));
+            let as_heads = "as many as heads";
+            parts.kv_heads = Some(self.count_or(&["num_key_value_heads"], kv, heads, as_heads));
             let each = hidden / heads.max(1);
             let why = "hidden size over heads";
             let latent = family.latent;

@@ -62,8 +62,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     let foot = PITCH * visible.bars.len() as f64;
     let mut drawing = Drawing::new(foot + 48.0);
     let place = |component: Component| {
-        let mut all = Component::ALL.into_iter();
-        Ink::Memory(all.position(|other| other == component).unwrap_or(0))
+        let mut components = Component::ALL.into_iter();
+        Ink::Memory(components.position(|other| other == component).unwrap_or(0))
     };
     for (row, bar) in visible.bars.iter().enumerate() {
         let y = PITCH * row as f64;
@@ -72,8 +72,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
             // Parts that the page sets apart with a line, and parts that it does not.
             let gap = if part.is_sliver() { 0.0 } else { APART };
             let at = Box { x: part.start * PLOT, width: (part.length * PLOT - gap).max(APART), y, height: BAR };
-            let said = t!("{part}: {bytes}", part = part.component.name(), bytes = unit.show(part.bytes));
-            drawing.fill(at, place(part.component), 1.0, said);
+            let title = t!("{part}: {bytes}", part = part.component.name(), bytes = unit.show(part.bytes));
+            drawing.fill(at, place(part.component), 1.0, title);
         }
         let total = unit.number(bar.total);
         drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, verbatim(&total));
@@ -102,7 +102,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         if row.ratio > 1.0 {
             drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
         }
-        let said = t!(
+        let title = t!(
             "{ratio}: {wire} on the wire, {compute} of compute, {exposed} not hidden, {slows} slows compute",
             ratio = significant(row.ratio, 3),
             wire = show_seconds(row.comm_s),
@@ -112,9 +112,9 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         );
         let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
         if beside.0 < 0.5 {
-            drawing.words(beside, Anchor::Start, Ink::Text, said);
+            drawing.words(beside, Anchor::Start, Ink::Text, title);
         } else {
-            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, said);
+            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, title);
         }
     }
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
@@ -145,14 +145,15 @@ fn step(evaluation: &Evaluation) -> Drawing {
             drawing.hatch(at);
             drawing.frame(at, Ink::Line);
         }
-        let said = t!("{name} {time} ({share})", name = *name, time = show_seconds(*time), share = show_percent(width));
+        let title =
+            t!("{name} {time} ({share})", name = *name, time = show_seconds(*time), share = show_percent(width));
         let middle = at.y + BAR / 2.0;
         if x + width < 0.6 {
-            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, said);
+            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, title);
         } else if x > 0.3 {
-            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, said);
+            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, title);
         } else {
-            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, said);
+            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, title);
         }
         x += width;
     }

@@ -69,17 +69,17 @@ fn settings(evaluation: &Evaluation) -> String {
         cells(&["Data parallel", &dp.to_string(), "dp"]),
         cells(&["Micro-batches", &microbatches.to_string(), "a step and rank"]),
     ];
-    let mut said: Vec<(String, String)> = Vec::new();
+    let mut settings: Vec<(String, String)> = Vec::new();
     for key in ALWAYS {
         let text = field(key).and_then(|field| field.text(run));
-        said.extend(text.map(|text| (key.to_owned(), text)));
+        settings.extend(text.map(|text| (key.to_owned(), text)));
     }
     let changed = run.changed_texts().into_iter();
-    said.extend(changed.filter(|(key, _)| {
+    settings.extend(changed.filter(|(key, _)| {
         let named = field(key).is_some_and(|field| ["model", "gpu"].contains(&field.key));
         !named && !ALWAYS.contains(&&**key)
     }));
-    for (key, value) in said {
+    for (key, value) in settings {
         let label = field(&key).map_or("", |field| field.label);
         rows.push(cells(&[label, &value, &format!("`{key}`")]));
     }

@@ -74,8 +74,8 @@ impl Heard {
     /// The series of a quantity, of the program that printed it most often; of two the first by [`Program`].
     #[must_use]
     pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
-        let all = self.series.iter().filter(|(_, of, _)| *of == quantity);
-        let longest = all.max_by_key(|(program, _, series)| (series.len(), Reverse(*program)))?;
+        let candidates = self.series.iter().filter(|(_, of, _)| *of == quantity);
+        let longest = candidates.max_by_key(|(program, _, series)| (series.len(), Reverse(*program)))?;
         let (program, _, series) = longest;
         (!series.is_empty()).then_some((*program, series))
     }
@@ -87,10 +87,10 @@ impl Heard {
             let mut own = self.series.iter().filter(|(program, ..)| *program == of);
             own.any(|(_, what, _)| what.is_step())
         };
-        let all = self.programs.iter();
+        let programs = self.programs.iter();
         // A progress bar is that of a program that says more of itself.
         let is_own = |of: Program| of != Program::ProgressBar;
-        let most = all.max_by_key(|(of, lines)| (steps(**of), is_own(**of), **lines));
+        let most = programs.max_by_key(|(of, lines)| (steps(**of), is_own(**of), **lines));
         most.map(|(program, _)| *program)
     }
 

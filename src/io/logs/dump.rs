@@ -173,8 +173,8 @@ impl Dump {
             ("bf16.enabled", on("bfloat16_enabled")),
             ("fp16.enabled", on("fp16_enabled").or_else(|| on("float16_enabled"))),
         ];
-        let said = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
-        said.collect()
+        let entries = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
+        entries.collect()
     }
 }
 

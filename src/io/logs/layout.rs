@@ -81,23 +81,23 @@ impl Reading {
 
     /// Settings that lines state.
     fn settings(&mut self, heard: &Heard) {
-        let said = |key: &str| {
+        let setting = |key: &str| {
             let found = heard.settings.iter().find(|(known, _)| *known == key);
             found.map(|(_, value)| *value)
         };
-        let mut all = heard.settings.clone();
+        let mut settings = heard.settings.clone();
         let run = &self.run;
         let degrees = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
-        let [tp, pp, cp] = degrees.map(|(key, page)| said(key).unwrap_or(page as f64));
-        let shards = said(SHARDS).map(|shards| shards * said(REPLICAS).unwrap_or(1.0));
+        let [tp, pp, cp] = degrees.map(|(key, page)| setting(key).unwrap_or(page as f64));
+        let shards = setting(SHARDS).map(|shards| shards * setting(REPLICAS).unwrap_or(1.0));
         let ranks = shards.or_else(|| {
-            let (batch, micro) = (said("global_batch")?, said("micro_batch")?);
-            Some(batch / micro / said(ACCUMULATION)?).filter(|ranks| ranks.fract() == 0.0)
+            let (batch, micro) = (setting("global_batch")?, setting("micro_batch")?);
+            Some(batch / micro / setting(ACCUMULATION)?).filter(|ranks| ranks.fract() == 0.0)
         });
-        let nodes = said(NODES[1]).map(|devices| devices * said(NODES[0]).unwrap_or(1.0));
+        let nodes = setting(NODES[1]).map(|devices| devices * setting(NODES[0]).unwrap_or(1.0));
         let gpus = ranks.map(|ranks| ranks * tp * pp * cp).or(nodes);
-        if let (Some(gpus), None) = (gpus, said("gpus")) {
-            all.push(("gpus", gpus));
+        if let (Some(gpus), None) = (gpus, setting("gpus")) {
+            settings.push(("gpus", gpus));
         }
         if let Some(shards) = shards {
             let zero = match (shards > 1.0, pp > 1.0) {
@@ -106,13 +106,13 @@ impl Reading {
                 (true, false) => 3,
             };
             self.assumed.push(t!("ZeRO {zero}: what torchtitan does unless it is told otherwise", zero));
-            all.push(("zero", zero as f64));
+            settings.push(("zero", zero as f64));
         }
         // A pipeline divides the batch of a rank further.
-        if let (Some(batch), true) = (said(LOCAL_BATCH), pp < 2.0) {
-            all.push(("micro_batch", batch));
+        if let (Some(batch), true) = (setting(LOCAL_BATCH), pp < 2.0) {
+            settings.push(("micro_batch", batch));
         }
-        for (key, value) in all {
+        for (key, value) in settings {
             if self.run.assign(key, &Value::Number(value)).is_ok() {
                 let count = group(&format!("{value:.0}"));
                 self.used.push((verbatim(key), verbatim(count)));
@@ -146,15 +146,15 @@ impl Reading {
 
     /// The batch of a line: sequences, or tokens where the line's own rates say so.
     fn batch(&mut self, heard: &Heard, batch: f64) {
-        let of = |quantity| heard.series_of(quantity).and_then(|(_, series)| Some(series.rates()?.median));
+        let median_of = |quantity| heard.series_of(quantity).and_then(|(_, series)| Some(series.rates()?.median));
         let seconds = heard.series_of(Quantity::Seconds).and_then(|(_, series)| Some(series.durations()?.median));
-        let tokens = of(Quantity::TokensPerSecond).zip(seconds).map(|(rate, seconds)| rate * seconds);
+        let tokens = median_of(Quantity::TokensPerSecond).zip(seconds).map(|(rate, seconds)| rate * seconds);
         let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
         // nanotron prints three digits: "1.02K" are 1024 sequences.
         let rounded = heard.program() == Some(Program::Nanotron);
         let counted = |count: f64| if rounded { even(count) } else { count.round() };
-        let said = heard.settings.iter().any(|(key, _)| *key == "seq_len");
-        if let Some(tokens) = tokens.filter(|_| rounded && !is_tokens && !said) {
+        let states_length = heard.settings.iter().any(|(key, _)| *key == "seq_len");
+        if let Some(tokens) = tokens.filter(|_| rounded && !is_tokens && !states_length) {
             let length = even(tokens / batch);
             if self.run.assign("seq_len", &Value::Number(length)).is_ok() {
                 let entry = verbatim(format!("{length:.0}"));
@@ -175,8 +175,8 @@ impl Reading {
     /// Says so where the device has other memory than the Run's GPU.
     fn device(&mut self, heard: &Heard) {
         let total = heard.series_of(Quantity::DeviceMemory).and_then(|(_, series)| series.last());
-        let own = self.run.gpu.resolve().map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
-        if let (Some(total), Ok((usable, memory))) = (total, own) {
+        let sizes = self.run.gpu.resolve().map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
+        if let (Some(total), Ok((usable, memory))) = (total, sizes) {
             let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;
             if !near(usable) && !near(memory) {
                 let (shown, memory) = (significant(total, 4), significant(memory, 4));

@@ -192,8 +192,8 @@ impl Reading {
                     Program::MegatronBridge | Program::Composer => "GB = 10⁹",
                     _ => "GiB",
                 };
-                let shown = t!("{gib} GiB, printed as {unit}", gib = significant(gib, 4), unit = verbatim(unit));
-                self.measured.push((words, shown));
+                let figure = t!("{gib} GiB, printed as {unit}", gib = significant(gib, 4), unit = verbatim(unit));
+                self.measured.push((words, figure));
                 self.peaks.push(Peak { kind, gib });
             }
         }

@@ -98,8 +98,8 @@ impl Snapshot {
         ];
         for ((kind, words), bytes) in kinds.into_iter().zip(most) {
             let gib = bytes / GIB;
-            let shown = t!("{gib} GiB", gib = significant(gib, 4));
-            reading.measured.push((words, shown));
+            let figure = t!("{gib} GiB", gib = significant(gib, 4));
+            reading.measured.push((words, figure));
             reading.peaks.push(Peak { kind, gib });
         }
         if self.state.events == 0 {

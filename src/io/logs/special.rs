@@ -112,8 +112,8 @@ impl Heard {
             names.map(|name| name.trim().trim_matches(['\'', '"'])).zip(degrees.map_while(Result::ok)).collect();
         for key in ["tp", "pp", "cp", REPLICAS, SHARDS] {
             let is_key = |name: &str| name == key || name == "dp" && key == SHARDS;
-            let own = named.iter().find(|(name, _)| is_key(name));
-            self.set(key, own.map_or(1.0, |(_, degree)| *degree));
+            let degree_of_key = named.iter().find(|(name, _)| is_key(name));
+            self.set(key, degree_of_key.map_or(1.0, |(_, degree)| *degree));
         }
         !named.is_empty()
     }

@@ -179,9 +179,9 @@ impl Events {
         }
         let steps: Vec<Times> = self.steps.iter().map(|step| self.times(*step)).collect();
         let middle = |of: &dyn Fn(&Times) -> f64| {
-            let mut all: Vec<f64> = steps.iter().map(of).collect();
-            all.sort_by(f64::total_cmp);
-            median(&all).unwrap_or(0.0)
+            let mut times: Vec<f64> = steps.iter().map(of).collect();
+            times.sort_by(f64::total_cmp);
+            median(&times).unwrap_or(0.0)
         };
         let whole = middle(&|times| times.whole);
         let class = |class: Class| middle(&|times: &Times| times.classes[class as usize]);
@@ -196,8 +196,8 @@ impl Events {
             (t!("other kernels"), class(Class::Elementwise)),
         ];
         for (words, micro) in parts {
-            let shown = show_seconds(Seconds(micro * 1e-6));
-            reading.measured.push((words, verbatim(shown)));
+            let figure = show_seconds(Seconds(micro * 1e-6));
+            reading.measured.push((words, verbatim(figure)));
         }
         reading.step = Some(Steps { seconds: whole * 1e-6, spread: 0.0, used: steps.len(), left_out: 0 });
         if let Some(ranks) = self.ranks

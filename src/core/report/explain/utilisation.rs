@@ -118,14 +118,14 @@ fn model_flops(evaluation: &Evaluation) -> Term {
     let token = match &scenario.adapter {
         None => whole("m", each, model, counted),
         Some(adapter) => {
-            let all = model_flops_per_token(model, counted.seq, counted.attention);
+            let trained_whole = model_flops_per_token(model, counted.seq, counted.attention);
             let flops = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
             let gradients = weight_gradient_flops(model);
             let active = adapter.active_elements(model);
             flops("m", "model FLOPs of a token beside a frozen base", each).by(
                 "a - g + 6 A",
                 vec![
-                    whole("a", all, model, counted),
+                    whole("a", trained_whole, model, counted),
                     flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
                     Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
                 ],

@@ -46,8 +46,8 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
             };
             // Side by side in pairs, some of it.
             let paired = |part: &&Part| traffic == Traffic::Ep && part.kind == PartKind::ExposedEp;
-            let shown = step.parts.iter().find(paired);
-            part(t!("{when}, average rank", when), shown.map_or_else(|| mean(wait), |part| part.seconds.0))
+            let paired_part = step.parts.iter().find(paired);
+            part(t!("{when}, average rank", when), paired_part.map_or_else(|| mean(wait), |part| part.seconds.0))
         })
         .collect();
     let ends = loads.iter().map(|load| {

@@ -79,8 +79,8 @@ const REPORT: u64 = 300;
 /// Fields and values that came from another thread.
 fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Error> {
     let set = Vec::<(String, String)>::deserialize(deserializer)?.into_iter();
-    let known = set.map(|(key, text)| Some((field(&key)?.key, text)));
-    known.collect::<Option<Set>>().ok_or_else(|| D::Error::custom("no such field"))
+    let fields = set.map(|(key, text)| Some((field(&key)?.key, text)));
+    fields.collect::<Option<Set>>().ok_or_else(|| D::Error::custom("no such field"))
 }
 
 impl Suggestion {

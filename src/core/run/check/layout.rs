@@ -37,11 +37,11 @@ impl Check<'_> {
             }
         }
         let dp = (run.gpus / ranks).max(1);
-        let said = self.issues.len();
+        let count = self.issues.len();
         let microbatches = self.batch(dp);
         if !run.gpus.is_multiple_of(ranks) {
             // A batch that does not fit a dp that is none is no news.
-            self.issues.truncate(said);
+            self.issues.truncate(count);
         }
         let expert_dp = self.experts(dp);
         if run.tp > per_node {

@@ -72,7 +72,7 @@ impl Check<'_> {
     /// Checks that offloaded bytes have a place: the fix is at least what a node needs, in steps of 64 GiB.
     fn host(&mut self, offload: Offload, gpu: &Gpu, layout: &Layout) {
         let run = self.run;
-        let held = self.model.elements().total() as f64 / (run.tp * run.pp) as f64;
+        let parameters = self.model.elements().total() as f64 / (run.tp * run.pp) as f64;
         let shared = if run.zero == 0 { 1 } else { layout.dp * run.cp };
         let shard = run.hsdp_shard.unwrap_or(shared).max(1) as f64;
         let bytes = match (offload.framework, run.adapter.method) {
@@ -84,7 +84,7 @@ impl Check<'_> {
         let states = [offload.optimizer, offload.gradients, offload.parameters];
         let mut need = 0.0;
         if states.iter().any(Option::is_some) {
-            need += bytes * held / shard;
+            need += bytes * parameters / shard;
         }
         if offload.activations.is_some() {
             let tokens = run.seq_len as f64 * run.micro_batch as f64 / run.cp as f64;
