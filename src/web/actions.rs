@@ -9,7 +9,7 @@ use crate::view::views::View;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::form::reveal;
-use crate::web::i18n::translated;
+use crate::web::i18n::{shown, translated};
 use crate::web::share::open_share;
 use crate::web::state::State;
 use crate::web::{browser, history, modal, shortcuts};
@@ -125,9 +125,10 @@ fn keep(state: State, save: Save, button: Element) {
             let width = around.map_or(1200, |around| around.client_width()) - 96;
             let theme = theme.unwrap_or_else(|| state.view.theme.get_untracked());
             let evaluation = run.and_then(|run| evaluate(&run).ok());
+            let (width, (_, catalogue)) = (f64::from(width.max(640)), untrack(shown));
             let svg = drawn
                 .zip(evaluation)
-                .map(|(drawn, evaluation)| picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit));
+                .map(|(drawn, evaluation)| picture(drawn, &evaluation, theme, width, unit, &catalogue));
             offer_picture(&button, name, png, svg);
         }
     }

@@ -115,7 +115,7 @@ pub fn history(state: State) -> AnyView {
         n => translated(t!("{n} changed", n)),
     };
     // The name has the words that are seen.
-    let unnamed = say("What is changed");
+    let unnamed = say("Changed settings");
     let name = Signal::derive(move || Some(count()).filter(|seen| !seen.is_empty()).unwrap_or_else(|| unnamed.get()));
     let changes = nodes("changed-list", move || state.run.with(what_changed));
     view! {

@@ -9,6 +9,7 @@ use crate::web::i18n::{self, Language};
 use crate::web::state::State;
 use js_sys::Reflect;
 use leptos::prelude::*;
+use std::borrow::Cow;
 use std::sync::Arc;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -102,6 +103,11 @@ struct Page {
     catalogue: Arc<Catalogue>,
 }
 
+/// The text where no line breaks between a figure and its percent sign; what is copied line by line stays.
+fn unbroken(text: &str) -> Cow<'_, str> {
+    if text.contains(" %") && !text.contains('\n') { text.replace(" %", "\u{a0}%").into() } else { text.into() }
+}
+
 const SVG: &str = "http://www.w3.org/2000/svg";
 
 impl Document for Page {
@@ -122,7 +128,7 @@ impl Document for Page {
     }
 
     fn text(&self, text: &str) -> web_sys::Node {
-        self.document.create_text_node(text).into()
+        self.document.create_text_node(&unbroken(text)).into()
     }
 
     fn picture(&self, svg: &str) -> web_sys::Node {
@@ -135,7 +141,7 @@ impl Document for Page {
     }
 
     fn set_text(&self, node: &web_sys::Node, text: &str) {
-        node.set_text_content(Some(text));
+        node.set_text_content(Some(&unbroken(text)));
     }
 
     fn set_attribute(&self, node: &web_sys::Node, name: &str, value: Option<&str>) {

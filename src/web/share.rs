@@ -18,7 +18,7 @@ use crate::view::view_state::ViewState;
 use crate::view::views::{Drawn, Embed, View};
 use crate::web::browser;
 use crate::web::html::{effect, flag, text};
-use crate::web::i18n::{say, translated};
+use crate::web::i18n::{self, say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -63,7 +63,9 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let name = |name: &'static str| leaf("p", "", name);
     match panel {
-        Embed::Timeline if evaluation.has_timeline() => raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit)),
+        Embed::Timeline if evaluation.has_timeline() => {
+            raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit, &i18n::shown().1))
+        }
         Embed::Strip => {
             let cost = [leaf("span", "name", budget_name(run)), budget(run, &report.step)];
             el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
@@ -90,9 +92,10 @@ fn stack(run: &Run, look: &Look, unit: MemoryUnit, theme: Theme) -> String {
     let lanes: Vec<_> = evaluations.map(|one| (Sums::of(one.timeline()), one)).collect();
     let end = lanes.iter().map(|(_, one)| one.spans.makespan()).fold(0.0, f64::max);
     let view = Viewport::all(end);
+    let (_, catalogue) = i18n::shown();
     let pictures = lanes.iter().map(|(sums, evaluation)| {
         let rank = evaluation.report.memory.peak_stage;
-        Picture { evaluation, sums, view, width: WIDE, rank, theme }
+        Picture { evaluation, sums, view, width: WIDE, rank, theme, catalogue: &catalogue }
     });
     stacked(&pictures.collect::<Vec<_>>(), unit)
 }
@@ -222,7 +225,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
         let unit = state.view.unit.get();
         evaluation.map_or_else(Node::none, |evaluation| match form.get() {
-            Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit)),
+            Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit, &i18n::shown().1)),
             _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
         })
     };

@@ -21,7 +21,7 @@ test('the second run stays while the first is changed, and the link holds both',
   await has(panel(page), /Pipeline parallel\s+2\s*→\s*4/);
   // dp = gpus / (tp pp cp)
   await panel(page).getByText('What they are made of').click();
-  assert.deepEqual(await row(page, 'Data-parallel size'), ['Data-parallel size', '16', '8', '−8', '−50.0 %']);
+  assert.deepEqual(await row(page, 'Data-parallel size'), ['Data-parallel size', '16', '8', '−8', '−50.0\u00a0%']);
   const { page: other } = await site.open(await fragment(page));
   await has(panel(other), /Pipeline parallel\s+2\s*→\s*4/);
   assert.deepEqual(problems, []);

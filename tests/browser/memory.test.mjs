@@ -77,7 +77,7 @@ test('what does not fit comes with changes, and one click makes it fit', async (
 
 test('the way to narrow a surprise down has a figure at each step', async () => {
   const { page } = await site.open('#v=1&micro_batch=2');
-  await panel(page).getByRole('button', { name: 'ran out although it fits' }).click();
+  await panel(page).getByRole('button', { name: 'fits but ran out' }).click();
   const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
   await rows.first().waitFor();
   const peaks = await rows.locator('td:nth-child(3)').allInnerTexts();
@@ -86,7 +86,7 @@ test('the way to narrow a surprise down has a figure at each step', async () => 
 
 test('on a phone nothing of the open panel is wider than it', async () => {
   const { page, problems } = await site.open('#v=1&model=llama-3.1-70b', PHONE);
-  for (const name of ['every method', 'ran out although it fits', 'over the step', 'what takes less']) await panel(page).getByRole('button', { name }).click();
+  for (const name of ['every method', 'fits but ran out', 'over the step', 'what takes less']) await panel(page).getByRole('button', { name }).click();
   await panel(page).locator('#fit .fix').first().waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   assert.deepEqual(problems, []);

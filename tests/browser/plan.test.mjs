@@ -128,7 +128,7 @@ test('pinned rows stand side by side with differences', async () => {
   }
   const pinned = panel(page).getByRole('region', { name: 'Pinned layouts' });
   assert.equal(await pinned.locator('thead th').count(), 3);
-  assert.match(await pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d %\)/);
+  assert.match(await pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d\s%\)/);
   await chip(page, 'unpin').click();
   await pinned.waitFor({ state: 'detached' });
 });

@@ -125,10 +125,10 @@ test('what is no log says why, and the run stays', async () => {
   await says(page, 'unpack it first');
   await runs(page).getByLabel('A log, or saved runs').fill('nothing that is known');
   await says(page, 'nothing in it is known');
-  await runs(page).getByLabel('Seconds of a step').fill('soon');
+  await runs(page).getByLabel('Step time (s)').fill('soon');
   await press(page, 'Keep it');
   await says(page, 'soon is no number');
-  await runs(page).getByLabel('Seconds of a step').fill('9.5');
+  await runs(page).getByLabel('Step time (s)').fill('9.5');
   await press(page, 'Keep it');
   await says(page, '9.50 s');
   assert.match(await fragment(page), /^#v=1&tp=4&/);

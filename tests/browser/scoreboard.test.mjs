@@ -60,7 +60,7 @@ test('a newcomer takes the questions, writes predictions, drops them and sees th
   t.diagnostic(await notes.first().innerText());
   const mine = await table(page).nth(1).innerText();
   assert.match(mine, /^mine\.jsonl/);
-  assert.match(mine, /100 % covered/);
+  assert.match(mine, /100\s% covered/);
   assert.match(mine, /does not cover/, 'peaks were left out');
   const out = Number(/ ([\d ]+) runs$/.exec((await page.locator('.board-table thead th').last().innerText()).trim())[1]);
   assert.match(mine, new RegExp(`\\b${out} false fits`), 'every run that ran out was called "fits"');

@@ -69,6 +69,52 @@ test('a zoom stays after an edit', async () => {
   assert.equal(await place(), zoomed);
 });
 
+test('selection, open folds, focus and scroll stay after an edit', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await settled(page);
+  await page.locator('.pipe .ranks button').nth(2).click();
+  await eventually(() => fragment(page), (now) => /view\.gpu=/.test(now));
+  const fold = page.locator('details.fold', { hasText: 'The same as a table' }).first();
+  await fold.locator('summary').click();
+  await fold.locator('table').waitFor();
+  await page.evaluate(() => scrollTo(0, 400));
+  await input(page, 'micro_batch').focus();
+  const held = () => page.evaluate(() => ({
+    scroll: scrollY,
+    focus: document.activeElement.closest('[data-field]')?.dataset.field,
+    folds: document.querySelectorAll('details.fold[open]').length,
+    rank: [...document.querySelectorAll('.pipe .ranks button')].findIndex((one) => one.ariaPressed === 'true'),
+  }));
+  const before = await held();
+  assert.ok(before.scroll > 0 && before.folds > 0 && before.rank === 2, JSON.stringify(before));
+  const figure = await figures(page);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('2');
+  await eventually(() => figures(page), (now) => now !== figure);
+  await settled(page);
+  assert.deepEqual(await held(), before);
+});
+
+test('a key is painted first, and the figures follow in the next frame', async () => {
+  const { page } = await site.open('', DESKTOP);
+  await settled(page);
+  const seen = await input(page, 'global_batch').evaluate((field) => new Promise((done) => {
+    const strip = document.querySelector('.strip');
+    const before = strip.innerText;
+    field.focus();
+    document.execCommand('selectAll');
+    document.execCommand('insertText', false, '512');
+    const atOnce = [field.value, strip.innerText === before];
+    // This callback runs in the frame that paints the key.
+    requestAnimationFrame(() => {
+      const painted = [field.value, strip.innerText === before];
+      const after = new MutationObserver(() => { if (strip.innerText !== before) done({ atOnce, painted, late: field.value }); });
+      after.observe(strip, { subtree: true, childList: true, characterData: true });
+    });
+  }));
+  assert.deepEqual(seen, { atOnce: ['512', true], painted: ['512', true], late: '512' });
+});
+
 test('Use is within ten stops of a field, headings are landmarks, ? lists the keys', async () => {
   const { page } = await site.open('', DESKTOP);
   await page.locator('.suggestion [data-action=load]').first().waitFor();

@@ -171,3 +171,36 @@ fn no_text_has_a_brace_a_key_or_english_in_chinese() {
     assert!(count > 20_000, "{count}");
     assert!(found.is_empty(), "{} texts: {found:#?}", found.len());
 }
+
+/// Words that the page's design replaced by plainer ones (its table of words): no template says them, nor its row in Chinese.
+const REPLACED: [&str; 20] = [
+    "No layout in the search takes",
+    "No warnings",
+    "of ideal)",
+    "by slowing compute",
+    "shipped constants",
+    "your runs taught",
+    "what software decides",
+    "Seconds of a step",
+    "Allocated at most",
+    "What would make it fit",
+    "must it leave the node",
+    "GPUs of one place",
+    "May not fit",
+    "My runs",
+    "About this number",
+    "smaller terms",
+    "一步的时间去向",
+    "勉强",
+    "未能送达",
+    "内置常数",
+];
+
+#[test]
+fn no_template_has_a_word_that_the_design_replaced() {
+    for (english, chinese) in catalogue() {
+        for words in REPLACED {
+            assert!(!english.contains(words) && !chinese.contains(words), "{words}: {english}");
+        }
+    }
+}

@@ -138,7 +138,7 @@ fields! {
         price_per_gpu_hour: Option<f64> => training("Price").unit("per GPU-hour").number(0.0, 1e6, 0.5).advanced(),
         /// interruptions, saves and the site: settings of the whole run
         length: RunLength,
-        /// what you train with; sets what software decides, and what is set besides wins
+        /// what you train with; sets defaults; your own settings override them
         stack: Based<StackParts> = Based::preset("megatron-2024") => training("Software"),
         /// bytes per parameter as weight, gradient and state
         precision: Based<PrecisionParts> = Based::preset("bf16-fp32-grads") => training("Precision"),

@@ -3,7 +3,7 @@
 use super::card::card;
 use super::picture::{Picture, svg};
 use crate::core::memory::Component;
-use crate::core::message::verbatim;
+use crate::core::message::{Catalogue, verbatim};
 use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::time::PartKind;
@@ -15,6 +15,7 @@ use crate::view::charts::viewport::Viewport;
 use crate::view::palette::Theme;
 use crate::view::panels::memory::bars;
 use crate::view::panels::waterfall::parts;
+use crate::view::panels::words::name;
 use crate::view::views::Drawn;
 
 /// Height of a bar and from one to the next.
@@ -25,34 +26,40 @@ const PLOT: f64 = 0.93;
 /// Paper between two parts of a bar, and the least that a part is drawn as, of the width.
 const APART: f64 = 0.0012;
 
-/// A picture as an SVG file `width` pixels wide.
+/// A picture as an SVG file `width` pixels wide, in the language of `catalogue`.
 #[must_use]
-pub fn picture(drawn: Drawn, evaluation: &Evaluation, theme: Theme, width: f64, unit: MemoryUnit) -> String {
-    let run = &evaluation.scenario.run;
+pub fn picture(
+    drawn: Drawn,
+    evaluation: &Evaluation,
+    theme: Theme,
+    width: f64,
+    unit: MemoryUnit,
+    catalogue: &Catalogue,
+) -> String {
     let (drawing, what) = match drawn {
-        Drawn::Card => return card(evaluation, theme, unit),
+        Drawn::Card => return card(evaluation, theme, unit, catalogue),
         Drawn::Timeline => {
             let (sums, view) = (Sums::of(evaluation.timeline()), Viewport::all(evaluation.spans.makespan()));
             let rank = evaluation.report.memory.peak_stage;
-            let whole = Picture { evaluation, sums: &sums, view, width, rank, theme };
+            let whole = Picture { evaluation, sums: &sums, view, width, rank, theme, catalogue };
             return svg(&whole);
         }
-        Drawn::Memory => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
-        Drawn::Overlap => (overlap(evaluation), "communication against the compute beside it"),
-        Drawn::Step => (step(evaluation), "where a step's time goes"),
+        Drawn::Memory => (memory(evaluation, unit), t!("memory per GPU by pipeline rank")),
+        Drawn::Overlap => (overlap(evaluation), t!("communication against the compute beside it")),
+        Drawn::Step => (step(evaluation), t!("where a step's time goes")),
     };
-    let title = format!("{} on {} GPUs: {what}", run.model.title(), run.gpus);
-    drawing.file(width, theme, verbatim(&title))
+    let title = t!("{run}: {what}", run = name(&evaluation.scenario.run), what);
+    drawing.file(width, theme, title, catalogue)
 }
 
 /// A swatch with its name each, in a row at `y`.
-fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, String)]) {
+fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, &'static str)]) {
     let each = 1.0 / entries.len().max(1) as f64;
     for (at, (ink, name)) in entries.iter().enumerate() {
         let x = at as f64 * each;
         let swatch = Box { x, width: 0.012, y, height: 10.0 };
         drawing.fill(swatch, *ink, 1.0, "");
-        drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, verbatim(name));
+        drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, *name);
     }
 }
 
@@ -84,7 +91,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
     let said = t!("{capacity} usable", capacity = unit.show(memory.capacity_bytes));
     drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, said);
-    let entries: Vec<_> = visible.used().map(|component| (place(component), component.name().to_owned())).collect();
+    let entries: Vec<_> = visible.used().map(|component| (place(component), component.name())).collect();
     legend(&mut drawing, foot + 26.0, &entries);
     drawing
 }
@@ -173,7 +180,7 @@ mod tests {
             [(Drawn::Memory, "rank 3"), (Drawn::Overlap, "on the wire"), (Drawn::Step, "Kernels below peak")]
         {
             for theme in [Theme::Light, Theme::Dark] {
-                let svg = picture(drawn, &evaluation, theme, 800.0, MemoryUnit::Gib);
+                let svg = picture(drawn, &evaluation, theme, 800.0, MemoryUnit::Gib, &Catalogue::default());
                 assert!(svg.starts_with("<svg xmlns=") && svg.contains(said), "{drawn:?}");
                 assert!(!svg.contains("NaN") && !svg.contains("var("), "{drawn:?}");
             }

@@ -1,8 +1,9 @@
 //! The card of a Run, for posts and slides: its name, its answer and one step of its pipeline, 1200 x 630 pixels.
 
 use super::picture::{Picture, svg};
-use crate::core::message::verbatim;
+use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::report::Evaluation;
+use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
@@ -21,22 +22,22 @@ const TIMELINE: (f64, f64) = (256.0, 1.4);
 const LETTER: f64 = 0.62;
 
 /// The card as an SVG file.
-pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit) -> String {
+pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, catalogue: &Catalogue) -> String {
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let palette = theme.palette();
     let rgb = |(r, g, b): Rgb| format!("rgb({r},{g},{b})");
     let (ink, muted) = (rgb(palette.text), rgb(palette.muted));
-    let line = |x: f64, y: f64, size: f64, look: [(&'static str, &str); 2], words: String| {
+    let line = |x: f64, y: f64, size: f64, look: [(&'static str, &str); 2], said: &Message| {
         let [x, y, size] = [x, y, size].map(|value| format!("{value:.1}"));
         let place = [("x", &*x), ("y", &y), ("font-size", &size)];
-        el("text", &[place.as_slice(), &look].concat(), &[text(verbatim(words))]).to_html()
+        el("text", &[place.as_slice(), &look].concat(), &[text(said)]).to_html_in(catalogue)
     };
-    let bold = |x, y, size, words| line(x, y, size, [("font-weight", "600"), ("fill", &ink)], words);
-    let plain = |x, y, size, words| line(x, y, size, [("font-weight", "400"), ("fill", &muted)], words);
+    let bold = |x, y, size, said: &Message| line(x, y, size, [("font-weight", "600"), ("fill", &ink)], said);
+    let plain = |x, y, size, said: &Message| line(x, y, size, [("font-weight", "400"), ("fill", &muted)], said);
     let inner = WIDTH - 2.0 * MARGIN;
 
-    let title = words::line(run).to_string();
-    let size = (inner / (LETTER * title.chars().count() as f64)).min(40.0);
+    let title = words::line(run);
+    let size = (inner / (LETTER * title.translated(catalogue).chars().count() as f64)).min(40.0);
     let memory = &report.memory;
     let (_, mark) = words::sign(memory.verdict);
     let tokens = run.tokens_total.unwrap_or(TOKENS);
@@ -44,23 +45,26 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit) -> S
     let cost = money(&sign(run), hours * run.price_per_gpu_hour.unwrap_or(PRICE));
     let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
     let figures = [
-        (format!("{mark}{}", words::verdict(memory.verdict)), format!("{peak} of {capacity}")),
-        (show_seconds(report.step.time_s), "a step".to_owned()),
-        (show_percent(report.step.mfu), "MFU".to_owned()),
-        (cost, format!("for {} tokens", show_tokens(tokens))),
+        (
+            t!("{sign}{verdict}", sign = mark, verdict = words::verdict(memory.verdict)),
+            t!("{peak} of {capacity}", peak, capacity),
+        ),
+        (verbatim(show_seconds(report.step.time_s)), t!("a step")),
+        (verbatim(show_percent(report.step.mfu)), verbatim("MFU")),
+        (verbatim(cost), t!("for {tokens} tokens", tokens = show_tokens(tokens))),
     ];
     let columns = figures.iter().enumerate().map(|(at, (figure, what))| {
         let x = MARGIN + inner * [0.0, 0.34, 0.56, 0.76][at];
-        bold(x, 186.0, 34.0, figure.clone()) + &plain(x, 216.0, 20.0, what.clone())
+        bold(x, 186.0, 34.0, figure) + &plain(x, 216.0, 20.0, what)
     });
-    let head = [bold(MARGIN + 52.0, 66.0, 26.0, "Shardscope".to_owned()), bold(MARGIN, 126.0, size, title)];
+    let head = [bold(MARGIN + 52.0, 66.0, 26.0, &verbatim("Shardscope")), bold(MARGIN, 126.0, size, &title)];
     let (forward, backward) = (rgb(palette.forward), rgb(palette.backward));
     let logo = format!(
         "<g transform=\"translate({MARGIN},40) scale(2.4)\"><path fill=\"{forward}\" d=\"M0 1h6v3H0zM3 5h6v3H3zM6 9h4v3H6z\"/><path fill=\"{backward}\" d=\"M10 9h6v3H10zM9 5h7v3H9z\"/></g>"
     );
     let sums = Sums::of(evaluation.timeline());
     let view = Viewport::all(evaluation.spans.makespan());
-    let picture = Picture { evaluation, sums: &sums, view, width: inner, rank: memory.peak_stage, theme };
+    let picture = Picture { evaluation, sums: &sums, view, width: inner, rank: memory.peak_stage, theme, catalogue };
     // As high as there is room, and as wide as the card.
     let (top, most) = TIMELINE;
     let scale = ((HEIGHT - top - 12.0) / f64::from(picture.size(1.0).1)).min(most);
@@ -84,7 +88,7 @@ mod tests {
         for (pp, gpus) in [(1, 8), (4, 64), (32, 512)] {
             let run = Run { pp, gpus, global_batch: gpus * 4, ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
-            let card = card(&evaluation, Theme::Light, MemoryUnit::Gib);
+            let card = card(&evaluation, Theme::Light, MemoryUnit::Gib, &Catalogue::default());
             let report = &evaluation.report;
             for figure in [show_seconds(report.step.time_s), show_percent(report.step.mfu), format!("PP{pp}")] {
                 assert!(card.contains(&figure) || figure == "PP1", "{figure}");

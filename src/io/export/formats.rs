@@ -4,7 +4,7 @@ use super::bars::picture;
 use super::stamp::Stamp;
 use super::{csv, markdown};
 use crate::core::issue::Issue;
-use crate::core::message::verbatim;
+use crate::core::message::{Catalogue, verbatim};
 use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::presets::Trainer;
@@ -122,7 +122,7 @@ struct Document<'a> {
 /// An unknown form, or why the Run makes no sense.
 pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     if let Some((_, drawn)) = PICTURES.iter().find(|(known, _)| *known == id) {
-        return Ok(picture(*drawn, &evaluate(run)?, Theme::Light, WIDTH, MemoryUnit::Gib));
+        return Ok(picture(*drawn, &evaluate(run)?, Theme::Light, WIDTH, MemoryUnit::Gib, &Catalogue::default()));
     }
     let Some(format) = FORMATS.iter().find(|format| format.id == id) else {
         let forms: Vec<_> = ids().collect();
@@ -225,7 +225,7 @@ const MEETING: &str = "export PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NO
 fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<Entries>) -> String {
     let run = &evaluation.scenario.run;
     let what = match trial {
-        Some(_) => "20 steps on mock data, every step logged; bring the log to My runs",
+        Some(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",
         None => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = vec![

@@ -1,8 +1,9 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
-use crate::core::message::verbatim;
+use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::report::{Evaluation, Variant};
 use crate::core::run::OneOf;
+use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
@@ -14,6 +15,7 @@ use crate::view::gallery::letter;
 use crate::view::node::markup::{Node, el, text};
 use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
 use crate::view::palette::{Rgb, Theme};
+use crate::view::panels::words::name;
 use plotters::prelude::{DrawingBackend, SVGBackend};
 
 /// Room behind the axis for half of its last number.
@@ -34,6 +36,8 @@ pub struct Picture<'a> {
     pub rank: usize,
     /// Light or dark.
     pub theme: Theme,
+    /// The language of its title.
+    pub catalogue: &'a Catalogue,
 }
 
 impl Picture<'_> {
@@ -50,24 +54,20 @@ impl Picture<'_> {
         self.evaluation.order.ranks.len()
     }
 
-    fn schedule(&self) -> &'static str {
-        self.evaluation.report.pipeline.schedule.choice().label
-    }
-
     /// Paints it with title, names, paper and hatch.
     ///
     /// # Errors
     /// Errors of the drawing backend, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let report = &self.evaluation.report;
-        let title = format!(
-            "{}, {}: {} ranks run {} micro-batches in {}, bubble {}",
-            whose(self.evaluation),
-            self.schedule(),
-            self.ranks(),
-            report.layout.microbatches,
-            show_seconds(Seconds(self.evaluation.spans.makespan())),
-            show_percent(report.pipeline.bubble_fraction)
+        let title = t!(
+            "{run}, {schedule}: {ranks} ranks run {m} micro-batches in {time}, bubble {bubble}",
+            run = name(&self.evaluation.scenario.run),
+            schedule = verbatim(report.pipeline.schedule.choice().label),
+            ranks = self.ranks() as u64,
+            m = report.layout.microbatches,
+            time = show_seconds(Seconds(self.evaluation.spans.makespan())),
+            bubble = show_percent(report.pipeline.bubble_fraction)
         );
         let curve = memory_curve(self.evaluation, self.rank);
         self.draw(backend, scale, &title, Shape::of(self.ranks()), &curve, 0)
@@ -77,7 +77,7 @@ impl Picture<'_> {
         &self,
         backend: &mut DB,
         scale: f64,
-        title: &str,
+        title: &Message,
         shape: Shape,
         curve: &[(f64, u32)],
         most: u32,
@@ -90,7 +90,11 @@ impl Picture<'_> {
         let picture = TimelinePicture {
             cells: &cells(&rows, self.view, self.width),
             shape,
-            frame: Some(Frame { title, rank: self.rank, end: end.clamp(0.0, self.width) }),
+            frame: Some(Frame {
+                title: &title.translated(self.catalogue),
+                rank: self.rank,
+                end: end.clamp(0.0, self.width),
+            }),
             view: self.view,
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
@@ -103,12 +107,6 @@ impl Picture<'_> {
         };
         picture.paint(backend).and_then(|()| backend.present()).map_err(|error| error.to_string())
     }
-}
-
-/// The Run of a picture, in a line.
-fn whose(evaluation: &Evaluation) -> String {
-    let run = &evaluation.scenario.run;
-    format!("{} on {} GPUs", run.model.title(), run.gpus)
 }
 
 /// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window and
@@ -125,14 +123,14 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     let mut inside = String::new();
     for (at, (picture, curve)) in pictures.iter().zip(&curves).enumerate() {
         let report = &picture.evaluation.report;
-        let title = format!(
-            "{}  {}: step {}, bubble {}, peak {} of {}",
-            letter(at),
-            Variant::of(&picture.evaluation.scenario.run).name(),
-            show_seconds(report.step.time_s),
-            show_percent(report.pipeline.bubble_fraction),
-            unit.show(report.memory.peak_bytes),
-            unit.show(report.memory.capacity_bytes)
+        let title = t!(
+            "{letter}  {schedule}: step {time}, bubble {bubble}, peak {peak} of {capacity}",
+            letter = verbatim(letter(at)),
+            schedule = Variant::of(&picture.evaluation.scenario.run).name(),
+            time = show_seconds(report.step.time_s),
+            bubble = show_percent(report.pipeline.bubble_fraction),
+            peak = unit.show(report.memory.peak_bytes),
+            capacity = unit.show(report.memory.capacity_bytes)
         );
         let shape = Shape::low(picture.ranks());
         let height = (shape.height() + TITLE).ceil();
@@ -156,7 +154,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     };
     let across = first.width + NAMES;
     let mut axis = vec![
-        words(8.0, 18.0, "start", &rgb(ink), whose(first.evaluation)),
+        words(8.0, 18.0, "start", &rgb(ink), name(&first.evaluation.scenario.run).translated(first.catalogue)),
         rule(&format!("M{NAMES} {top}H{across}"), &muted, "1"),
     ];
     for tick in ticks(first.view.start, first.view.end, 8) {
@@ -201,6 +199,7 @@ mod tests {
             width: 1600.0,
             rank: 0,
             theme: Theme::Light,
+            catalogue: &Catalogue::default(),
         };
         let svg = svg(&picture);
         assert!(svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"), "{}", &svg[..400]);
@@ -227,6 +226,7 @@ mod tests {
         let ends = all.each_ref().map(|one| one.timeline().makespan());
         let view = Viewport::all(ends[0].max(ends[1]));
         let sums = all.each_ref().map(|one| Sums::of(one.timeline()));
+        let english = Catalogue::default();
         let pictures: Vec<Picture> = all
             .iter()
             .zip(&sums)
@@ -237,6 +237,7 @@ mod tests {
                 width: 900.0,
                 rank: evaluation.report.memory.peak_stage,
                 theme: Theme::Light,
+                catalogue: &english,
             })
             .collect();
         let svg = stacked(&pictures, MemoryUnit::Gib);

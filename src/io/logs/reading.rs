@@ -155,7 +155,7 @@ impl Reading {
         let step = self.step.map(|step| {
             let expected = report.step.time_s;
             t!(
-                "The shipped constants say {expected}, {off} against what was measured.",
+                "The built-in model says {expected}, {off} against what was measured.",
                 expected = show_seconds(expected),
                 off = show_off(expected.0 / step.seconds - 1.0, 1)
             )

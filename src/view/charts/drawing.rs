@@ -7,7 +7,7 @@ use super::ink::Ink;
 use super::lod::Sums;
 use super::timeline::cells;
 use super::viewport::Viewport;
-use crate::core::message::Message;
+use crate::core::message::{Catalogue, Message};
 use crate::core::pipeline::{TimedOp, Timeline};
 use crate::view::node::markup::{Node, el, text};
 use crate::view::palette::Theme;
@@ -291,9 +291,9 @@ impl Drawing {
         let attributes = [("class", "drawing"), ("role", "img"), ("style", &height)];
         el("svg", &attributes, &self.content()).label(label)
     }
-    /// As a file: `width` pixels for the picture, names beside it, the title above it.
+    /// As a file: `width` pixels for the picture, names beside it, the title above it, in the language of `catalogue`.
     #[must_use]
-    pub fn file(self, width: f64, theme: Theme, title: impl Into<Message>) -> String {
+    pub fn file(self, width: f64, theme: Theme, title: impl Into<Message>, catalogue: &Catalogue) -> String {
         let across = width + NAMES + MARGIN;
         let down = self.height + TITLE + MARGIN;
         let height = px(self.height);
@@ -322,13 +322,13 @@ impl Drawing {
             ],
             &[paper, title, inner],
         );
-        themed(&whole, theme)
+        themed(&whole, theme, catalogue)
     }
 }
 
 /// Tokens replaced by the colours of `theme`.
-fn themed(svg: &Node, theme: Theme) -> String {
-    let mut out = svg.to_html();
+fn themed(svg: &Node, theme: Theme, catalogue: &Catalogue) -> String {
+    let mut out = svg.to_html_in(catalogue);
     let palette = theme.palette();
     for ink in Ink::ALL {
         let (r, g, b) = ink.rgb(&palette);
@@ -352,7 +352,7 @@ mod tests {
         let page = drawing.clone().inline("A picture").to_html();
         assert!(page.contains("var(--t-exposed)") && page.contains("&lt;said&gt;"));
         for theme in [Theme::Light, Theme::Dark] {
-            let file = drawing.clone().file(600.0, theme, "Title");
+            let file = drawing.clone().file(600.0, theme, "Title", &Catalogue::default());
             assert!(file.starts_with("<svg xmlns=") && !file.contains("var("));
         }
     }

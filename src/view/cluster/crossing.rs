@@ -96,7 +96,7 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
     if rows.is_empty() {
         return paragraph("One GPU: no groups.");
     }
-    let head = ["group", "GPUs", "lies on", "sent per GPU", "link busy", "must it leave the node?"];
+    let head = ["group", "GPUs", "lies on", "sent per GPU", "link busy", "crosses nodes?"];
     table("Groups and the links that they cross", &head, &rows)
 }
 

@@ -204,7 +204,8 @@ impl Look<'_> {
             rails,
         ];
         let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
-        let mut style = String::new();
+        // The height once more, for style sheets that shrink it.
+        let mut style = format!("--down:{height};");
         for tone in 0..tones(scene) {
             let (r, g, b) = self.colour(stage_of_tone(scene, tone) as u64);
             let _ = write!(style, "--s{tone}:rgb({r},{g},{b});");

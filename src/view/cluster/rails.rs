@@ -55,7 +55,7 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
     let pitch = ((scene.width - scene.gutter) / mesh.per_node as f64).min(PITCH);
     let length = pitch * 0.85;
     let x = |rail: u64| scene.gutter + rail as f64 * pitch;
-    let title = t!("rails: GPUs of one place in all nodes share a switch");
+    let title = t!("rails: GPU i of every node shares a switch");
     let mut nodes = vec![words(0.0, top + 16.0, "", title)];
     for rail in (0..mesh.per_node).step_by(if pitch < 16.0 { 4 } else { 1 }) {
         let number = verbatim(rail.to_string());

@@ -3,16 +3,16 @@
 use super::certificate::line;
 use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
-use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::certify::Certificate;
 use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
+use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, leaf, percent, raw, strong, text};
-use crate::view::panels::words::verdict;
+use crate::view::panels::words::{sign, unable, verdict};
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
@@ -29,10 +29,12 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
     let class = if ticked.contains(&variant) { "card on" } else { "card" };
     let brief = variant.schedule.row().idea;
+    let unable = unable(&Run { schedule: variant.schedule, ..gallery.own.scenario.run.clone() });
     let parts = [
         tick(gallery, variant, &[difference(gallery, variant == own, figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
+        unable.map_or_else(Node::none, |words| leaf("small", "unable", words)),
         numbers(gallery, variant, figures),
         line((gallery.certificate)(variant)),
     ];
@@ -122,13 +124,11 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     let share = (figures.peak_bytes / capacity).min(1.0);
     let fill = [("style", &*percent("width", share))];
     let peak = gallery.unit.show(figures.peak_bytes);
-    let tight = match figures.verdict {
-        Verdict::Fits => Node::none(),
-        other => leaf("span", "tight", verdict(other)),
-    };
+    let (class, sign) = sign(figures.verdict);
+    let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict = verdict(figures.verdict)));
     let time =
         [pair(show_seconds(figures.step_s), "step"), pair(show_percent(figures.bubble_fraction), "bubble"), span];
-    let memory = [strong(verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), tight];
+    let memory = [strong(verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), verdict];
     let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
     lines.into_iter().collect()
 }

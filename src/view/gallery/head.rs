@@ -14,19 +14,24 @@ use crate::view::node::markup::{Action, el, inline, leaf, text, title};
 const SORTS: [(&str, &str); 4] =
     [("step", "step"), ("bubble", "bubble"), ("peak", "memory"), ("certificate", "distance from the optimum")];
 
-/// Title, what is seen, and how it is sorted and drawn; `left` schedules are still being simulated.
+/// The view's title, and what its schedules run.
+#[must_use]
+pub fn opening(gallery: &Gallery) -> Node {
+    let about = t!(
+        "{ranks} ranks, {microbatches} micro-batches, this run's stage times.",
+        ranks = gallery.own.order.ranks.len(),
+        microbatches = gallery.own.report.layout.microbatches
+    );
+    Node::from_iter([title("Schedules for this run"), el("p", &[("class", "muted")], &[text(about)])])
+}
+
+/// What is seen, and how it is sorted and drawn; `left` schedules are still being simulated.
 #[must_use]
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
-    let layout = &gallery.own.report.layout;
     let count = |wanted: Verdict| gallery.rows.iter().filter(|row| verdict(row) == Some(wanted)).count();
-    let about = t!(
-        "{fit} schedules fit, {tight} are tight; each simulated with this run's stage times: {ranks} ranks, {microbatches} micro-batches.",
-        fit = count(Verdict::Fits),
-        tight = count(Verdict::Tight),
-        ranks = gallery.own.order.ranks.len(),
-        microbatches = layout.microbatches
-    );
+    let (fit, tight) = (count(Verdict::Fits), count(Verdict::Tight));
+    let about = t!("{fit} schedules fit, {tight} are tight.", fit, tight);
     let axis = gallery.axis.cut.map_or_else(
         || t!("All pictures share one time axis."),
         |(from, to)| {
@@ -70,9 +75,9 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(sorts.collect(), "Sort by"),
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
-    let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later chunk of the rank")]);
+    let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later stages of the rank")]);
     let said = [
-        title("Schedules for this run"),
+        leaf("h2", "", t!("All {count}", count = gallery.rows.len())),
         el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
         legend(kinds),
     ];

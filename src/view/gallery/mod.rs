@@ -13,7 +13,7 @@ pub use bounds::best_known;
 pub use card::Gallery;
 pub(crate) use card::letter;
 pub use cards::cards;
-pub use head::head;
+pub use head::{head, opening};
 
 use crate::core::report::{Variant, memory_limit};
 use crate::core::run::Run;

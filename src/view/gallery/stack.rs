@@ -15,6 +15,7 @@ use crate::view::node::markup::{
 };
 use crate::view::panels::pipeline::ranks;
 use crate::view::panels::schedules::against;
+use crate::view::panels::words::{sign, verdict};
 
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
@@ -55,11 +56,13 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     let peak = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
     let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
     let now = cursor.map_or(Message::default(), |time| verbatim(unit.show(held(curve, time))));
+    let (class, sign) = sign(figures.verdict);
     Node::from_iter([
         strong(verbatim(show_seconds(figures.step_s))),
         aside(t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
         leaf("b", "now", now),
         aside(t!("peak {peak}", peak = unit.show(peak))),
+        leaf("b", class, t!("{sign}{verdict}", sign, verdict = verdict(figures.verdict))),
     ])
 }
 

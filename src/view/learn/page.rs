@@ -37,7 +37,9 @@ pub(super) fn lessons(place: Place<'_>) -> Node {
 fn item(first: StepId, place: Place<'_>) -> Node {
     let lesson = first.lesson();
     let open = first.lesson == place.step.lesson;
-    let head = [strong(lesson.title), aside(lesson.about)];
+    let answered = place.done.iter().filter(|id| id.lesson == first.lesson).count();
+    let count = leaf("span", "count", verbatim(format!("{answered}/{}", lesson.steps.len())));
+    let head = [strong(lesson.title), count, aside(lesson.about)];
     let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
     let steps = if open { steps(first, place) } else { Node::none() };
     el("li", &[("class", if open { "open" } else { "" })], &[head, steps]).keyed(first.lesson_id())

@@ -12,7 +12,6 @@ use crate::view::charts::figure::{legend as entries, swatch};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
-use crate::view::node::markup::inline;
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -182,8 +181,10 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     if split {
         kinds.insert(2, ("c-weight", "W weight gradient"));
     }
-    let faint = chunks.then(|| inline("fainter: the later stages of a rank"));
-    entries(kinds.iter().map(swatch).chain(faint))
+    if chunks {
+        kinds.push(("c-forward later", "later stages of the rank"));
+    }
+    entries(kinds.iter().map(swatch))
 }
 
 /// Step, bubble and what is held, of each pipeline.

@@ -136,7 +136,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         Traffic::Pp => strong("in the bubble"),
         _ if row.exposed_s.0 <= 0.0 => strong("none"),
         _ => {
-            let slows = t!("of it {time} by slowing compute", time = show_seconds(row.slows_compute_s));
+            let slows = t!("slows compute by {time}", time = show_seconds(row.slows_compute_s));
             let slows = (row.slows_compute_s.0 > 0.0).then(|| aside(slows));
             let whole = strong(verbatim(show_seconds(row.exposed_s)));
             std::iter::once(whole).chain(slows).collect()

@@ -23,7 +23,7 @@ pub enum Part {
 impl Part {
     /// All, with their names.
     pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Step, "step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
+        [(Self::Step, "whole step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
 
     /// Its window on the axis of `evaluation`; none: all of it.
     #[must_use]

@@ -4,7 +4,7 @@ use super::words;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
-use crate::core::report::{Evaluation, Figure};
+use crate::core::report::{Evaluation, Figure, Pipeline};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::prepared::memory_curve;
@@ -39,21 +39,6 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
     };
-    let in_span = t!("{share} in span, as the zero-bubble papers count", share = show_percent(pipeline.bubble_span));
-    let bubble = el(
-        "span",
-        &[],
-        &[
-            leaf("i", "swatch hatch", ""),
-            ask(
-                "link",
-                Figure::Bubble,
-                &[text(t!("bubble {share} of the pipeline", share = show_percent(pipeline.bubble_fraction)))],
-            ),
-            text(" "),
-            text(t!("({share} of ideal)", share = show_percent(pipeline.bubble_over_ideal))),
-        ],
-    );
     let once = words::once(pipeline);
     let note = |view: bool, class: &str, message: Message| {
         if view { leaf("span", class, message) } else { Node::none() }
@@ -63,14 +48,13 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         swatch("c-forward", "F forward"),
         swatch("c-backward", backward),
         if split { swatch("c-weight", "W weight gradient") } else { Node::none() },
-        bubble,
-        el("span", &[], &[text(&in_span)]).title(IN_SPAN),
+        bubble(pipeline),
         note(once.is_some(), "", once.unwrap_or_default()),
         note(paired, "", t!("two halves in one block: an overlapped pair")),
         note(
             drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
             "",
-            t!("lighter: later chunk of the rank"),
+            t!("lighter: later stages of the rank"),
         ),
         note(stride > 1, "", thinned),
         note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
@@ -145,9 +129,9 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     )
 }
 
-/// Rank names beside the rows, as many as fit, and what the chosen rank holds at most.
+/// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at most.
 #[must_use]
-pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node {
+pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
     let at = |y: f64| format!("top:{y:.1}px");
@@ -156,7 +140,7 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
         let place = at(shape.middle(rank) - 6.0);
         let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
         let name = text(t!("rank {rank}", rank));
-        if shape.shares_axis() {
+        if shape.shares_axis() || !are_pressed {
             return el("span", &attributes[..1], &[name]);
         }
         el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank))
@@ -211,7 +195,7 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
     Node::from_iter([rows, el("small", &[("style", &foot)], &[text(words)])])
 }
 
-/// The kinds of blocks of the first screen's picture, and the idle share, whose other definitions are its title.
+/// The kinds of blocks of the first screen's picture, and the idle share.
 #[must_use]
 pub fn kinds(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
@@ -220,22 +204,26 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
     };
     let swatch =
         |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
-    let bubble = t!("bubble {share}", share = show_percent(pipeline.bubble_fraction));
-    let others = t!(
-        "{ideal} of the ideal time; {span} in span, as the zero-bubble papers count: {definition}",
-        ideal = show_percent(pipeline.bubble_over_ideal),
-        span = show_percent(pipeline.bubble_span),
-        definition = IN_SPAN
-    );
-    let bubble = [leaf("i", "swatch hatch", ""), ask("plain", Figure::Bubble, &[text(bubble)]).title(others)];
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     Node::from_iter([
         swatch("c-forward", "forward"),
         swatch("c-backward", "backward"),
         if has(Kind::W) { swatch("c-weight", "weight gradient") } else { Node::none() },
         if later { swatch("c-forward later", "later stages of the rank") } else { Node::none() },
-        el("span", &[], &bubble),
+        bubble(pipeline),
     ])
+}
+
+/// The idle share, whose other definitions are its title.
+fn bubble(pipeline: &Pipeline) -> Node {
+    let share = t!("bubble {share}", share = show_percent(pipeline.bubble_fraction));
+    let others = t!(
+        "{ideal} of the ideal time; {span} in span, as the zero-bubble papers count: {definition}",
+        ideal = show_percent(pipeline.bubble_over_ideal),
+        span = show_percent(pipeline.bubble_span),
+        definition = IN_SPAN
+    );
+    el("span", &[], &[leaf("i", "swatch hatch", ""), ask("plain", Figure::Bubble, &[text(share)]).title(others)])
 }
 
 /// Busy and idle time of every rank.
@@ -324,8 +312,8 @@ mod tests {
         pipeline.bubble_span = stats.bubble_span;
         let legend = legend(&evaluation, None, 1).to_html();
         for message in [
-            "bubble 8.9 % of the pipeline",
-            "(9.7 % of ideal)",
+            "bubble 8.9 %",
+            "9.7 % of the ideal time",
             "0.0 % in span, as the zero-bubble papers count",
             "between a rank's first and last op",
         ] {

@@ -116,7 +116,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     ];
     lines.push(el("div", &[("class", "row total")], &total));
     if let Some(words) = by_profile(evaluation) {
-        let open = link_button("My runs").on(Action::Open(Dialog::Runs));
+        let open = link_button("Calibrate").on(Action::Open(Dialog::Runs));
         let parts = [text(words), text(" "), open];
         lines.push(el("p", &[("class", "muted note")], &parts));
     }

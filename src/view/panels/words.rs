@@ -6,6 +6,7 @@ use crate::core::memory::verdict::Chance;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Memory, Peak, Pipeline, Report};
 use crate::core::run::{Method, OneOf, Run};
+use crate::core::search::can_run;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 
@@ -35,6 +36,12 @@ pub fn sizes(run: &Run, dp: u64) -> String {
     let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];
     let cut = sizes.into_iter().filter(|(_, size)| *size > 1).chain([("DP", dp)]);
     cut.map(|(name, size)| format!("{name} {size}")).collect::<Vec<_>>().join(" · ")
+}
+
+/// Says that the software of `run` has not what its layout needs; none where it has.
+#[must_use]
+pub fn unable(run: &Run) -> Option<Message> {
+    (!can_run(run)).then(|| t!("not in {software}", software = verbatim(run.stack.preset_row().choice.label)))
 }
 
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
@@ -170,6 +177,7 @@ pub fn line(run: &Run) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::run::{Based, Schedule};
 
     /// The outcomes of Fujii 2024, tables 3 and 4: 132 runs fit, of 31 tight ones 18 ran out, all 69 others did.
     #[test]
@@ -185,6 +193,16 @@ mod tests {
             assert!(words.iter().all(|part| known.contains(part)), "{known}");
             assert!(known.contains("% of usable memory."), "{known}");
         }
+    }
+
+    /// Megatron-LM has no ZB-V in its main branch, and Hugging Face's Trainer no pipeline.
+    #[test]
+    fn what_the_software_has_not_is_said() {
+        let run = |stack, schedule| Run { stack: Based::preset(stack), schedule, ..Run::default() };
+        assert_eq!(unable(&run("megatron-2025", Schedule::OneFOneB)), None);
+        let said = unable(&run("megatron-2025", Schedule::ZbV)).unwrap().to_string();
+        assert!(said.starts_with("not in ") && said.contains("Megatron-LM"), "{said}");
+        assert!(unable(&run("hf-trainer", Schedule::OneFOneB)).is_some());
     }
 
     #[test]

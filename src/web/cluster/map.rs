@@ -155,10 +155,10 @@ impl Map {
     /// The GPU at a pointer.
     pub(super) fn under(self, event: &web_sys::MouseEvent) -> Option<u64> {
         let drawn = self.drawn.get_untracked()?;
-        let frame: web_sys::HtmlElement = event.current_target()?.dyn_into().ok()?;
-        let at = frame.get_bounding_client_rect();
+        let frame: web_sys::Element = event.current_target()?.dyn_into().ok()?;
+        let at = frame.query_selector("svg").ok().flatten()?.get_bounding_client_rect();
         // A frame in another page shows the map smaller.
-        let zoom = (at.width() / f64::from(frame.offset_width())).max(0.01);
+        let zoom = (at.width() / drawn.scene.width).max(0.01);
         let x = (f64::from(event.client_x()) - at.left()) / zoom;
         let y = (f64::from(event.client_y()) - at.top()) / zoom;
         let selected = untrack(|| self.gpu(&drawn));

@@ -13,7 +13,7 @@ use crate::web::actions::offer_picture;
 use crate::web::browser;
 use crate::web::evaluated::evaluated;
 use crate::web::html::{effect, flag, text as text_of, view_of};
-use crate::web::i18n::{say, translated};
+use crate::web::i18n::{say, shown, translated};
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::share::open_share;
 use crate::web::state::State;
@@ -165,6 +165,7 @@ fn tools() -> Node {
 /// All timelines as one picture.
 fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
     let drawn: Vec<_> = lanes.iter().filter_map(|lane| Some((lane, lane.prepared.get_untracked()?))).collect();
+    let (_, catalogue) = untrack(shown);
     let pictures: Vec<Picture> = drawn
         .iter()
         .map(|(lane, prepared)| Picture {
@@ -174,6 +175,7 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
             width: look.width.get_untracked().max(640.0),
             rank: lane.rank.get_untracked(),
             theme: state.view.theme.get_untracked(),
+            catalogue: &catalogue,
         })
         .collect();
     let svg = stacked(&pictures, state.view.unit.get_untracked());

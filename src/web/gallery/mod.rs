@@ -11,7 +11,7 @@ use crate::core::units::Bytes;
 use crate::view::gallery::bounds::activation_bytes;
 use crate::view::gallery::certificate::Certified;
 use crate::view::gallery::sketch::{Axis, Sketch};
-use crate::view::gallery::{Gallery, best_known, cards, head};
+use crate::view::gallery::{Gallery, best_known, cards, head, opening};
 use crate::view::node::markup::Node;
 use crate::view::views::View;
 use crate::web::html::{effect, flag, text as text_of, view_of};
@@ -67,10 +67,12 @@ fn schedules(state: State) -> AnyView {
     page.simulate();
     page.draw();
     certified::certify(state, page.rows, page.certificates);
+    let opening = view_of(move || page.view(opening));
     let head = view_of(move || page.view(|gallery| head(gallery, page.left.get())));
     let cards = view_of(move || page.view(cards));
     let best = view_of(move || page.view(best_known));
     view! {
+        <div class="opening" use:patched=opening></div>
         <section class="bounds">
             <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=best></div>
             {limit(page)}
@@ -244,7 +246,7 @@ fn limit(page: Page) -> AnyView {
     let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();
     view! {
         <label class="slider limit">
-            <span>{say("Activations that automatic zero bubble may hold on a rank")}</span>
+            <span>{say("Memory cap of automatic zero bubble")}</span>
             <input type="range" min="1" max=text_of(move || most().to_string())
                 prop:value=text_of(move || value().to_string())
                 aria-valuetext=text_of(named)

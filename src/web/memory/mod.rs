@@ -20,8 +20,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 /// Views of the panel; a frame has the first two.
-const VIEWS: [&str; 5] =
-    ["by component", "over the step", "every method", "what takes less", "ran out although it fits"];
+const VIEWS: [&str; 5] = ["by component", "over the step", "every method", "what takes less", "fits but ran out"];
 
 /// The memory panel.
 #[component]

@@ -48,7 +48,7 @@ fn page(state: State) -> AnyView {
     };
     view! {
         <div class="summary own">
-            <h2>{say("My runs")}</h2>
+            <h2>{say("Calibrate")}</h2>
             <p class="muted">{say("One run of yours teaches this calculator your cluster and your software. Paste a log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, nanotron, MaxText, llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few numbers are kept.")}</p>
             <textarea
                 rows="4"
@@ -177,9 +177,9 @@ fn typed(state: State) -> AnyView {
     view! {
         <h3>{say("Or type what the run of this page took")}</h3>
         <p class="typed">
-            {input("Seconds of a step", step, "12.3")}
-            {input("Allocated at most, GiB", allocated, "")}
-            {input("Reserved at most, GiB", reserved, "")}
+            {input("Step time (s)", step, "12.3")}
+            {input("Peak allocated (GiB)", allocated, "")}
+            {input("Peak reserved (GiB)", reserved, "")}
             <button on:click=keep>{say("Keep it")}</button>
         </p>
         {nodes("", move || fault.with(|fault| fault.as_ref().map_or_else(Node::none, line)))}

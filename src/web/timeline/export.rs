@@ -3,6 +3,7 @@
 use super::look::Look;
 use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
 use crate::view::node::action::TimelineAction;
+use crate::web::i18n::shown;
 use crate::web::state::State;
 use crate::web::{browser, chart};
 use leptos::prelude::*;
@@ -14,6 +15,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
     };
     let evaluation = &prepared.evaluation;
     let own = crate::view::charts::viewport::Viewport::all(prepared.makespan());
+    let (_, catalogue) = untrack(shown);
     let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,
@@ -22,6 +24,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
         width: look.width.get_untracked().max(640.0),
         rank: look.own.rank.get_untracked(),
         theme: state.view.theme.get_untracked(),
+        catalogue: &catalogue,
     };
     let (end, text) = match kind {
         TimelineAction::Png => {

@@ -148,7 +148,7 @@ fn names(state: State, lane: Lane) -> AnyView {
         let Some(prepared) = lane.prepared.get() else {
             return Node::none();
         };
-        rank_names(&prepared.evaluation, lane.shape(), lane.rank.get())
+        rank_names(&prepared.evaluation, lane.shape(), lane.rank.get(), state.view.embed.is_none())
     });
     view! { <div class="ranks" use:handled=(names, choose)></div> }.into_any()
 }

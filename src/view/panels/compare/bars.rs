@@ -3,7 +3,7 @@
 use crate::core::report::Memory;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, heading};
+use crate::view::node::markup::{Node, heading, leaf};
 use crate::view::panels::memory::{Bars, bars_on, legend, scale, thin};
 use crate::view::panels::words;
 
@@ -18,7 +18,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
         ])
     };
     Node::from_iter([
-        heading("Memory per GPU, by pipeline rank, on one scale"),
+        leaf("h2", "", "Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
         group((memories[0], &pictures[0], "A")),
         group((memories[1], &pictures[1], "B")),

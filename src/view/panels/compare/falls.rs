@@ -53,6 +53,9 @@ pub(super) fn falls(runs: [&Evaluation; 2]) -> Node {
     let steps = runs.map(|run| run.report.step.time_s);
     let longest = steps[0].0.max(steps[1].0);
     let bar = |class: &str, (start, time): (Seconds, Seconds), side: &str| {
+        if time.0 <= 0.0 {
+            return Node::none();
+        }
         let place = format!("{};{}", percent("left", start.0 / longest), percent("width", time.0 / longest));
         el("i", &[("class", &format!("{class} {side}")), ("style", &place)], &[])
     };

@@ -1,7 +1,6 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
 use super::controls::{View, button, chips_of, fold};
-use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run, Schedule};
@@ -242,9 +241,9 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
     });
     let time = strong(verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
-    let tight = memory.verdict != Verdict::Fits;
     let peak = inline(verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
-    let warned = tight.then(|| leaf("span", "tight", "▲ ").label(words::verdict(memory.verdict)));
+    let (class, sign) = words::sign(memory.verdict);
+    let verdict = t!("{sign}{verdict}", sign, verdict = words::verdict(memory.verdict));
     let used = if order == Order::Cheapest {
         let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
         let dearer = own.map(|own| {
@@ -263,7 +262,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, most / one.run.gpus as f64),
         used,
-        warned.into_iter().chain([peak]).chain(leaner).collect(),
+        [peak, text(" "), leaf("b", class, verdict)].into_iter().chain(leaner).collect(),
         tools(one, index.is_none()),
     ];
     let cells: Node =
@@ -289,7 +288,8 @@ fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> No
         sizes = Message::joined(" · ", [gpus, sizes]);
     }
     let tag = (!mark.is_empty()).then(|| leaf("span", "tag", mark));
-    let sizes = std::iter::once(strong(sizes)).chain(tag);
+    let unable = words::unable(&one.run).map(|words| leaf("span", "tag", words));
+    let sizes = std::iter::once(strong(sizes)).chain(tag).chain(unable);
     let lines: Node = sizes.chain([aside(others)]).collect();
     // Layouts on other GPUs are places of another search, and differ in more than their layout.
     let Some(own) = own.filter(|_| view.query.order != Order::Cheapest) else {

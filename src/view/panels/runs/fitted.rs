@@ -29,7 +29,7 @@ pub fn fitted(
     };
     let issue = |message: Message| line(&Issue::warning("", message));
     let named = |index: usize, message: Message| issue(t!("{name}: {message}", name = verbatim(name(index)), message));
-    let mut parts = vec![leaf("h3", "", "What your runs taught")];
+    let mut parts = vec![leaf("h3", "", "Fitted to your runs")];
     parts.extend(mixed(observations).map(issue));
     parts.extend(of.left_out().into_iter().map(issue));
     for run in &fit.standings {
@@ -41,7 +41,7 @@ pub fn fitted(
     parts.extend(predicted(of, present));
     parts.push(constants(of));
     parts.push(muted(t!(
-        "Times of each kind of work over the shipped constants, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
+        "Times of each kind of work over those of the built-in model, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
         spread = show_percent((FOUR_OF_FIVE * fit.spread).exp_m1())
     )));
     if fit.memory.runs > 0 {
@@ -83,7 +83,7 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
     let (with, before) = (report(&with).ok()?.step, report(&plain).ok()?.step);
     let [low, high, before] = [with.low_s, with.high_s, before.time_s].map(show_seconds);
     Some(paragraph(t!(
-        "This page's run: {low} to {high} a step in four of five runs with this profile; the shipped constants say {before}.",
+        "This page's run: {low} to {high} a step in four of five runs with this profile; the built-in model says {before}.",
         low,
         high,
         before
@@ -108,7 +108,7 @@ fn constants(of: &Calibrated) -> Node {
     };
     let rows: Vec<_> = of.fit.lessons.iter().map(row).collect();
     let head = ["time of", "before", "after", "share of a step"];
-    table("What your runs taught", &head, &rows)
+    table("Fitted to your runs", &head, &rows)
 }
 
 /// The runs to make next, the first with its launch command.

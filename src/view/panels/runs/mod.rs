@@ -106,7 +106,7 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
         let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
         buttons.push(button("", "Without the profile", without));
         buttons.push(text(" "));
-        buttons.push(button("", "Compare with the shipped constants", both));
+        buttons.push(button("", "Compare with the built-in model", both));
     }
     parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
     if let Some(profile) = own {
@@ -184,7 +184,7 @@ pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
     if rows.is_empty() {
         return Node::none();
     }
-    let head = ["run", "measured", "shipped constants", "your profile"];
+    let head = ["run", "measured", "built-in model", "your profile"];
     table("Your runs", &head, &rows)
 }
 
