@@ -70,13 +70,13 @@ test('a zoom stays after an edit', async () => {
 });
 
 test('selection, open folds, focus and scroll stay after an edit', async () => {
-  const { page } = await site.open('', DESKTOP);
+  const { page } = await site.open('#v=1', DESKTOP);
   await settled(page);
   await page.locator('.pipe .ranks button').nth(2).click();
   await eventually(() => fragment(page), (now) => /view\.gpu=/.test(now));
   const fold = page.locator('details.fold', { hasText: 'The same as a table' }).first();
   await fold.locator('summary').click();
-  await fold.locator('table').waitFor();
+  await fold.locator('table').first().waitFor();
   await page.evaluate(() => scrollTo(0, 400));
   await input(page, 'micro_batch').focus();
   const held = () => page.evaluate(() => ({
@@ -169,7 +169,8 @@ test('Compare stands in place of the results, Share begins with the picture', as
 });
 
 test('frames of 600 x 400 show what they promise without scrolling', async () => {
-  for (const panel of ['strip', 'waterfall', 'timeline', 'schedules&view.ticked=1f1b,zb-v,zb-h1,gpipe']) {
+  const eight = '&model=llama-3.1-70b&gpus=256&tp=4&pp=8';
+  for (const panel of ['strip', 'waterfall', 'timeline', 'schedules&view.ticked=1f1b,zb-v,zb-h1,gpipe', `timeline${eight}`, `cluster${eight}`]) {
     const { page } = await site.open(`#v=1&view.embed=${panel}`, { viewport: { width: 600, height: 400 } });
     await settled(page);
     const over = await page.evaluate(() => [document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]);
