@@ -1,4 +1,4 @@
-// My runs: a log is dropped, understood and kept, its fit becomes a profile of the plan and of the link; what is no log says
+// Calibrate: a log is dropped, understood and kept, its fit becomes a profile of the plan and of the link; what is no log says
 // so; a large file is stopped; a measured step is kept after an edit.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -47,7 +47,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const other = runs(page).getByRole('region', { name: 'Other than on this page' });
   assert.match(await other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
   await press(page, 'Keep this run');
-  await says(page, 'What your runs taught');
+  await says(page, 'Fitted to your runs');
   const text = await runs(page).innerText();
   assert.match(text, /network[\s\S]*not informed by your runs/);
   assert.match(text, /The next run to try[\s\S]*torchrun/);
@@ -80,7 +80,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
 
   await page.reload();
   await open(page);
-  await says(page, 'What your runs taught');
+  await says(page, 'Fitted to your runs');
   const saved = page.waitForEvent('download');
   await press(page, 'Save the runs');
   const file = await readFile(await (await saved).path(), 'utf8');
@@ -88,7 +88,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   await press(page, 'Remove');
   await says(page, 'No run is kept yet.');
   await drop(page, 'runs.json', file);
-  await says(page, 'What your runs taught');
+  await says(page, 'Fitted to your runs');
   assert.deepEqual([...problems, ...others], []);
 });
 
@@ -161,7 +161,7 @@ test('after an edit the measured step is offered as a run of its own', async () 
   const offer = page.locator('.measured-offer', { hasText: 'The measured 20.0 s are of the run before this edit.' });
   await offer.getByRole('button', { name: 'Keep it as a run' }).click();
   await says(page, 'run 1');
-  await says(page, 'What your runs taught');
+  await says(page, 'Fitted to your runs');
   assert.equal(await eventually(() => fragment(page), (seen) => !seen.includes('measured')), '#v=1&tp=4');
   assert.deepEqual(problems, []);
 });
