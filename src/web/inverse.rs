@@ -6,7 +6,7 @@ use crate::core::search::Request as Layouts;
 use crate::core::search::catalogue::Row;
 use crate::core::t;
 use crate::core::units::number;
-use crate::core::whole_run::Deadline;
+use crate::core::whole_run::{Deadline, MOST_DAYS};
 use crate::view::node::markup::Node;
 use crate::view::panels::strip::{TOKENS, show_tokens};
 use crate::view::panels::whole::{dates, trains};
@@ -76,6 +76,12 @@ fn question(run: &Run) -> Run {
     Run { model: Run::default().model, tokens_total: None, price_per_gpu_hour: None, microbatch_lengths: None, ..run }
 }
 
+/// The question of the number of GPUs: that of the Run matters only where something was measured with it.
+fn of_any_count(run: &Run) -> Run {
+    let was_measured = run.measured_step_s.is_some() || run.length.mtti_h.is_some();
+    Run { gpus: if was_measured { run.gpus } else { 0 }, ..run.clone() }
+}
+
 /// The section of both questions.
 pub(crate) fn inverse(state: State) -> AnyView {
     let days = move || state.view.days.get().unwrap_or(DAYS);
@@ -100,7 +106,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
         let (run, days) = (state.run.get_untracked(), untrack(days));
         let tokens = run.tokens_total.unwrap_or(TOKENS);
         let job = Job::Dates { run: run.clone(), tokens, days };
-        counts.ask((Run { gpus: 0, ..run }, days), job, |found, reply| {
+        counts.ask((of_any_count(&run), days), job, |found, reply| {
             if let Reply::Dates(deadline, done) = reply {
                 *found = (deadline, done);
             }
@@ -117,7 +123,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
     });
     let differs = move |of: &Option<(Run, f64)>, now: Run| of.as_ref().is_some_and(|of| *of != (now, days()));
     let models_stale = flag(move || models.of.with(|of| differs(of, state.run.with(question))));
-    let counts_stale = flag(move || counts.of.with(|of| differs(of, Run { gpus: 0, ..state.run.get() })));
+    let counts_stale = flag(move || counts.of.with(|of| differs(of, state.run.with(of_any_count))));
     let said = move |works: RwSignal<bool>, ask: Message| translated(if works.get() { t!("Stop") } else { ask });
     let progress = text(move || {
         let count = models.found.with(Vec::len);
@@ -161,7 +167,7 @@ fn days_input(state: State) -> AnyView {
     let wrong = RwSignal::new(false);
     let now = move || state.view.days.get().unwrap_or(DAYS).to_string();
     let typed = move |event| {
-        let read = event_target_value(&event).trim().parse().ok().filter(|days| (0.01..=36_500.0).contains(days));
+        let read = event_target_value(&event).trim().parse().ok().filter(|days| (0.01..=MOST_DAYS).contains(days));
         wrong.set(read.is_none());
         if let Some(days) = read {
             state.view.change(|view| view.days = Some(days));

@@ -14,4 +14,6 @@ mod overlap;
 mod properties;
 mod throughput;
 mod utilisation;
+mod whole_bounds;
+mod whole_published;
 mod whole_run;

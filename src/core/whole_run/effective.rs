@@ -15,10 +15,12 @@
 use crate::maths::{exp, exp_m1};
 use crate::units::Seconds;
 
-/// Segments and restarts longer than this many mean times to interrupt count as never finished.
+/// Segments longer than this many mean times to interrupt count as never finished.
 const LONGEST_SEGMENT: f64 = 10.0;
+/// Restarts longer than this many mean times to interrupt count as never finished: less than one in a hundred is.
+const LONGEST_RESTART: f64 = 5.0;
 /// Restarts of a draw are taken as no longer than this many mean times to interrupt: e^50 of them never end.
-const LONGEST_RESTART: f64 = 50.0;
+const LONGEST_DRAWN: f64 = 50.0;
 
 /// Interruptions, restarts and saves of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +57,7 @@ impl Rhythm {
     #[must_use]
     pub fn downtime(&self) -> Seconds {
         if self.by_calendar && self.mtti.0.is_finite() {
-            self.mtti * exp_m1((self.restart / self.mtti).min(LONGEST_RESTART))
+            self.mtti * exp_m1((self.restart / self.mtti).min(LONGEST_DRAWN))
         } else {
             self.restart
         }
@@ -88,7 +90,7 @@ impl Rhythm {
     /// Restarts that are interrupted nearly always.
     #[must_use]
     pub fn never_restarts(&self) -> bool {
-        self.by_calendar && self.mtti.0.is_finite() && self.restart.0 > LONGEST_SEGMENT * self.mtti.0
+        self.by_calendar && self.mtti.0.is_finite() && self.restart.0 > LONGEST_RESTART * self.mtti.0
     }
 }
 
@@ -204,6 +206,24 @@ mod tests {
             let share = rhythm(row).share();
             assert!((share - exact).abs() < 5e-5, "{row:?}: {share}");
             assert!((share - simulated).abs() < 2e-3, "{row:?}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_share_at_the_best_interval_is_the_worked_one() {
+        // whole-run.md 2.4: M 3.09 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; section 7: 128 and 2,048 nodes of an unknown class, δ 30 s, and the
+        // billions of tokens that 1,000 a second and GPU make in 30 days.
+        let of = |mtti: f64, save: f64, factor: f64| {
+            let best = best_interval(Seconds(mtti * HOUR), Seconds(save)).0 / HOUR;
+            rhythm([mtti, save / HOUR, best * factor, 0.25]).share()
+        };
+        for (factor, expected) in [(1.0, 0.8709), (2.0, 0.8580), (0.5, 0.8584)] {
+            assert!((of(3.09, 20.0, factor) - expected).abs() < 6e-5, "{factor}");
+        }
+        for (nodes, expected, billions) in [(128.0, 0.9595, 2547.0), (2048.0, 0.7416, 31_493.0)] {
+            let share = of(24_000.0 / (nodes * 9.33), 30.0, 1.0);
+            assert!((share - expected).abs() < 6e-5, "{nodes}: {share}");
+            assert!((share * nodes * 8.0 * 1000.0 * 30.0 * 86_400.0 / 1e9 / billions - 1.0).abs() < 2e-4, "{nodes}");
         }
     }
 

@@ -1,39 +1,64 @@
 //! The inverse questions: what trains in so many days, and how many GPUs a date needs.
 
+use super::failures::nodes;
 use super::setting::Setting;
 use super::spread::{Draw, draws, spread};
-use super::whole::{DAY, refusals};
+use super::whole::{DAY, setting};
 use crate::issue::Issue;
 use crate::report::{Evaluation, evaluate};
-use crate::run::Run;
+use crate::run::{Run, RunLength};
 use crate::sort::sort_by;
 use crate::t;
-use crate::units::Seconds;
+use crate::units::{Seconds, show_seconds};
 use serde::{Deserialize, Serialize};
 
 /// GPU counts that are tried at most.
 const MOST_COUNTS: usize = 400;
 
-/// Tokens that an evaluated Run trains on within `days`, in the mean.
+/// Days that a question may give at most: a century.
+pub const MOST_DAYS: f64 = 36_500.0;
+
+/// Tokens that an evaluated Run trains on within `days`, in the mean: the run of as many ends then.
 ///
 /// # Errors
-/// Days that the start-up alone takes, or a run that does not finish.
+/// Days in which no run ends, or a run that does not finish.
 pub fn tokens_in(evaluation: &Evaluation, days: f64) -> Result<f64, Vec<Issue>> {
-    let mut tokens = evaluation.scenario.tokens_per_step() * 1e6;
-    // Time goes with the tokens but for a batch ramp, context phases and rollbacks: from the first estimate a second.
-    for _ in 0..2 {
-        let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
-        let refused = refusals(evaluation, &setting);
-        if !refused.is_empty() {
-            return Err(refused);
-        }
-        let left = days * DAY - setting.startup.0;
-        if left <= 0.0 {
-            return Err(vec![Issue::error("days", t!("the start-up alone takes longer"))]);
-        }
-        tokens *= Seconds(left) / setting.rhythm.calendar(setting.work());
+    let scenario = &evaluation.scenario;
+    let phases = scenario.run.length.context_phases.iter().flat_map(|phases| &phases.0);
+    let one = scenario.tokens_per_step();
+    let least = phases.map(|phase| phase.tokens).sum::<f64>().max(one);
+    let first = setting(evaluation, least)?;
+    let given = Seconds(days * DAY);
+    let over = |setting: &Setting| (setting.startup + setting.rhythm.calendar(setting.work()) - given).0;
+    let (mut low, mut below) = (least, over(&first));
+    if below > 0.0 {
+        let shortest = show_seconds(given + Seconds(below));
+        return Err(vec![Issue::error("days", t!("the shortest run takes {shortest}", shortest))]);
     }
-    Ok(tokens)
+    // A step of the full batch trains most tokens a second: no run within the days has more.
+    let fastest = first.rhythm.calendar(first.step * first.straggler);
+    let mut high = least + one * (given / fastest);
+    let mut above = over(&Setting::new(evaluation, high).map_err(|issue| vec![issue])?);
+    // False position, halving what stays (Dowell and Jarratt 1971): time is linear in tokens but for ramp and evaluations.
+    for _ in 0..60 {
+        if above <= 0.0 {
+            return Ok(high);
+        }
+        if high - low <= 1e-12 * high {
+            break;
+        }
+        let middle = (high - (high - low) * above / (above - below)).clamp(low, high);
+        let at = over(&Setting::new(evaluation, middle).map_err(|issue| vec![issue])?);
+        if at > 0.0 {
+            (high, above, below) = (middle, at, below / 2.0);
+        } else {
+            (low, below, above) = (middle, at, above / 2.0);
+        }
+        if at.abs() <= 1e-9 * given.0 {
+            return Ok(middle);
+        }
+    }
+    Ok(low)
 }
 
 /// The smallest number of GPUs that meets a date.
@@ -52,9 +77,14 @@ pub struct Deadline {
 }
 
 /// The smallest number of GPUs with which nine of ten runs of `tokens` end within `days`: counts that the layout admits, each evaluated, since
-/// steps jump with divisibility and `n × share(n)` turns down at last. Resumable: a step tries one count.
+/// steps jump with divisibility and `n × share(n)` turns down at last. A time between interruptions that was observed goes with the number
+/// of nodes, and the factor by which a measured step is longer than its estimate holds for every count. Resumable: a step tries one count.
 pub struct Dates {
     run: Run,
+    /// Node-hours between interruptions, where the Run says how often its job is interrupted.
+    node_hours: Option<f64>,
+    /// Measured step over its estimate.
+    factor: Option<f64>,
     days: f64,
     left: std::vec::IntoIter<u64>,
     counts: Vec<(u64, f64, f64)>,
@@ -63,11 +93,14 @@ pub struct Dates {
 }
 
 impl Dates {
-    /// Of a Run, whose number of GPUs does not matter.
+    /// Of a Run, whose number of GPUs matters only where it has a measured step or time between interruptions.
     #[must_use]
     pub fn new(run: &Run, tokens: f64, days: f64) -> Self {
+        let measured = run.measured_step_s.and_then(|_| evaluate(run).ok());
         Self {
-            run: Run { tokens_total: Some(tokens), ..run.clone() },
+            run: Run { tokens_total: Some(tokens), measured_step_s: None, ..run.clone() },
+            node_hours: run.length.mtti_h.map(|hours| hours * nodes(run.gpus)),
+            factor: measured.and_then(|evaluation| evaluation.report.step.rescaled_by),
             days,
             left: candidates(run).into_iter(),
             counts: Vec::new(),
@@ -79,13 +112,28 @@ impl Dates {
     /// Tries the next count; true where there is none left.
     pub fn step(&mut self) -> bool {
         let Some(gpus) = self.left.next() else { return true };
-        let tried = Run { gpus, ..self.run.clone() };
-        let tokens = tried.tokens_total.unwrap_or(0.0);
-        match evaluate(&tried).and_then(|evaluation| days_of(&evaluation, tokens, &self.draws)) {
+        match self.days_with(gpus) {
             Ok((mean, high)) => self.counts.push((gpus, mean, high)),
             Err(issues) => self.refused = issues,
         }
         false
+    }
+
+    /// Days of `gpus` GPUs in the mean, and days within which nine of ten runs end.
+    fn days_with(&self, gpus: u64) -> Result<(f64, f64), Vec<Issue>> {
+        let mtti_h = self.node_hours.map(|hours| hours / nodes(gpus));
+        let length = RunLength { mtti_h, ..self.run.length.clone() };
+        let run = Run { gpus, length, ..self.run.clone() };
+        let mut evaluation = evaluate(&run)?;
+        if let Some(factor) = self.factor {
+            let measured_step_s = Some(evaluation.report.step.time_s.0 * factor);
+            evaluation = evaluate(&Run { measured_step_s, ..run })?;
+        }
+        let setting = setting(&evaluation, self.run.tokens_total.unwrap_or(0.0))?;
+        let work = setting.work();
+        let day = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
+        let high = spread(setting.rhythm, work, setting.doubt, &self.draws).high;
+        Ok((day(setting.rhythm.calendar(work)), day(high)))
     }
 
     /// The answer so far.
@@ -116,17 +164,6 @@ pub fn deadline(run: &Run, tokens: f64, days: f64) -> Result<Deadline, Vec<Issue
     let mut dates = Dates::new(run, tokens, days);
     while !dates.step() {}
     dates.deadline()
-}
-
-fn days_of(evaluation: &Evaluation, tokens: f64, draws: &[Draw]) -> Result<(f64, f64), Vec<Issue>> {
-    let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
-    let refused = refusals(evaluation, &setting);
-    if !refused.is_empty() {
-        return Err(refused);
-    }
-    let work = setting.work();
-    let day = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
-    Ok((day(setting.rhythm.calendar(work)), day(spread(setting.rhythm, work, setting.doubt, draws).high)))
 }
 
 /// GPU counts of the layout, smallest first: as many data-parallel ranks as divide the batch.

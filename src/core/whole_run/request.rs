@@ -1,6 +1,6 @@
 //! Requests of the verb `whole-run`: a Run; `{"run", "days"}`; `{"run", "tokens", "by_days"}`.
 
-use super::inverse::{Deadline, deadline, tokens_in};
+use super::inverse::{Deadline, MOST_DAYS, deadline, tokens_in};
 use super::whole::{WholeRun, whole_run};
 use crate::issue::Issue;
 use crate::report::evaluate;
@@ -33,16 +33,19 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     };
     let run = Run::from_value(run)?;
     let empty = Reply { errors: Vec::new(), warnings: Vec::new(), whole_run: None, tokens: None, deadline: None };
-    if let Some(days) = positive(request, "days")? {
+    if let Some(days) = positive(request, "days", MOST_DAYS)? {
         let evaluation = evaluate(&run)?;
         let tokens = tokens_in(&evaluation, days)?;
         let budget = Run { tokens_total: Some(tokens), ..run };
         return Ok(Reply { tokens: Some(tokens), ..of_run(&budget)? });
     }
-    if let (Some(tokens), Some(days)) = (positive(request, "tokens")?, positive(request, "by_days")?) {
-        return Ok(Reply { deadline: Some(deadline(&run, tokens, days)?), ..empty });
+    let other = |key| vec![Issue::error(key, t!("tokens and by_days are asked together"))];
+    match (positive(request, "tokens", MOST_TOKENS)?, positive(request, "by_days", MOST_DAYS)?) {
+        (Some(tokens), Some(days)) => Ok(Reply { deadline: Some(deadline(&run, tokens, days)?), ..empty }),
+        (Some(_), None) => Err(other("by_days")),
+        (None, Some(_)) => Err(other("tokens")),
+        (None, None) => of_run(&run),
     }
-    of_run(&run)
 }
 
 fn of_run(run: &Run) -> Result<Reply, Vec<Issue>> {
@@ -52,11 +55,14 @@ fn of_run(run: &Run) -> Result<Reply, Vec<Issue>> {
     Ok(Reply { errors: Vec::new(), warnings, whole_run: Some(whole), tokens: None, deadline: None })
 }
 
-/// A positive number of the request; none where it is not there.
-fn positive(request: &Value, key: &'static str) -> Result<Option<f64>, Vec<Issue>> {
+/// Tokens that a question may give at most, as `tokens_total`.
+const MOST_TOKENS: f64 = 1e18;
+
+/// A number of the request over 0 and up to `most`; none where it is not there.
+fn positive(request: &Value, key: &'static str, most: f64) -> Result<Option<f64>, Vec<Issue>> {
     match request.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) if *number > 0.0 && number.is_finite() => Ok(Some(*number)),
-        Some(_) => Err(vec![Issue::error(key, t!("needs a number above 0"))]),
+        Some(Value::Number(number)) if *number > 0.0 && *number <= most => Ok(Some(*number)),
+        Some(_) => Err(vec![Issue::error(key, t!("needs a number over 0, at most {most}", most = most.to_string()))]),
     }
 }
