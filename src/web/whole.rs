@@ -9,6 +9,7 @@ use crate::core::t;
 use crate::core::whole_run::{Range, WholeRun};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
+use crate::view::panels::published::checked;
 use crate::view::panels::whole::{self, Answer, Caption};
 use crate::view::views::{Embed, View};
 use crate::web::about::About;
@@ -61,6 +62,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                     {calendar(page)}
                     <div class="whole-future" use:patched=future></div>
                 </section>
+                {nodes("whole-checked", move || state.run.with(checked))}
                 <div class="whole-pair even" use:patched=choices></div>
             </div>
             {inverse(state)}
@@ -182,7 +184,10 @@ impl Page {
         let state = self.state;
         let unread = state.unread.get().filter(|(field, after, _)| state.text_of(field) == *after);
         let unread = unread.map(|(field, _, error)| Issue::error(field.key, error));
-        let own = self.shown.with(|shown| shown.errors.clone());
+        let own = self.shown.with(|shown| match &shown.answer {
+            Some((_, answer)) if shown.errors.is_empty() => answer.notes.clone(),
+            _ => shown.errors.clone(),
+        });
         let all = unread.into_iter().chain(own).chain(state.issues.get());
         all.filter(|issue| keys.contains(&&*issue.field)).map(|issue| line(&issue)).collect()
     }

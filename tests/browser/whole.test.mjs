@@ -57,6 +57,31 @@ test('bad input is said at its field, and the last figures stay', async () => {
   assert.deepEqual(problems, []);
 });
 
+test('a doubtful value is taken, and the doubt is said at its field', async () => {
+  const { page, problems } = await site.open(LINK);
+  await ranged(page);
+  await page.locator('.whole-inputs summary').click();
+  const input = page.locator('.whole-five.more .whole-input', { hasText: 'Grid factor' });
+  await input.locator('input').fill('370');
+  await input.locator('.issue.warning', { hasText: 'is it in grams?' }).waitFor();
+  assert.equal(await page.locator('.whole-inputs .issue.error').count(), 0);
+  await eventually(() => figures(page), (all) => all.at(-1).includes('Mt'));
+  await input.locator('input').fill('0.37');
+  await eventually(() => input.locator('.issue').count(), (count) => count === 0);
+  assert.deepEqual(problems, []);
+});
+
+test('a published whole run has what was published beside it, until it is changed', async () => {
+  const { page, problems } = await site.open('#v=1&view.open=whole');
+  await page.locator('header.bar').getByRole('button', { name: 'Published runs' }).click();
+  await page.getByRole('button', { name: 'TinyLlama 1.1B, 3 T tokens' }).click();
+  const checked = page.locator('.whole-checked');
+  await eventually(() => checked.innerText(), (text) => /days 90\.0, here [\d.]+ \([+−]\d+ %\)/.test(text));
+  await page.locator('.whole-input', { hasText: 'Tokens' }).locator('input').first().fill('2 T');
+  await eventually(() => checked.innerText(), (text) => text === '');
+  assert.deepEqual(problems, []);
+});
+
 test('the link holds another future, and the same link shows the same one', async () => {
   const { page } = await site.open(LINK);
   await ranged(page);

@@ -7,6 +7,7 @@ use super::setting::Setting;
 use super::whole::WholeRun;
 use crate::explain::{Provenance, Term, Unit};
 use crate::report::Evaluation;
+use crate::run::{FailureClass, Failures};
 use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF, PALM};
 use crate::t;
 use crate::units::Seconds;
@@ -65,7 +66,7 @@ impl Figure {
 #[must_use]
 pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(Figure, Term)> {
     let calendar = Calendar::new(setting);
-    let book = book(setting, &calendar);
+    let book = book(evaluation, setting, &calendar);
     let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
     let losses = losses(setting, &calendar, &book);
     let total = seconds("T", t!("calendar"), calendar.total());
@@ -87,7 +88,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     figures.extend(losses);
     figures.push((Figure::Interruptions, interruptions(setting, &calendar, &book)));
     if whole.checkpoint_s.is_some() {
-        figures.push((Figure::Checkpoint, interval(setting)));
+        figures.push((Figure::Checkpoint, interval(evaluation, setting)));
     }
     figures.push((Figure::Spares, spares(setting, whole)));
     if let (Some(cost), Some(price)) = (whole.cost, setting.price) {
@@ -108,14 +109,14 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     figures
 }
 
-fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
+fn book(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar) -> Vec<Term> {
     let rhythm = setting.rhythm;
     let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
     vec![
         seconds("S", t!("steps"), calendar.training),
         Term::given("q", t!("stragglers: time of a step over that without"), setting.straggler, Unit::Ratio),
         seconds("W", t!("steps with stragglers, evaluations and rollbacks"), setting.work()),
-        time_to_interrupt(setting),
+        time_to_interrupt(evaluation, setting),
         seconds("R", t!("downtime of an interruption"), rhythm.restart),
         seconds("L", t!("time until a save is durable"), rhythm.lag),
         seconds("δ", t!("time that a save blocks"), rhythm.save),
@@ -131,13 +132,18 @@ fn book(setting: &Setting, calendar: &Calendar) -> Vec<Term> {
     ]
 }
 
-fn time_to_interrupt(setting: &Setting) -> Term {
+fn time_to_interrupt(evaluation: &Evaluation, setting: &Setting) -> Term {
     let mtti = |name| Term::given("M", name, setting.rhythm.mtti.0, Unit::Seconds);
     let Some(rate) = setting.rate else {
         return mtti(t!("running time between interruptions"));
     };
-    let rate =
-        Term::given("r", t!("interruptions per 1,000 node-days"), rate.value, Unit::Ratio).from(&LLAMA_3, "table 5");
+    let rate = Term::given("r", t!("interruptions per 1,000 node-days"), rate.value, Unit::Ratio);
+    let rate = match evaluation.scenario.run.length.failures.unwrap_or(Failures::Class(FailureClass::Unknown)) {
+        Failures::Class(FailureClass::Vetted) => rate.from(&LLAMA_3, "table 5, with RSC-1, RSC-2 and SKT's B200 nodes"),
+        Failures::Class(FailureClass::Shared) => rate.from(&KOKOLIS_2025, "jobs of 1,024 GPUs, with OPT-175B"),
+        Failures::Class(FailureClass::Unknown) => rate.note(t!("geometric mean of vetted and shared nodes")),
+        Failures::Rate(_) => rate,
+    };
     let nodes = Term::given("n", t!("nodes of eight GPUs"), setting.nodes, Unit::Count);
     mtti(t!("time between interruptions")).by("86400000/(n r)", vec![nodes, rate])
 }
@@ -190,12 +196,12 @@ fn interruptions(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Term 
     }
 }
 
-fn interval(setting: &Setting) -> Term {
+fn interval(evaluation: &Evaluation, setting: &Setting) -> Term {
     let rhythm = setting.rhythm;
     Term::given("τ", t!("training between two saves"), rhythm.every.0, Unit::Seconds)
         .marked(Provenance::LookedUp, "τ = M (1 + W₀(-e^(-1 - δ/M)))")
         .with(vec![
-            time_to_interrupt(setting),
+            time_to_interrupt(evaluation, setting),
             Term::given("δ", t!("time that a save blocks"), rhythm.save.0, Unit::Seconds),
         ])
         .from(&DALY_2006, "whose estimate is its third order; Young's √(2 δ M) its first")

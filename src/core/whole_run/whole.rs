@@ -11,6 +11,7 @@ use crate::issue::Issue;
 use crate::maths::{exp, ln};
 use crate::message::Message;
 use crate::report::Evaluation;
+use crate::run::Failures;
 use crate::t;
 use crate::units::{Seconds, show_seconds};
 use serde::{Deserialize, Serialize};
@@ -109,10 +110,10 @@ pub fn whole_run(evaluation: &Evaluation) -> Result<(WholeRun, Vec<Issue>), Vec<
         return Err(vec![Issue::error("tokens_total", message)]);
     };
     let setting = setting(evaluation, tokens)?;
-    let warnings = warnings(evaluation, &setting);
-    let whole = figures(evaluation, &setting);
-    let range = Some(range(evaluation, &setting));
-    Ok((WholeRun { range, ..whole }, warnings))
+    let range = range(evaluation, &setting);
+    let mut notes = notes(evaluation, &setting);
+    notes.extend(class_alone(evaluation, &range));
+    Ok((WholeRun { range: Some(range), ..figures(evaluation, &setting) }, notes))
 }
 
 /// The setting of `tokens` tokens of an evaluated Run.
@@ -199,12 +200,14 @@ fn widest(range: Spread, without: [(RangeFrom, Spread); 3]) -> Option<RangeFrom>
     narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
 
-/// The field that set the time between interruptions.
-fn failure_field(evaluation: &Evaluation) -> &'static str {
-    if evaluation.scenario.run.length.mtti_h.is_some() { "mtti_h" } else { "failures" }
+/// The field of a run that failures keep from its end: the time between them where it was given, else the first setting of `others` that was.
+fn failure_field(evaluation: &Evaluation, others: &[(bool, &'static str)]) -> &'static str {
+    let length = &evaluation.scenario.run.length;
+    let given = [(length.mtti_h.is_some(), "mtti_h"), (length.failures.is_some(), "failures")];
+    given.iter().chain(others).find(|(is_given, _)| *is_given).map_or("failures", |(_, field)| field)
 }
 
-pub(super) fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
+fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
     let length = &evaluation.scenario.run.length;
     let mut issues = Vec::new();
     let rhythm = setting.rhythm;
@@ -216,15 +219,21 @@ pub(super) fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue>
             t!("a save blocks for {save}, longer than the {every} of training between two saves", save, every);
         issues.push(Issue::error("checkpoint_every_s", message));
     } else if rhythm.never_restarts() {
+        let field = failure_field(evaluation, &[(length.restart_s.is_some(), "restart_s")]);
         let (restart, mtti) = (show_seconds(rhythm.restart), show_seconds(rhythm.mtti));
         let message = t!(
             "this run does not finish: a restart takes {restart}, longer than the {mtti} to the next failure",
             restart,
             mtti
         );
-        issues.push(Issue::error(failure_field(evaluation), message));
+        issues.push(Issue::error(field, message));
     } else if rhythm.never_finishes() {
-        issues.push(Issue::error(failure_field(evaluation), unfinished(rhythm)));
+        let others = [
+            (length.checkpoint_every_s.is_some(), "checkpoint_every_s"),
+            (length.storage_gb_per_s.is_some(), "storage_gb_per_s"),
+            (length.checkpoint_bytes.is_some(), "checkpoint_bytes"),
+        ];
+        issues.push(Issue::error(failure_field(evaluation, &others), unfinished(rhythm)));
     }
     issues
 }
@@ -238,15 +247,17 @@ fn unfinished(rhythm: Rhythm) -> Message {
     )
 }
 
-fn warnings(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
+/// Doubts about settings that are taken as they are, each at its field.
+#[must_use]
+pub fn notes(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
     let length = &evaluation.scenario.run.length;
     let rhythm = setting.rhythm;
-    let mut warnings = Vec::new();
-    let mut warn = |field: &'static str, message: Message| warnings.push(Issue::warning(field, message));
+    let mut notes = Vec::new();
+    let mut warn = |field: &'static str, message: Message| notes.push(Issue::warning(field, message));
     if rhythm.restart > rhythm.mtti {
         let (restart, mtti) = (show_seconds(rhythm.restart), show_seconds(rhythm.mtti));
         let message = t!("a restart takes {restart}, longer than the {mtti} to the next failure", restart, mtti);
-        warn(failure_field(evaluation), message);
+        warn(failure_field(evaluation, &[(length.restart_s.is_some(), "restart_s")]), message);
     }
     if let Some(every) = length.checkpoint_every_s.map(Seconds)
         && every < rhythm.lag
@@ -263,10 +274,16 @@ fn warnings(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
     if length.grid_kg_per_kwh.is_some_and(|factor| factor > 2.0) {
         warn("grid_kg_per_kwh", t!("no grid emits more than 2 kg a kWh: is it in grams?"));
     }
-    if setting.rate.is_some_and(|rate| rate.sigma > 0.5) && setting.doubt.rate > 0.0 {
+    notes
+}
+
+/// A notice where the class of nodes widens the range most.
+fn class_alone(evaluation: &Evaluation, range: &Range) -> Option<Issue> {
+    let length = &evaluation.scenario.run.length;
+    let is_class = length.mtti_h.is_none() && !matches!(length.failures, Some(Failures::Rate(_)));
+    (is_class && range.range_from == Some(RangeFrom::Failures)).then(|| {
         let message =
-            t!("the class of nodes alone decides most of this range: give hours between interruptions, or a class");
-        warnings.push(Issue::notice("failures", message));
-    }
-    warnings
+            t!("the class of nodes widens this range most: give hours between interruptions, or a class that is known");
+        Issue::notice("failures", message)
+    })
 }

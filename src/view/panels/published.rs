@@ -119,6 +119,27 @@ pub fn beside(run: &Run) -> Node {
     .label(title)
 }
 
+/// A line where `run` is a published whole run, unchanged: its figures and ours.
+#[must_use]
+pub fn checked(run: &Run) -> Node {
+    let known = published(run).filter(|known| WHOLE_RUNS.iter().any(|whole| whole.id == known.id));
+    let Some((known, evaluation)) = known.zip(known.and_then(|known| evaluate(&known.run()).ok())) else {
+        return Node::none();
+    };
+    let figures = known.measured.iter().filter_map(|measured| figure(*measured, &evaluation));
+    let lines = figures.map(|(name, theirs, ours, share)| {
+        t!(
+            "{figure} {published}, here {computed} ({off})",
+            figure = name,
+            published = theirs,
+            computed = ours,
+            off = off(share)
+        )
+    });
+    let words = t!("Published of this run: {figures}.", figures = Message::joined("; ", lines));
+    el("p", &[("class", "muted")], &[text(words), text(" "), text("Source: "), cited_at(known.source, known.place)])
+}
+
 /// The rows of a run: its first measured figure, or `every` one.
 fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>)> {
     let run = known.run();

@@ -127,6 +127,15 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
         leaf("h3", "", t!("Where {time} go", time = duration(lost))),
         el("div", &[("class", "waterfall")], &lines),
         range.map_or_else(Node::none, |range| leaf("p", "muted note", widest(range))),
+        leaf(
+            "p",
+            "muted note",
+            t!(
+                "MFU over the calendar: {calendar}; of a step: {step}.",
+                calendar = show_percent(figures.calendar_mfu),
+                step = show_percent(figures.calendar_mfu / figures.productive)
+            ),
+        ),
     ])
 }
 

@@ -3,7 +3,7 @@
 use crate::core::issue::Issue;
 use crate::core::report::Evaluation;
 use crate::core::units::{Seconds, number, show_seconds, significant};
-use crate::core::whole_run::{self, Range, Setting, WholeRun, figures};
+use crate::core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
 use crate::view::panels::strip::{PRICE, TOKENS};
 
 /// Everything that the view shows of a Run, but its range.
@@ -13,6 +13,8 @@ pub struct Answer {
     pub setting: Setting,
     /// Its figures, without their range.
     pub figures: WholeRun,
+    /// Doubts about its settings.
+    pub notes: Vec<Issue>,
 }
 
 impl Answer {
@@ -23,8 +25,8 @@ impl Answer {
     pub fn new(evaluation: &Evaluation) -> Result<Self, Vec<Issue>> {
         let mut setting = whole_run::setting(evaluation, evaluation.scenario.run.tokens_total.unwrap_or(TOKENS))?;
         setting.price.get_or_insert(PRICE);
-        let figures = figures(evaluation, &setting);
-        Ok(Self { setting, figures })
+        let (figures, notes) = (figures(evaluation, &setting), notes(evaluation, &setting));
+        Ok(Self { setting, figures, notes })
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
