@@ -4,7 +4,7 @@ use crate::common::random::{Random, random_run};
 use crate::whole_run::{run, whole};
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, Run, RunLength, Value};
-use shardscope::core::whole_run::{Range, RangeFrom, Rhythm, deadline, setting, tokens_in, whole_run};
+use shardscope::core::whole_run::{Range, RangeFrom, Rhythm, deadline, figures, setting, tokens_in, whole_run};
 
 /// Settings of the whole run as people give them, each once in a while.
 fn random_length(random: &mut Random) -> RunLength {
@@ -56,8 +56,10 @@ fn with(run: &Run, set: impl FnOnce(&mut RunLength)) -> Run {
     run
 }
 
+/// Days in the mean, without their range.
 fn days(run: &Run) -> Option<f64> {
-    whole_run(&evaluate(run).ok()?).ok().map(|(whole, _)| whole.days)
+    let evaluation = evaluate(run).ok()?;
+    Some(figures(&evaluation, &setting(&evaluation, run.tokens_total?).ok()?).days)
 }
 
 /// A share of the calendar trains, the parts sum to it, its range holds the mean, and nothing is NaN.
@@ -212,7 +214,6 @@ fn a_run_that_cannot_finish_is_refused_at_its_field() {
         // The field that was set, where the failures were not.
         (RunLength { restart_s: Some(1e7), ..RunLength::default() }, "restart_s"),
         (RunLength { checkpoint_every_s: Some(1e8), ..RunLength::default() }, "checkpoint_every_s"),
-        (RunLength { storage_gb_per_s: Some(1e-3), ..RunLength::default() }, "storage_gb_per_s"),
     ] {
         let issues = whole_run(&evaluate(&run(length)).unwrap()).unwrap_err();
         assert_eq!(issues[0].field, field);
