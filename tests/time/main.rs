@@ -15,5 +15,6 @@ mod properties;
 mod throughput;
 mod utilisation;
 mod whole_bounds;
+mod whole_input;
 mod whole_published;
 mod whole_run;
