@@ -120,7 +120,7 @@ for (const [name, context, link] of [
     await ranged(page);
     const { wide, cut } = await page.evaluate(() => ({
       wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      cut: [...document.querySelectorAll('.whole-strip .key > *, .whole-input p')]
+      cut: [...document.querySelectorAll('.whole-strip .key > *, .whole-input p, .waterfall .track')]
         .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
     }));
     if (name.startsWith('frame')) assert.equal(await page.locator('.assumed').isVisible(), name.includes('without'));

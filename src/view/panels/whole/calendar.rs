@@ -181,12 +181,7 @@ fn note(answer: &Answer, kind: LossKind) -> Message {
         LossKind::RepeatedWork | LossKind::Restarts if figures.interruptions == 0.0 => t!("none in this run"),
         LossKind::RepeatedWork | LossKind::Restarts => {
             let lost = figures.losses.iter().find(|loss| loss.kind == kind).map_or(Seconds::ZERO, |loss| loss.seconds);
-            let (count, time) = (count(), duration(lost / figures.interruptions));
-            if kind == LossKind::Restarts {
-                t!("{count} × {time} to detect, replace and load", count, time)
-            } else {
-                t!("{count} × {time} since the last save", count, time)
-            }
+            t!("{count} × {time}", count = count(), time = duration(lost / figures.interruptions))
         }
         LossKind::Stragglers if setting.straggler <= 1.0 => t!("in the step, or none"),
         LossKind::Stragglers => t!("steps take {factor} times as long", factor = significant(setting.straggler, 4)),
