@@ -154,7 +154,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
                     translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = number(days(), 3)))
                 })}</h3>
                 <span class="spring"></span>
-                <button on:click=press_counts>{text(move || said(counts.works, t!("Find the least GPUs")))}</button>
+                <button on:click=press_counts>{text(move || said(counts.works, t!("Find the fewest GPUs")))}</button>
             </div>
             <div class="stale-able" class:stale=counts_stale aria-live="polite" use:patched=dates></div>
         </section>

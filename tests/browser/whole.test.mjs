@@ -102,7 +102,7 @@ test('models come one by one, the search can be stopped, and a date names its GP
   await page.locator('.whole-inverse .tokens-bar').first().waitFor();
   await page.locator('.whole-inverse').getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('button', { name: 'Search all models' }).waitFor();
-  await page.getByRole('button', { name: 'Find the least GPUs' }).click();
+  await page.getByRole('button', { name: 'Find the fewest GPUs' }).click();
   await page.locator('.whole-inverse b', { hasText: 'nine of ten' }).waitFor();
   assert.deepEqual(problems, []);
 });

@@ -36,6 +36,7 @@ impl Scale {
 /// Days, of short runs hours or minutes.
 const DAYS: &[(f64, &str)] = &[(2.0, "days"), (2.0 / 24.0, "hours"), (0.0, "minutes")];
 const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+const EXPECTED: &[(f64, &str)] = &[(1e6, "M"), (1.0, "expected")];
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
 const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e3, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
 
@@ -79,7 +80,7 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     cells.push(figure(t!("Productive time"), Figure::Productive, figures.productive, &share, shares, lost));
     let often =
         figures.mtti_s.map_or_else(|| t!("nothing fails"), |mtti| t!("one every {time}", time = duration(mtti)));
-    let count = Scale::of(figures.interruptions, COUNT);
+    let count = Scale::of(figures.interruptions, EXPECTED);
     cells.push(figure(t!("Interruptions"), Figure::Interruptions, figures.interruptions, &count, None, often));
     let pue = t!("PUE {pue}", pue = significant(setting.pue, 3));
     let kwh = figures.energy_kwh;
