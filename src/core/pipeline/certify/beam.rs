@@ -14,11 +14,22 @@ struct Step {
     chain: u16,
 }
 
+/// The states of a layer that are kept before others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum First {
+    /// Those of the least bound; of equal ones those of the least score.
+    #[default]
+    Bound,
+    /// Those of the least score, whatever the bound: where it is far below what can be had, it tells little.
+    Score,
+}
+
 /// A search, one layer at a time.
 #[derive(Clone, Debug)]
 pub struct Beam {
     width: usize,
     limit: Ticks,
+    first: First,
     states: Vec<Ticks>,
     history: Vec<Vec<Step>>,
     /// Least bound of all that was dropped for width or limit.
@@ -44,6 +55,7 @@ impl Beam {
         Self {
             width,
             limit,
+            first: First::default(),
             states: layout.start(memo),
             history: Vec::new(),
             dropped: Ticks::MAX,
@@ -51,6 +63,13 @@ impl Beam {
             children: 0,
             choices: Vec::new(),
         }
+    }
+
+    /// The same that keeps states in another order.
+    #[must_use]
+    pub const fn keeping(mut self, first: First) -> Self {
+        self.first = first;
+        self
     }
 
     /// From now on keeps one state a layer.
@@ -96,7 +115,10 @@ impl Beam {
     fn keep(&mut self, layout: &Layout, next: &[Ticks], candidates: &[(Merit, Step)]) {
         let words = layout.words;
         let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_unstable_by_key(|at| (candidates[*at].0, *at));
+        match self.first {
+            First::Bound => order.sort_unstable_by_key(|at| (candidates[*at].0, *at)),
+            First::Score => order.sort_unstable_by_key(|at| (candidates[*at].0.score, *at)),
+        }
         let state = |at: usize| &next[at * words..(at + 1) * words];
         let mut alike: NumberMap<Vec<usize>> = NumberMap::default();
         let (mut kept, mut steps) = (Vec::new(), Vec::new());
@@ -108,10 +130,13 @@ impl Beam {
                 continue;
             }
             if steps.len() == self.width {
-                // The rest is no better than this one.
                 self.dropped = self.dropped.min(bound);
                 self.narrowed = true;
-                break;
+                match self.first {
+                    // The rest is no better than this one.
+                    First::Bound => break,
+                    First::Score => continue,
+                }
             }
             same.push(at);
             kept.extend_from_slice(state(at));

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const OPTIMAL: f64 = 1e-4;
 
 /// States that a certificate generates at most.
-pub const WORK: u64 = 80_000;
+pub const WORK: u64 = 130_000;
 
 /// Ops of a step that are searched; of more the bound alone is given.
 pub const MOST_OPS: usize = 12_000;

@@ -80,7 +80,7 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let stays = |chain: usize| kept[chain] || chain == first || chain == last;
     let mut arcs: Vec<Arc> = Vec::new();
     for arc in &whole.arcs {
-        enter(&mut arcs, *arc);
+        enter(whole, &mut arcs, *arc);
     }
     for chain in (0..whole.chains.len()).filter(|chain| !stays(*chain)) {
         let (through, others): (Vec<Arc>, Vec<Arc>) =
@@ -89,9 +89,10 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
         for into in through.iter().filter(|arc| arc.from != chain) {
             for out in through.iter().filter(|arc| arc.to != chain) {
                 let lag = into.lag + whole.chains[chain].ticks + out.lag;
-                enter(&mut arcs, Arc { from: into.from, to: out.to, lag, offset: into.offset + out.offset });
+                enter(whole, &mut arcs, Arc { from: into.from, to: out.to, lag, offset: into.offset + out.offset });
             }
         }
+        reduce(whole, &mut arcs);
     }
     let mut places = vec![None; whole.chains.len()];
     let mut homes = vec![None; whole.ranks];
@@ -111,14 +112,36 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     (Problem { ranks, microbatches: whole.microbatches, chains, arcs, pools: Vec::new() }, places)
 }
 
-/// Adds an arc unless another says as much, and takes out those that say less.
-fn enter(arcs: &mut Vec<Arc>, arc: Arc) {
-    let says = |one: &Arc, other: &Arc| {
-        one.from == other.from && one.to == other.to && one.offset <= other.offset && one.lag >= other.lag
-    };
-    if !arcs.iter().any(|one| says(one, &arc)) {
-        arcs.retain(|other| !says(&arc, other));
+/// Adds an arc to those of `whole` unless another says as much, and takes out those that say less.
+fn enter(whole: &Problem, arcs: &mut Vec<Arc>, arc: Arc) {
+    if arc.offset < whole.microbatches && !arcs.iter().any(|one| says(whole, *one, arc)) {
+        arcs.retain(|other| !says(whole, arc, *other));
         arcs.push(arc);
+    }
+}
+
+/// The first arc implies the second: an earlier op of a chain ends a whole op before the next one does.
+fn says(whole: &Problem, one: Arc, other: Arc) -> bool {
+    let ticks = whole.chains[one.from].ticks.max(whole.chains[one.to].ticks);
+    let more = Ticks::from(other.offset) - Ticks::from(one.offset);
+    one.from == other.from && one.to == other.to && more >= 0 && one.lag + more * ticks >= other.lag
+}
+
+/// Takes out the arcs that two others imply.
+fn reduce(whole: &Problem, arcs: &mut Vec<Arc>) {
+    for at in (0..arcs.len()).rev() {
+        let arc = arcs[at];
+        let others = || arcs.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| *other);
+        let implied = others().filter(|one| one.from == arc.from).any(|one| {
+            let ticks = whole.chains[one.to].ticks;
+            others().filter(|two| two.from == one.to && two.to == arc.to).any(|two| {
+                let both = Arc { lag: one.lag + ticks + two.lag, offset: one.offset + two.offset, ..arc };
+                says(whole, both, arc)
+            })
+        });
+        if implied {
+            arcs.swap_remove(at);
+        }
     }
 }
 

@@ -1,20 +1,29 @@
 //! Order and proof together: narrow searches find an order, wide ones prove how good it is, from both ends of the step.
 
-use super::beam::Beam;
+use super::beam::{Beam, First};
 use super::memo::Memo;
 use super::problem::{Problem, Ticks};
 use super::relaxed::Few;
 use super::root::both_sides;
 use super::state::Layout;
 
-/// States kept in a layer, from the first search to the last.
-const WIDTHS: [usize; 3] = [1, 16, 512];
+/// Runs of the beam, each from both sides: states kept in a layer, the limit, and which are kept first. The last is repeated.
+const ROUNDS: [(usize, Limit, First); 8] = [
+    (1, Limit::Bound, First::Bound),
+    (1, Limit::Best, First::Bound),
+    (16, Limit::Bound, First::Bound),
+    (16, Limit::Best, First::Bound),
+    (16, Limit::Best, First::Score),
+    (512, Limit::Between, First::Bound),
+    (512, Limit::Best, First::Bound),
+    (512, Limit::Between, First::Bound),
+];
 
 /// A makespan and a lower bound this close (one in 20,000) are the same: rounding to ticks moves them no further apart.
 const CLOSE: Ticks = 20_000;
 
-/// The run of the beam before which bounds by some of the chains are looked for.
-const FEW_AT: usize = 8;
+/// The run of the beam before which bounds by some of the chains are looked for; earlier where half of the work is done.
+const FEW_AT: usize = 10;
 
 /// One of the two directions: its problem with tails, and what was computed of it.
 #[derive(Clone, Debug)]
@@ -50,6 +59,7 @@ struct Attempt {
     width: usize,
     side: usize,
     limit: Limit,
+    first: First,
 }
 
 /// The longest order that a run of the beam looks for.
@@ -80,8 +90,8 @@ impl Search {
             stage: 0,
             beam: None,
             few: None,
-            // In the end the rank of the longest way back comes first, then whichever is in the way.
-            firsts: if problem.ranks > 2 && problem.pools.is_empty() { vec![None, Some(0)] } else { Vec::new() },
+            // The rank of the longest way back comes first, then whichever is in the way.
+            firsts: if problem.ranks > 2 && problem.pools.is_empty() { vec![Some(0)] } else { Vec::new() },
             over: false,
         }
     }
@@ -106,7 +116,8 @@ impl Search {
         if self.over || self.is_closed() {
             return true;
         }
-        if self.stage == FEW_AT && self.beam.is_none() && (self.few.is_some() || !self.firsts.is_empty()) {
+        let is_time = self.stage == FEW_AT || self.children >= self.budget / 2;
+        if is_time && self.beam.is_none() && (self.few.is_some() || !self.firsts.is_empty()) {
             self.search_few();
             return self.is_closed();
         }
@@ -119,7 +130,7 @@ impl Search {
                 (Limit::Between, Some((makespan, _))) => self.lower + (makespan - self.lower) / 2,
                 (Limit::Bound, _) | (Limit::Between, None) => self.lower,
             };
-            Beam::new(&side.layout, &mut side.memo, attempt.width, limit)
+            Beam::new(&side.layout, &mut side.memo, attempt.width, limit).keeping(attempt.first)
         });
         let before = beam.children;
         let ended = beam.advance(&side.layout, &mut side.memo);
@@ -148,7 +159,7 @@ impl Search {
         if proves && beam.dropped < Ticks::MAX {
             self.lower = self.lower.max(beam.dropped.min(best));
         }
-        let last = WIDTHS.len() * 4;
+        let last = 2 * (ROUNDS.len() - 1);
         if self.stage < last {
             self.stage += 1;
         }
@@ -162,7 +173,7 @@ impl Search {
     fn search_few(&mut self) {
         let whole = self.sides[0].layout.problem();
         let begun = |few: Few, lower: Ticks| {
-            let search = Self::new(&few.problem, self.budget / 2);
+            let search = Self::new(&few.problem, self.budget);
             Some(Box::new((few, Self { lower: search.lower.max(lower), firsts: Vec::new(), ..search })))
         };
         let Some(mut pair) = self.few.take() else {
@@ -188,14 +199,9 @@ impl Search {
     }
 
     fn attempt(&self) -> Attempt {
-        let width = WIDTHS[(self.stage / 4).min(WIDTHS.len() - 1)];
-        let last = self.stage >= WIDTHS.len() * 4;
-        let limit = match (last || self.stage % 4 < 2, self.stage >= FEW_AT) {
-            (true, true) => Limit::Between,
-            (true, false) => Limit::Bound,
-            (false, _) => Limit::Best,
-        };
-        Attempt { width, side: self.stage % 2, limit }
+        let round = self.stage / 2;
+        let (width, limit, first) = ROUNDS[round.min(ROUNDS.len() - 1)];
+        Attempt { width, side: self.stage % 2, limit, first }
     }
 
     /// Works until the search is over.
