@@ -127,6 +127,8 @@ export interface Plan {
   evaluated: number; feasible: number; reported: number;
   /** strictly by time_s */
   best: PlanRow[];
+  /** the fastest layout with an order found by search, where it beats the named schedules and the software takes an order */
+  optimal?: PlanRow;
   /** index of the simplest of the ties; null where nothing fits */
   recommended: number | null;
 }

@@ -3,7 +3,7 @@ use crate::common::{Row, table};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::report;
 use shardscope::core::run::{Run, Value};
-use shardscope::core::search::{Plan, Request, Space, TIE, is_listed, plan};
+use shardscope::core::search::{Plan, Request, Space, TIE, can_run, is_listed, plan};
 use std::collections::BTreeMap;
 
 fn value(json: &str) -> Value {
@@ -406,4 +406,29 @@ fn a_calibration_of_long_schedules_says_which_runs_it_leaves_out() {
     assert!(missing > 0);
     let text = many.warnings[0].message.to_string();
     assert!(text.contains(&format!("last {missing} runs")), "{text}");
+}
+
+/// What the page opens for a proposal takes the proposed time and beats every schedule that the software names; software that
+/// reads no order, and a request that names schedules, get none. Seven layers on four ranks: no
+/// rank can have two chunks.
+#[test]
+fn an_order_of_its_own_is_proposed_to_software_that_reads_one() {
+    let question = |stack: &str, space: &str| {
+        format!(
+            r#"{{"run":{{"gpus":4,"global_batch":16,"model":{{"base":"llama-3.1-8b","layers":7}},"stack":"{stack}"}},
+            "space":{{"pp":4{space}}}}}"#
+        )
+    };
+    let plan = answer(&question("torchtitan", ""));
+    let proposed = plan.optimal.as_ref().expect("a proposal");
+    let opened = report(&Run::from_value(&proposed.run).unwrap()).unwrap();
+    assert_eq!(opened.step.time_s, proposed.report.step.time_s);
+    assert!(is_listed(&opened.memory));
+    let able: Vec<_> = plan.best.iter().filter(|row| can_run(&row.layout)).collect();
+    assert!(!able.is_empty() && able.iter().all(|row| opened.step.time_s < row.report.step.time_s));
+    for (stack, space) in
+        [("megatron-2026", ""), ("hf-trainer", ""), ("torchtitan", r#","schedule":["1f1b","interleaved-1f1b"]"#)]
+    {
+        assert!(answer(&question(stack, space)).optimal.is_none(), "{stack} {space}");
+    }
 }

@@ -5,6 +5,7 @@
 use super::able::is_able;
 use super::bounding::Bounding;
 use super::promise::{Place, Promise};
+use super::proposal::{Proposal, Proposing};
 use super::ranking::{Found, Known, Outcome, Ranking};
 use super::space::Space;
 use crate::run::Run;
@@ -100,6 +101,8 @@ pub struct Search {
     allowance: Option<Allowance>,
     /// Ranks only what the software of the base can run.
     able: bool,
+    /// Proposes an order of its own for the fastest layouts.
+    proposing: Option<Proposing>,
     first_bound: f64,
     share: f64,
     done: bool,
@@ -119,6 +122,7 @@ impl Search {
             queued: 0,
             allowance: None,
             able: false,
+            proposing: None,
             first_bound: 0.0,
             share: 0.0,
             done: false,
@@ -137,6 +141,17 @@ impl Search {
     pub(crate) fn able(mut self) -> Self {
         self.able = true;
         self
+    }
+
+    /// Proposes an order of its own for the fastest layouts too; before the first step.
+    pub(crate) fn propose(&mut self) {
+        self.proposing = Some(Proposing::default());
+    }
+
+    /// The fastest layout with an order of its own, where it gains and the software takes an order.
+    #[must_use]
+    pub fn proposal(&self) -> Option<&Proposal> {
+        self.proposing.as_ref()?.best.as_ref()
     }
 
     /// Hands over to the ranking what is bounded since the last time.
@@ -333,6 +348,12 @@ impl Search {
 
     fn rank(&mut self) -> u64 {
         let over = self.ranking.is_over();
+        let ends = over || self.allowance.as_ref().is_some_and(|allowance| allowance.left == 0);
+        if let Some(proposing) = self.proposing.as_mut().filter(|_| ends)
+            && let Some(work) = proposing.step(self.ranking.best())
+        {
+            return work;
+        }
         if let Some(allowance) = &mut self.allowance
             && (allowance.left == 0 || over && allowance.looked < self.space.blocks.len())
         {

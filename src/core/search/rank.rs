@@ -1,6 +1,7 @@
 //! Answer of a search: its layouts strictly by step time, those as good as the first, and the simplest of them.
 
 use super::engine::Progress;
+use super::proposal::Proposal;
 use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
@@ -46,31 +47,35 @@ pub struct Plan {
     pub reported: u64,
     /// The fastest, strictly by step time.
     pub best: Vec<Row>,
+    /// The fastest layout with an order found by search, where it beats every named schedule of the software and the software
+    /// takes an order; not among `best`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimal: Option<Row>,
     /// The simplest of those that tie with the first; none where nothing fits.
     pub recommended: Option<usize>,
 }
 
 impl Plan {
-    /// The answer of a search that found `found`.
+    /// The answer of a search that found `found`, and `proposal`.
     #[must_use]
-    pub fn new(found: &[Rc<Found>], progress: Progress, warnings: Vec<Issue>) -> Self {
+    pub fn new(found: &[Rc<Found>], proposal: Option<&Proposal>, progress: Progress, warnings: Vec<Issue>) -> Self {
         let tied = ties(found);
-        let row = |(index, one): (usize, &Rc<Found>)| {
-            Some(Row {
-                run: one.run.to_value(),
-                report: report(&one.run).ok()?,
-                tie_with_first: index < tied,
-                why: found.get(index + 1).map_or_else(Message::default, |next| why(one, next)),
-                layout: one.run.clone(),
-            })
+        let row = |one: &Found, tie_with_first, why| {
+            let report = report(&one.run).ok()?;
+            Some(Row { run: one.run.to_value(), report, tie_with_first, why, layout: one.run.clone() })
         };
+        let ranked = found.iter().enumerate().filter_map(|(index, one)| {
+            let why = found.get(index + 1).map_or_else(Message::default, |next| why(one, next));
+            row(one, index < tied, why)
+        });
         Self {
             errors: Vec::new(),
             warnings,
             evaluated: progress.evaluated,
             feasible: progress.feasible,
             reported: progress.reported,
-            best: found.iter().enumerate().filter_map(row).collect(),
+            best: ranked.collect(),
+            optimal: proposal.and_then(|proposal| row(&proposal.found, false, proposal.words())),
             recommended: recommended(found),
         }
     }

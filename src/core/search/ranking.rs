@@ -30,6 +30,11 @@ fn memories(run: &Run) -> u64 {
     run.pp.saturating_mul(run.phases.framework.map_or(adapter, |_| PHASES))
 }
 
+/// Units of work of the report of `run`.
+pub(crate) fn cost(run: &Run) -> u64 {
+    REPORT.saturating_add(effort(run) / OPS).saturating_add(memories(run))
+}
+
 /// Figures of a layout's report that a search compares and shows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -133,13 +138,12 @@ impl Known {
     pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
         let mut work = 1;
         let outcome = self.0.entry(place).or_insert_with(|| {
-            work = REPORT;
             let block = space.blocks[place.block()];
             let Some(member) = space.members(&block).get(place.member()).copied() else {
                 return Outcome::None;
             };
             let run = space.run(&block, member);
-            work = work.saturating_add(effort(&run) / OPS).saturating_add(memories(&run));
+            work = cost(&run);
             let Ok(report) = report(&run) else {
                 return Outcome::None;
             };

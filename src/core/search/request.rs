@@ -154,9 +154,15 @@ impl Request {
         if !issues.is_empty() {
             return Err(issues);
         }
+        // Whoever names schedules wants no other.
+        let limits = request.get("space").and_then(|space| space.get("schedule"));
+        let is_open = limits.is_none() && !pins.contains(&"schedule");
         let request = Self::with_axes(&run, axes, &pins, top)?;
         let mut request = if also { request.also(&run) } else { request };
         request.search.allow(work);
+        if is_open {
+            request.search.propose();
+        }
         Ok(request)
     }
 
@@ -193,7 +199,7 @@ impl Request {
         warnings.extend(nothing_found(progress, self.search.best()));
         warnings.extend(progress.stopped.map(stopped));
         warnings.extend(only_tight(self.search.best()));
-        Plan::new(self.search.best(), progress, warnings)
+        Plan::new(self.search.best(), self.search.proposal(), progress, warnings)
     }
 }
 

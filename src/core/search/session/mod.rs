@@ -131,6 +131,7 @@ impl PlanSession {
                 self.request = request.map(|request| {
                     let mut request = if also { request.also(&self.question) } else { request };
                     request.search.allow(WORK);
+                    request.search.propose();
                     request
                 });
             }
@@ -272,6 +273,7 @@ impl PlanSession {
             cheapest: self.cheapest.as_ref().map(|sweep| sweep.found.clone()),
             best: search.and_then(|search| search.best().first().cloned()),
             betters: self.betters(),
+            proposal: search.and_then(|search| search.proposal().cloned()),
             pinned: search.map(found).unwrap_or_default(),
             map: map.map(|map| map.found.clone()),
             sweep: self.sweep.as_ref().map(|sweep| sweep.found.clone()),

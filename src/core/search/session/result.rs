@@ -5,6 +5,7 @@ use crate::search::better::Betters;
 use crate::search::engine::Progress;
 use crate::search::front::Layouts;
 use crate::search::map::Cells;
+use crate::search::proposal::Proposal;
 use crate::search::ranking::Found;
 use crate::search::sweep::Points;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub struct PlanResult {
     pub cheapest: Option<Points>,
     /// The fastest layout of all.
     pub best: Option<Rc<Found>>,
+    /// The fastest layout with an order found by search.
+    pub proposal: Option<Proposal>,
     /// Layouts that do better than that of the run.
     pub betters: Betters,
     /// The pinned layouts.
@@ -50,6 +53,7 @@ impl Default for PlanResult {
             layouts: Layouts::default(),
             cheapest: None,
             best: None,
+            proposal: None,
             betters: Betters::default(),
             pinned: Vec::new(),
             map: None,

@@ -7,7 +7,7 @@ use crate::core::run::{OneOf, Recompute, Run, Schedule};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Order, PlanCommand};
 use crate::core::search::sweep::Points;
-use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
+use crate::core::search::{Axes, Figures, Found, Place, Proposal, TIE, recommended, ties, why as reason};
 use crate::core::t;
 use crate::core::units::{Bytes, fixed, show_count, show_off, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
@@ -189,7 +189,16 @@ pub fn rows(view: &View, done: bool) -> Node {
         };
         link_button(words).on(PanelAction::Fold(Fold::Rows))
     });
-    std::iter::once(rows).chain(more).chain(notes).collect()
+    let proposal = view.result.proposal.as_ref().filter(|_| order == Order::Fastest && view.query.filter.is_empty());
+    std::iter::once(rows).chain(more).chain(proposal.map(proposed)).chain(notes).collect()
+}
+
+/// The layout with an order of its own, beside the ranked ones.
+fn proposed(proposal: &Proposal) -> Node {
+    let found = &proposal.found;
+    let time = strong(verbatim(show_seconds(found.figures.time_s)));
+    let line = [time, text(" · "), inline(layout(found)), text(" "), tools(found, false)];
+    el("div", &[("class", "proposed")], &[el("p", &[], &line), muted(proposal.words())])
 }
 
 /// The order of the rows, and the rule that admits them.
