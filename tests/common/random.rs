@@ -86,6 +86,7 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
     ("offload.activations", 12, &["cpu", "nvme"]),
     ("offload.framework", 30, &["deepspeed", "megatron", "fsdp2", "torchao"]),
     ("offload.fraction", 40, &["0.5"]),
+    ("offload.layers", 40, &["10"]),
     ("host_memory_gib", 3, &["64", "512", "2048"]),
     ("phases.framework", 8, &["verl", "openrlhf", "trl", "nemo-rl"]),
     ("phases.placement", 20, &["colocated", "engine-apart", "apart"]),

@@ -51,6 +51,7 @@ const SPECIAL: &[&str] = &[
     "offload.optimizer=cpu&zero=3&pp=1&gpus=16&tp=1&stack=deepspeed&host_memory_gib=2048",
     "offload.parameters=cpu&offload.optimizer=nvme&zero=3&pp=1&gpus=16&tp=1&stack=deepspeed&host_memory_gib=2048",
     "offload.optimizer=cpu&offload.framework=megatron&pp=1&gpus=16&tp=1&host_memory_gib=2048",
+    "offload.activations=cpu&stack=megatron-2025&pp=1&gpus=16&tp=1&host_memory_gib=2048",
     "offload.optimizer=cpu&gpus=1&tp=1&pp=1&global_batch=1&stack=hf-trainer&host_memory_gib=512",
     "phases.framework=verl&pp=1&gpus=16&zero=3",
     "phases.framework=openrlhf&pp=1&gpus=16&zero=3&phases.critic=policy&phases.reward=policy",

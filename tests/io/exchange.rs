@@ -95,6 +95,7 @@ const MEGATRONS: &[&str] = &[
     "cross_entropy",
     "flash_attention",
     "fused_swiglu",
+    "fp8_swiglu",
     "cuda_graphs",
     "graph_scope",
     "ep_overlap",

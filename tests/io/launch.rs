@@ -395,17 +395,17 @@ fn meant(text: &str, keys: &[&str]) -> (Vec<String>, String) {
 #[test]
 fn what_goes_to_the_host_is_read() {
     let megatron = "pretrain_gpt.py --tensor-model-parallel-size 2 --use-distributed-optimizer --bf16";
-    let keys = ["offload.optimizer", "offload.fraction", "offload.framework", "offload.activations"];
+    let keys = ["offload.optimizer", "offload.fraction", "offload.framework", "offload.activations", "offload.layers"];
     for (arguments, fields) in [
-        ("--optimizer-cpu-offload --optimizer-offload-fraction 0.25", ["cpu", "0.25", "megatron", ""]),
-        ("--optimizer-cpu-offload", ["cpu", "", "megatron", ""]),
-        ("--optimizer-offload-fraction 0.25", ["", "", "", ""]),
-        ("--cpu-offloading-num-layers 30", ["", "", "megatron", "cpu"]),
+        ("--optimizer-cpu-offload --optimizer-offload-fraction 0.25", ["cpu", "0.25", "megatron", "", ""]),
+        ("--optimizer-cpu-offload", ["cpu", "", "megatron", "", ""]),
+        ("--optimizer-offload-fraction 0.25", ["", "", "", "", ""]),
+        ("--cpu-offloading-num-layers 30", ["", "", "megatron", "cpu", "30"]),
         (
             "--pipeline-model-parallel-size 2 --fine-grained-activation-offloading --offload-modules core_attn attn_proj",
-            ["", "", "megatron", "core_attn,attn_proj"],
+            ["", "", "megatron", "core_attn,attn_proj", ""],
         ),
-        ("--offload-modules core_attn", ["", "", "", ""]),
+        ("--offload-modules core_attn", ["", "", "", "", ""]),
     ] {
         let (read, assumed) = meant(&format!("{megatron} {arguments}"), &keys);
         assert_eq!(read, fields, "{arguments}");

@@ -285,3 +285,17 @@ fn inputs_of_modules_leave_under_a_pipeline() {
         assert!(errors.iter().any(|issue| issue.field == field && issue.fix.is_some()), "{errors:?}");
     }
 }
+
+/// Megatron-LM `--cpu-offloading-num-layers`: activations of so many layers leave, and the rest stays as it was.
+#[test]
+fn so_many_layers_leave_as_are_said() {
+    let run = with(&deepspeed(3), &[("stack", "megatron-2025"), ("host_memory_gib", "9000")]);
+    let kept = |pairs: &[(&str, &str)]| figures(&with(&run, pairs)).memory.per_stage[0].activations.0;
+    let leave = |layers: &'static str| kept(&[("offload.activations", "cpu"), ("offload.layers", layers)]);
+    let layers = 32.0;
+    for (said, away) in [("8", 8.0), ("16", 16.0), ("30", 30.0)] {
+        let share = leave(said) / kept(&[]);
+        assert!((share - (1.0 - away / layers)).abs() < 1e-12, "{said}: {share}");
+    }
+    assert_eq!(leave("30"), kept(&[("offload.activations", "cpu")]));
+}

@@ -115,6 +115,13 @@ mod tests {
         let gib = |cut| total(&model, cut) / f64::from(1u32 << 30);
         assert!((gib(&fused) - 1.0635).abs() < 1e-4);
         assert!((gib(&unfused) - 1.282).abs() < 1e-3);
+        // Megatron-LM `fp8_input_store`: a byte instead of two for gate and up, and as much for the experts'.
+        let (tokens, width) = (8192.0, 14336.0);
+        let low = Cut { fp8_swiglu: true, ..fused };
+        assert!((total(&model, &fused) - total(&model, &low) - 2.0 * tokens * width).abs() < 1.0);
+        let moe = Moe { shared_experts: 1, ..Moe::new(8, 2, 1024) };
+        let routed = Architecture { moe: Some(moe), ..model };
+        assert!((total(&routed, &fused) - total(&routed, &low) - 2.0 * tokens * 3.0 * 1024.0).abs() < 1.0);
     }
 
     /// DeepSeek-V3, section 3.3.3, at 4096 tokens of a layer with experts: the context in twelve bits, the tokens of the

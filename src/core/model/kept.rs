@@ -29,6 +29,8 @@ pub struct Cut<Q = f64> {
     pub fused_swiglu: bool,
     /// Inputs of linears and of the experts' SwiGLU wait in fp8, as DeepSeek-V3 trains.
     pub fp8: bool,
+    /// The input of a fused SwiGLU waits in fp8.
+    pub fp8_swiglu: bool,
     /// Inputs of the layers' linears wait in a quantised copy.
     pub quantised: Option<Quantised>,
     /// Bytes of an activation: 2, in fp32 4.
@@ -117,7 +119,19 @@ const BF16: f64 = 2.0;
 
 impl Role {
     /// Bytes of a tensor over those in bf16, which the inventory counts in.
+    ///
+    /// Megatron-LM `fusions/fused_bias_swiglu.py`, `fp8_input_store`: gate and up wait as e4m3, without scales.
     pub(super) fn scale<Q: Quantity>(self, routed: bool, gated: bool, cut: &Cut<Q>) -> f64 {
+        let scale = self.low_or_plain(routed, gated, cut);
+        match self {
+            Self::DenseUp | Self::RoutedUp if cut.fp8_swiglu => 1.0 / BF16,
+            // Two of three parts are gate and up.
+            Self::Shared if cut.fp8_swiglu && !cut.fp8 => scale - (cut.element - 1.0) / BF16 * 2.0 / 3.0,
+            _ => scale,
+        }
+    }
+
+    fn low_or_plain<Q: Quantity>(self, routed: bool, gated: bool, cut: &Cut<Q>) -> f64 {
         match self {
             // Masks, statistics, scores and router logits are counted in their own bytes.
             Self::Mask | Self::Core | Self::Router => 1.0,
@@ -200,6 +214,7 @@ impl Cut {
             flash,
             fused_swiglu: true,
             fp8: false,
+            fp8_swiglu: false,
             quantised: None,
             element: 2.0,
         }

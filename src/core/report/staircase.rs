@@ -58,7 +58,7 @@ const CHANGES: [Change; 10] = [
     |now, run| now.zero = run.zero,
     |now, run| {
         now.offload.activations.clone_from(&run.offload.activations);
-        now.offload.framework = run.offload.framework;
+        (now.offload.layers, now.offload.framework) = (run.offload.layers, run.offload.framework);
     },
     |now, run| {
         now.offload = OffloadParts { parameters: None, ..run.offload.clone() };

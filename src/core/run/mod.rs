@@ -162,6 +162,8 @@ fields! {
         fused_swiglu: Option<bool> => training("Fused SwiGLU").advanced(),
         /// inputs of linears and of the experts' SwiGLU wait in fp8
         fp8_activations: bool = false => training("fp8 activations").advanced(),
+        /// input of a fused SwiGLU waits in fp8
+        fp8_swiglu: bool = false => training("fp8 SwiGLU input").advanced(),
         /// Transformer Engine's buffers, one a weight shape
         dummy_wgrad: Option<bool> => training("Dummy weight gradients").advanced(),
         /// how evenly the router fills the experts: forced in benchmarks, natural else; sets the imbalance where that is

@@ -2,6 +2,7 @@
 
 use super::choices::{Leaving, OffloadFramework, OffloadTo};
 use super::{Run, Software};
+use crate::field::Steps::By;
 use crate::field::{fields, training};
 
 fields! {
@@ -16,6 +17,8 @@ fields! {
         parameters: Option<OffloadTo> => training("Offload parameters").advanced(),
         /// what layers keep for the backward pass waits on the host: all of it, or the inputs of these modules
         activations: Option<Vec<Leaving>> => training("Offload activations").advanced(),
+        /// of a rank whose activations all leave; unset: all but the last two
+        layers: Option<u64> => training("Offloaded layers").count(1, 1 << 16, By(1.0)).advanced(),
         /// whose implementation; unset: the software's
         framework: Option<OffloadFramework> => training("Offload by").advanced(),
         /// of the optimizer's states that leave; unset: all
@@ -63,6 +66,8 @@ pub struct Offload {
     pub parameters: Option<OffloadTo>,
     /// Kept activations.
     pub activations: Option<Activations>,
+    /// Layers of a rank whose activations all leave; none: all but the last two.
+    pub layers: Option<u64>,
     /// Implementation.
     pub framework: OffloadFramework,
     /// Share of the states that leave.
@@ -112,6 +117,7 @@ impl OffloadParts {
             gradients,
             parameters: self.parameters,
             activations: self.activations.as_deref().and_then(Activations::of),
+            layers: self.layers,
             framework,
             fraction: self.fraction.unwrap_or(1.0),
         })

@@ -139,6 +139,7 @@ pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
         gradients: None,
         parameters,
         activations: activations.then(|| vec![Leaving::Cpu]),
+        layers: None,
         framework: any.then_some(OffloadFramework::DeepSpeed),
         fraction: share.filter(|share| (0.0..1.0).contains(share) && optimizer.is_some()),
     };

@@ -102,6 +102,7 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
+        fp8_swiglu: run.fp8_swiglu && scenario.model.gated_ffn && scenario.software.fused_swiglu,
         quantised: kept_copy(scenario)
             .map(|recipe| Quantised { element: recipe.element, context: recipe.keeps_context }),
         element: scenario.precision.computes.activation(),

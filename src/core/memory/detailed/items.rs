@@ -49,8 +49,8 @@ pub(super) fn activation_items<Q: Quantity>(
     })
 }
 
-/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage, or the inputs of
-/// modules of every layer but the last.
+/// Bytes that the activations of a rank take on its host: of whole layers, or the inputs of modules of every layer but the
+/// last of a stage.
 #[must_use]
 pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let each = load.stages.iter().zip(&load.in_flight);
@@ -61,14 +61,18 @@ pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -
     .sum()
 }
 
-/// Share of the layers of `stage` whose activations are on the GPU: all, or the last two where they are offloaded.
+/// Share of the layers of `stage` whose activations are on the GPU: all but those that leave, at least the last two where
+/// nobody says how many. Copies of `n` of `l` layers take the forward pass of `l / n` layers each, and the first are back
+/// before the backward pass needs them. Source: Transformer Engine `pytorch/cpu_offload.py`, `layer_window_map`.
 pub(super) fn resident(scenario: &Scenario, stage: usize) -> f64 {
-    let leaves = |offload: crate::run::Offload| offload.activations.is_some_and(crate::run::Activations::are_all);
-    if !scenario.offload.is_some_and(leaves) {
+    let whole = |offload: &crate::run::Offload| offload.activations.is_some_and(crate::run::Activations::are_all);
+    let Some(offload) = scenario.offload.filter(whole) else {
         return 1.0;
-    }
+    };
     let layers = holding::layers_of(scenario, stage);
-    (2.0 / (layers.end - layers.start).max(1) as f64).min(1.0)
+    let layers = layers.end - layers.start;
+    let stay = offload.layers.map_or(2, |leave| layers.saturating_sub(leave));
+    (stay as f64 / layers.max(1) as f64).min(1.0)
 }
 
 /// Micro-batches of the last global stage that are alive on the rank.

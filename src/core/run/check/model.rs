@@ -137,6 +137,7 @@ impl Check<'_> {
             ("precision", matches!(run.precision.computes(), Format::Fp8 | Format::Fp4)),
             ("stack.attention", run.attention_kernel() == AttentionKernel::Fp8),
             ("fp8_activations", run.fp8_activations),
+            ("fp8_swiglu", run.fp8_swiglu),
             ("fp8_dispatch", run.software().fp8_dispatch),
         ];
         let wrong = settings.into_iter().filter(|(_, wrong)| *wrong);

@@ -154,6 +154,11 @@ impl Check<'_> {
                 self.refuse("offload.activations", message, "offload.activations", "core_attn,attn_proj");
             }
         } else if offload.activations.is_some() {
+            let most = self.model.layers.saturating_sub(1).max(1);
+            if offload.layers.is_some_and(|layers| layers > most) {
+                let message = t!("Megatron-LM offloads at most {most} of these layers", most = most);
+                self.issues.push(Issue::error("offload.layers", message).with_fix("offload.layers", most));
+            }
             if self.run.pp > 1 {
                 let message = "Megatron-LM offloads activations without a pipeline only";
                 self.refuse("offload.activations", message, "offload.activations", "");

@@ -107,6 +107,7 @@ fn kernels(reader: &mut SettingsReader) {
     reader.set("cross_entropy", loss.id());
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
     reader.set("fused_swiglu", !apart);
+    reader.run.fp8_swiglu = reader.flag("--activation-func-fp8-input-store", "input of the SwiGLU in fp8");
     graphs(reader);
     offload(reader);
     if reader.flag("--use-transformer-engine-op-fuser", "experts and permutation as one kernel") {
@@ -160,13 +161,14 @@ fn offload(reader: &mut SettingsReader) {
         }
     }
     if leaving.is_empty() && layers.is_some_and(|layers| layers > 0) {
-        reader.assume("the activations of all layers but the last two go to the host, whatever number is said");
         leaving.push(Leaving::Cpu);
     }
+    let layers = layers.filter(|_| leaving == [Leaving::Cpu]);
     let share = share.filter(|share| states && (0.0..1.0).contains(share));
     reader.run.offload = OffloadParts {
         optimizer: states.then_some(OffloadTo::Cpu),
         activations: Some(leaving).filter(|leaving| !leaving.is_empty()),
+        layers,
         fraction: share,
         ..OffloadParts::default()
     };
@@ -185,7 +187,8 @@ fn write_offload(run: &Run, writer: &mut SettingsWriter) {
     let Some(leaving) = offload.activations else { return };
     if leaving.are_all() {
         let layers = run.model.resolve().map_or(0, |model| model.layers);
-        return writer.say("--cpu-offloading-num-layers", layers.saturating_sub(2).max(1));
+        let leave = offload.layers.unwrap_or(layers.saturating_sub(2).max(1));
+        return writer.say("--cpu-offloading-num-layers", leave);
     }
     writer.say("--fine-grained-activation-offloading", true);
     let modules = Leaving::ALL.iter().filter(|(module, _)| leaving.hold(*module));
@@ -321,6 +324,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
         writer.say("--cross-entropy-fusion-impl", implementation);
     }
     writer.when(!software.fused_swiglu, "--no-bias-swiglu-fusion", true);
+    writer.when(run.fp8_swiglu, "--activation-func-fp8-input-store", true);
     write_graphs(software.graphs, release, writer);
     if !software.dummy_wgrad && run.stack.preset_row().software.dummy_wgrad {
         writer.say("--no-gradient-accumulation-fusion", true);

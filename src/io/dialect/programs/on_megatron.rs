@@ -385,6 +385,8 @@ pub(super) static MLPERF: Program = Program {
         row("$MCORE_CUDA_GRAPH", "--enable-cuda-graph"),
         row("$CP_COMM_TYPE", "--cp-comm-type"),
         row("$FP8_DPA", "--fp8-dot-product-attention"),
+        row("$FP8_ACT", "--activation-func-fp8-input-store"),
+        row("$FP8_ACTIVATION", "--activation-func-fp8-input-store"),
         row("$FP8_PARAM_GATHER", "--fp8-param-gather"),
         row("$FP8_RECIPE", "--fp8-recipe"),
         when("$FP8", FP8),
