@@ -282,3 +282,18 @@ proptest! {
         }
     }
 }
+
+/// With a second shard group a GPU holds what it holds in the first alone, of experts too (torchtitan `parallel_dims.py`,
+/// `dp_shard_mod_ep`; Megatron-LM `parallel_state.py`, `intra_partial_expert_data_parallel_size`).
+#[test]
+fn a_copy_of_a_shard_group_holds_what_one_group_holds() {
+    let held = |gpus: u64| {
+        let run = json!({"model": "qwen-3-30b-a3b", "stack": "fsdp2", "precision": "fsdp-mixed", "zero": 3,
+            "tp": 1, "pp": 1, "ep": 4, "gpus": gpus, "hsdp_shard": 16, "global_batch": gpus});
+        let scenario = understood(&run).unwrap();
+        let estimate = methods::compare(&scenario, &loads(&scenario)).into_iter().next().unwrap().1;
+        let rank = &estimate.per_stage[0];
+        (rank.weights.0, rank.gradients.0, rank.optimizer.0)
+    };
+    assert_eq!(held(16), held(32));
+}

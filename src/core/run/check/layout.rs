@@ -200,7 +200,10 @@ impl Check<'_> {
             self.warnings.push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
         }
         self.second_copy(shard);
-        Zero { stage: self.run.zero, shard, expert_shard: layout.expert_dp.min(shard.max(1)) }
+        // Shard groups cut the experts' own group into as many parts. Source: Megatron-LM `parallel_state.py`,
+        // `intra_partial_expert_data_parallel_size`.
+        let parts = (group / shard.max(1)).max(1);
+        Zero { stage: self.run.zero, shard, expert_shard: (layout.expert_dp / parts).max(1) }
     }
 }
 
