@@ -9,7 +9,7 @@ use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING,
-    KERNELS, LAST_WAVE, LAUNCH, MAMBA, OPERANDS, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP,
+    KERNELS, LAST_WAVE, LAUNCH, OPERANDS, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA, LATENCY,
@@ -57,11 +57,6 @@ pub fn constants() -> Vec<Constant> {
         number("what hidden gradient traffic slows its compute by, share", &CONTENTION),
         time("host, a layer and micro-batch", &HOST_PER_LAYER),
         time("host, a step of ring attention", &HOST_PER_RING_STEP),
-        Constant::new(
-            "Mamba-2's kernels on H800, forward, TFLOP/s",
-            verbatim(significant(MAMBA.value / 1e12, 3)),
-            &MAMBA,
-        ),
         number("loader and GPUs setting the pace, exponent", &COUPLING),
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
@@ -81,7 +76,7 @@ pub fn constants() -> Vec<Constant> {
         number("GEMM operands over memory bandwidth", &OPERANDS),
         Constant::new("kernels that quantise, at most", verbatim(show_bandwidth(QUANTISE.value.0)), &QUANTISE),
         Constant::new(
-            "expert permutation over memory bandwidth, up to Hopper; from Blackwell on",
+            "expert permutation over memory bandwidth, by PyTorch; by fused kernels",
             verbatim(format!("{}; {}", PERMUTE.value.0, PERMUTE.value.1)),
             &PERMUTE,
         ),
@@ -167,7 +162,7 @@ mod tests {
     #[test]
     fn few_constants_are_fitted_and_every_gpu_family_is_listed() {
         let all = constants();
-        assert_eq!(all.iter().filter(|constant| constant.fitted).count(), 12 + PRIORS.len());
+        assert_eq!(all.iter().filter(|constant| constant.fitted).count(), 11 + PRIORS.len());
         assert!(all.iter().all(|constant| !constant.how.is_empty()));
         for family in FAMILIES {
             assert!(all.iter().any(|constant| constant.how == family.remark.into()));

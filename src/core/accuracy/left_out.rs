@@ -149,9 +149,7 @@ fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, 
     let acts = |constant| match constant {
         Constant::ProductsHopper => !blackwell,
         Constant::ProductsBlackwell => blackwell,
-        Constant::Fused => blackwell && scenario.software.moe_fused,
-        Constant::Hidden | Constant::HostOverlapped => overlaps,
-        Constant::Mamba => scenario.model.mamba.is_some(),
+        Constant::HostOverlapped => overlaps,
         _ => true,
     };
     let slope = |at: usize| {

@@ -222,10 +222,7 @@ fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     time.add(linear(s.rates, s.n, inner, h, s.weight));
     // The convolution reads and writes; the gated norm reads two and writes one; backward passes once more.
     let bytes = s.rates.element * s.n / s.rates.elementwise.0;
-    let mut recurrence = recurrence(s.peak, m, mixer, s.n / s.t);
-    if mixer == Mixer::Mamba {
-        recurrence = (recurrence.0 * s.rates.mamba, recurrence.1 * s.rates.mamba);
-    }
+    let recurrence = recurrence(s.peak, m, mixer, s.n / s.t);
     time.elementwise.0 += bytes * (2.0 * convolved + 3.0 * inner) + recurrence.0;
     time.elementwise.1 += bytes * (4.0 * convolved + 5.0 * inner) + recurrence.1;
 }

@@ -29,7 +29,6 @@ pub(crate) use rates::{
     SPREAD, TUNED, UNDER_FSDP,
 };
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
-pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
 pub use routed::{RoutedTime, paced_by, routed_host};
 pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together};

@@ -50,11 +50,14 @@ pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
 pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
 pub(crate) const OPERANDS: Cited<f64> = Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
-/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth: up to Hopper, and from
-/// Blackwell on. The fused kernel of experts has no permutation (Megatron-Bridge issue 2885: products, SwiGLU,
-/// quantisation and the order of scales).
-pub(crate) const PERMUTE: Cited<(f64, f64)> =
-    Cited::new((0.25, 0.5), &SIMUMAX, "permute_fwd, permute_bwd: 0.25 on A100, 0.501 and 0.511 on B200");
+/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth: by PyTorch's operators, and by
+/// fused kernels (Transformer Engine pull requests 1373 and 1927). The fused kernel of experts has no permutation
+/// (Megatron-Bridge issue 2885: products, SwiGLU, quantisation and the order of scales).
+pub(crate) const PERMUTE: Cited<(f64, f64)> = Cited::new(
+    (0.25, 0.5),
+    &SIMUMAX,
+    "permute_fwd, permute_bwd: 0.25 on A100, 0.501 and 0.511 on B200 with fused kernels",
+);
 /// Grouped GEMMs over one GEMM of the same rows.
 pub(crate) const GROUPED: Cited<f64> = Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
 /// Sequence length at which causal attention runs at half its asymptotic rate.
@@ -119,8 +122,6 @@ pub struct Rates {
     pub grouped: f64,
     /// Steps of K that the beginning and the end of a tile of a grouped product take.
     pub tile_end: f64,
-    /// Time of Mamba-2's kernels over that at their rate.
-    pub mamba: f64,
     /// Time at the end of a step besides the optimizer's kernels.
     pub end: Seconds,
 }
@@ -210,8 +211,7 @@ impl Rates {
             attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
-            permute: gpu.hbm
-                * (if blackwell { PERMUTE.value.1 } else { PERMUTE.value.0 } / tuned(Constant::Permutation)),
+            permute: gpu.hbm * if software.fused_permutation || blackwell { PERMUTE.value.1 } else { PERMUTE.value.0 },
             element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
@@ -224,14 +224,14 @@ impl Rates {
             launch: gap(graphs.any()) * fitted,
             casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
             launch_expert: gap(graphs.hold(GraphPart::Moe)) * fitted,
-            grouped: match (fused_experts, blackwell) {
-                (true, _) => tuned(Constant::ProductsBlackwell) * tuned(Constant::Fused),
-                (false, true) => tuned(Constant::ProductsBlackwell),
-                (false, false) => tuned(Constant::ProductsHopper),
+            grouped: match (blackwell, gpu.computes_in_fp8()) {
+                (true, _) => tuned(Constant::ProductsBlackwell),
+                (false, true) => tuned(Constant::ProductsHopper),
+                // The grouped rate was measured there.
+                (false, false) => 1.0,
             },
             // A step of K takes twice as long in 16 bits.
             tile_end: tuned(Constant::TileEnd) * if precision.is_low() { 1.0 } else { 0.5 },
-            mamba: tuned(Constant::Mamba),
             host: software.host,
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),

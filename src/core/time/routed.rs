@@ -58,6 +58,10 @@ pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
     let fitted = |constant| scenario.fitted.of(constant);
     let local = (moe.experts as f64 / scenario.layout.ep as f64).max(1.0);
     let beside = if overlapped { fitted(Constant::HostOverlapped) } else { 1.0 };
-    let seconds = fitted(Constant::Host) + fitted(Constant::HostExpert) * local;
+    // The operands of each expert are quantised by themselves (Transformer Engine `module/grouped_linear.py`); programs of
+    // PyTorch's operators go through the experts one by one.
+    let apart = scenario.precision.is_low() || scenario.software.launches.is_some();
+    let each = if apart { fitted(Constant::HostExpert) } else { 0.0 };
+    let seconds = fitted(Constant::Host) + each * local;
     seconds * beside * scenario.factors.of(Multiplier::Host)
 }

@@ -14,7 +14,7 @@ use super::volume::{
     tensor_pairs,
 };
 use crate::cluster::{Axis, Group};
-use crate::run::{Constant, CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
+use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 
 /// Everything that one micro-batch waits for on a stage.
@@ -216,20 +216,18 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
         return (Wait::default(), None);
     }
     let (there, back) = element_bytes(scenario);
-    let slower = scenario.fitted.of(Constant::Messages);
     // Dispatch or combine of one layer and pass.
     let one = |share: f64| {
         let group = layout.mesh().group(Axis::Ep);
         let sent = traffic.ep.0 / (2.0 * routed) * share;
-        let once = if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
+        if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
             let copies = once_a_node(moe, group);
             let each = sent / copies.total();
             fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
         } else {
             let e = layout.ep as f64;
             fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
-        };
-        once * slower
+        }
     };
     let bytes = there + back;
     let (dispatch, combine) = (one(there / bytes), one(back / bytes));
@@ -245,8 +243,7 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
     let alone = if scenario.run.shared_expert_overlap {
         // Their first product beside the dispatch, their second beside the combine. Source: Megatron-LM `shared_experts.py`.
         let [forward, backward] = windows.routed.shared.map(Seconds);
-        let tax = 1.0 - scenario.fitted.of(Constant::Hidden);
-        let behind = |window: Seconds| Beside::new(pass, window, 1.0, tax);
+        let behind = |window: Seconds| Beside::new(pass, window, 1.0, DISPATCHERS.value);
         wait(behind(forward), behind(backward) + behind(forward) * (again - 1.0))
     } else {
         wait(Beside::alone(pass), Beside::alone(pass * again))
@@ -264,13 +261,12 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
 /// forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
 /// Source: Megatron-LM `model_chunk_schedule_plan.py` `run`, `combined_1f1b.py`.
 fn pair(scenario: &Scenario, routed: &RoutedWindows, dispatch: Seconds, combine: Seconds) -> [Beside; 2] {
-    let tax = 1.0 - scenario.fitted.of(Constant::Hidden);
     let each = |seconds: f64| Seconds(seconds / routed.layers.max(1.0));
     let [attention, attention_backward] = routed.attention.map(each);
     let [forward, input, weight] = routed.experts.map(each);
     let delayed = scenario.software.delay_wgrad;
     let late = if delayed { weight } else { Seconds::ZERO };
-    let behind = |message, window| Beside::new(message, window, 1.0, tax);
+    let behind = |message, window| Beside::new(message, window, 1.0, DISPATCHERS.value);
     [
         behind(dispatch, input + weight - late) + behind(combine, attention_backward),
         behind(dispatch, attention) + behind(combine, forward + late),

@@ -7,7 +7,7 @@ use super::{GROUPINGS, Key, Row, Table, assembled, evidence, mean};
 use shardscope::core::accuracy::Evidence;
 use shardscope::core::model::Biases;
 use shardscope::core::run::Constant::{self, Host, HostExpert, HostOverlapped, TileEnd};
-use shardscope::core::run::{EpOverlap, Fitted, GraphPart, PRIORS, Run, Scenario, Schedule};
+use shardscope::core::run::{EpOverlap, Fitted, GraphPart, Module, PRIORS, Recompute, Run, Scenario, Schedule};
 use std::collections::BTreeSet;
 
 /// Runs that an effect is for.
@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 enum Class {
     Experts,
     Hybrids,
+    /// Both.
+    Routed,
     /// One source of them, where an effect is of few runs.
     Source(&'static str),
 }
@@ -25,6 +27,7 @@ impl Class {
         match self {
             Self::Experts => bridge && !row.hybrid,
             Self::Hybrids => bridge && row.hybrid,
+            Self::Routed => bridge,
             Self::Source(part) => row.source.contains(part),
         }
     }
@@ -69,19 +72,26 @@ fn unbiased(run: &mut Run) {
     run.model.parts.biases = run.model.parts.biases.or(Some(Biases::None));
 }
 
+fn without_experts_again(run: &mut Run) {
+    if let Recompute::Modules(modules) = &mut run.recompute {
+        modules.retain(|module| *module != Module::Moe);
+    }
+}
+
 const BOTH: &[Class] = &[Class::Experts, Class::Hybrids];
 const EXPERTS: &[Class] = &[Class::Experts];
 
 #[rustfmt::skip]
-const EFFECTS: [Effect; 9] = [
+const EFFECTS: [Effect; 10] = [
     ("the host of a routed layer", BOTH, &[(Host, NOTHING), (HostExpert, NOTHING), (HostOverlapped, 1.0)], |_| {}),
-    ("the host of each expert", EXPERTS, &[(HostExpert, NOTHING)], |_| {}),
+    ("the host of each expert", &[Class::Experts, Class::Routed], &[(HostExpert, NOTHING)], |_| {}),
     ("the host of overlapped layers", EXPERTS, &[(HostOverlapped, 1.0)], |_| {}),
     ("graphs of a part of the layer leave the host", BOTH, &[], whole_graphs),
     ("the recipes that ran", EXPERTS, &[], by_rule_of_thumb),
     ("messages beside another micro-batch", EXPERTS, &[], alone),
     ("biases and clamp of experts", &[Class::Source("gpt-oss")], &[], unbiased),
     ("fewer layers beside the loss", &[Class::Source("DeepSeek-V3")], &[], even_stages),
+    ("experts that run again", &[Class::Hybrids], &[], without_experts_again),
     ("begin and end of a tile", EXPERTS, &[(TileEnd, NOTHING)], |_| {}),
 ];
 

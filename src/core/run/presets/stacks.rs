@@ -94,6 +94,7 @@ pub const MEGATRON_2024: Software = Software {
     launches: None,
     trains_bf16: false,
     moe_fused: false,
+    fused_permutation: false,
     tp_overlap: TpOverlap::None,
     overlap: OverlapShares { dp: 0.8, tp: 0.3, cp: 0.8, ep: None },
     ep_overlap: EpOverlap::None,
@@ -112,6 +113,7 @@ pub const MEGATRON_2025: Software = Software {
     cross_entropy: CrossEntropy::TeFused,
     gemm: 0.97,
     tp_overlap: TpOverlap::Userbuffers,
+    fused_permutation: true,
     overlap: OverlapShares { tp: 1.0, ..MEGATRON_2024.overlap },
     grad_reduce_bytes: Some(2.0),
     copies_context: true,
@@ -408,6 +410,8 @@ pub struct Software {
     pub trains_bf16: bool,
     /// One kernel for dispatch and permutation of tokens.
     pub moe_fused: bool,
+    /// Fused kernels for the experts' permutation. Source: Megatron-Bridge, `moe_permute_fusion` of its models.
+    pub fused_permutation: bool,
     /// Overlap of tensor-parallel messages with products.
     pub tp_overlap: TpOverlap,
     /// Share of each window that may hide communication.
