@@ -126,7 +126,7 @@ fn the_slowest_requests_that_a_directed_search_finds_are_printed() {
         slowest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         slowest.truncate(SLOWEST);
     }
-    assert!(answered * 5 > count, "{answered} of {count}");
+    assert!(answered * 20 > count, "{answered} of {count}");
     println!("slow: {count} requests, {answered} answered; the slowest:");
     for (time, request) in slowest.iter().take(5) {
         let name = request.verb.name();

@@ -30,28 +30,28 @@ pub(crate) fn often_reduced(
         let mut other = scenario.clone();
         other.run.zero2_reduce = reduction;
         let estimate = memory::estimate_of(&other, chunks, loads);
-        (reduction.id(), other.reductions(), estimate)
+        (reduction, other.reductions(), estimate)
     });
     let fitting = later.iter().find(|(_, times, estimate)| {
         let verdict = estimate.verdict();
         *times < scenario.reductions() && (verdict == Verdict::Fits || verdict == now && now == Verdict::Tight)
     });
-    let (id, times, estimate) = fitting.unwrap_or(&later[0]);
+    let (reduction, times, estimate) = fitting.unwrap_or(&later[0]);
     let gib = |bytes| MemoryUnit::Gib.show(bytes);
     let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
     let message = if fitting.is_some() {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); zero2_reduce={reduction} makes it {times} and needs {need}",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); to reduce {reduction} makes it {times} and needs {need}",
             often,
-            reduction = *id,
+            reduction = reduction.choice().label,
             times = *times,
             need
         )
     } else {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); zero2_reduce={reduction} makes it {times} and needs {need}, more than {capacity} allow",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); to reduce {reduction} makes it {times} and needs {need}, more than {capacity} allow",
             often,
-            reduction = *id,
+            reduction = reduction.choice().label,
             times = *times,
             need,
             capacity = gib(estimate.capacity)
@@ -59,7 +59,7 @@ pub(crate) fn often_reduced(
     };
     let issue = Issue::warning("zero2_reduce", message);
     Some(match fitting {
-        Some((id, ..)) => issue.with_fix("zero2_reduce", id),
+        Some((reduction, ..)) => issue.with_fix("zero2_reduce", reduction.id()),
         None => issue,
     })
 }
