@@ -70,7 +70,7 @@ fn dense_ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Mla, Moe, Quantised};
+    use crate::model::{Mla, Moe, Quantised, Swiglu};
 
     fn total(model: &Architecture, cut: &Cut) -> f64 {
         layer_inventory(model, model.kind(0), cut).iter().map(|k| k.bytes).sum()
@@ -111,13 +111,13 @@ mod tests {
     fn a_llama_8b_layer_keeps_1_06_gib_fused_and_1_28_unfused() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
         let fused = Cut::sample(8192.0, 8192.0, 1.0, 1.0, true);
-        let unfused = Cut { fused_swiglu: false, ..fused };
+        let unfused = Cut { swiglu: Swiglu::Parts, ..fused };
         let gib = |cut| total(&model, cut) / f64::from(1u32 << 30);
         assert!((gib(&fused) - 1.0635).abs() < 1e-4);
         assert!((gib(&unfused) - 1.282).abs() < 1e-3);
         // Megatron-LM `fp8_input_store`: a byte instead of two for gate and up, and as much for the experts'.
         let (tokens, width) = (8192.0, 14336.0);
-        let low = Cut { fp8_swiglu: true, ..fused };
+        let low = Cut { swiglu: Swiglu::Fp8Input, ..fused };
         assert!((total(&model, &fused) - total(&model, &low) - 2.0 * tokens * width).abs() < 1.0);
         let moe = Moe { shared_experts: 1, ..Moe::new(8, 2, 1024) };
         let routed = Architecture { moe: Some(moe), ..model };

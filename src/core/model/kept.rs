@@ -25,16 +25,25 @@ pub struct Cut<Q = f64> {
     pub outputs: Q,
     /// Attention without stored scores.
     pub flash: bool,
-    /// One kernel for the SwiGLU, which keeps its input only.
-    pub fused_swiglu: bool,
+    /// The SwiGLU's tensors that wait.
+    pub swiglu: Swiglu,
     /// Inputs of linears and of the experts' SwiGLU wait in fp8, as DeepSeek-V3 trains.
     pub fp8: bool,
-    /// The input of a fused SwiGLU waits in fp8.
-    pub fp8_swiglu: bool,
     /// Inputs of the layers' linears wait in a quantised copy.
     pub quantised: Option<Quantised>,
     /// Bytes of an activation: 2, in fp32 4.
     pub element: f64,
+}
+
+/// Tensors that a SwiGLU keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swiglu {
+    /// Its input and the parts that several kernels hand on.
+    Parts,
+    /// Its input, of one kernel.
+    Input,
+    /// Its input in fp8, of one kernel.
+    Fp8Input,
 }
 
 /// The copy of a linear's input that the gradient of its weight reads.
@@ -124,9 +133,11 @@ impl Role {
     pub(super) fn scale<Q: Quantity>(self, routed: bool, gated: bool, cut: &Cut<Q>) -> f64 {
         let scale = self.low_or_plain(routed, gated, cut);
         match self {
-            Self::DenseUp | Self::RoutedUp if cut.fp8_swiglu => 1.0 / BF16,
+            Self::DenseUp | Self::RoutedUp if cut.swiglu == Swiglu::Fp8Input => 1.0 / BF16,
             // Two of three parts are gate and up.
-            Self::Shared if cut.fp8_swiglu && !cut.fp8 => scale - (cut.element - 1.0) / BF16 * 2.0 / 3.0,
+            Self::Shared if cut.swiglu == Swiglu::Fp8Input && !cut.fp8 => {
+                scale - (cut.element - 1.0) / BF16 * 2.0 / 3.0
+            }
             _ => scale,
         }
     }
@@ -137,7 +148,7 @@ impl Role {
             Self::Mask | Self::Core | Self::Router => 1.0,
             _ if cut.fp8 => self.low_precision(routed).unwrap_or(cut.element / BF16),
             _ => match cut.quantised {
-                Some(copy) => self.quantised(routed, copy, gated, !cut.fused_swiglu),
+                Some(copy) => self.quantised(routed, copy, gated, cut.swiglu == Swiglu::Parts),
                 None => cut.element / BF16,
             },
         }
@@ -194,7 +205,7 @@ pub(super) fn up_bytes(model: &Architecture) -> f64 {
 
 /// Bytes a token and FFN channel into the down projection, with what an unfused SwiGLU keeps beside it.
 pub(super) fn down_bytes<Q>(model: &Architecture, cut: &Cut<Q>) -> f64 {
-    if model.gated_ffn && !cut.fused_swiglu { 4.0 } else { 2.0 }
+    if model.gated_ffn && cut.swiglu == Swiglu::Parts { 4.0 } else { 2.0 }
 }
 
 #[cfg(test)]
@@ -212,9 +223,8 @@ impl Cut {
             routed: 1.0,
             outputs: 1.0,
             flash,
-            fused_swiglu: true,
+            swiglu: Swiglu::Input,
             fp8: false,
-            fp8_swiglu: false,
             quantised: None,
             element: 2.0,
         }

@@ -30,7 +30,7 @@ pub use flops::{AttentionCount, model_flops_per_token};
 pub(crate) use flops::{head_forward_flops, layer_forward_flops, mean_keys, projection_flops, weight_gradient_flops};
 pub use heads::Heads;
 pub(crate) use inventory::layer_inventory;
-pub use kept::{Cut, Kept, Quantised, Role};
+pub use kept::{Cut, Kept, Quantised, Role, Swiglu};
 pub(crate) use kept_mixers::widths as key_value_widths;
 pub use kinds::Kinds;
 pub use mixers::{

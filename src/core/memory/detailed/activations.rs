@@ -9,7 +9,7 @@ use crate::explain::symbols::{
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
 use crate::memory::recompute::{Policy, leaves};
-use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory};
+use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, Swiglu, layer_inventory, vision_inventory};
 use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Run, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
@@ -100,9 +100,12 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
         routed: IMBALANCE.of(room_of_experts(run) * expert_padding(scenario)),
         outputs: OUTPUTS.of(if ulysses || copies_context(scenario) { 2.0 } else { 1.0 }),
         flash: run.runs_flash_attention(),
-        fused_swiglu: scenario.software.fused_swiglu,
+        swiglu: match scenario.software.fused_swiglu {
+            false => Swiglu::Parts,
+            true if run.fp8_swiglu && scenario.model.gated_ffn => Swiglu::Fp8Input,
+            true => Swiglu::Input,
+        },
         fp8: run.fp8_activations,
-        fp8_swiglu: run.fp8_swiglu && scenario.model.gated_ffn && scenario.software.fused_swiglu,
         quantised: kept_copy(scenario)
             .map(|recipe| Quantised { element: recipe.element, context: recipe.keeps_context }),
         element: scenario.precision.computes.activation(),
