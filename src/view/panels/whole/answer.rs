@@ -4,7 +4,7 @@ use super::found::{Answer, duration};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Seconds, significant};
+use crate::core::units::{Seconds, group, significant};
 use crate::core::whole_run::{Figure, Range, Setting};
 use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, strong, text};
 use crate::view::panels::strip::{show_price, show_tokens, sign};
@@ -19,7 +19,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// The largest of `units` that `value` fills: numbers have four digits at most.
+    /// The largest of `units` that `value` fills.
     fn of(value: f64, units: &[(f64, &'static str)]) -> Self {
         let unit = units.iter().find(|(size, _)| value >= size * 0.9995).or(units.last());
         let (size, name) = unit.copied().unwrap_or((1.0, ""));
@@ -28,7 +28,11 @@ impl Scale {
 
     fn number(&self, value: f64) -> String {
         let number = value / self.size;
-        let shown = if number < 0.1 { format!("{number:.2}") } else { significant(number, 3) };
+        let shown = match number {
+            _ if number < 0.1 => format!("{number:.2}"),
+            _ if number < 1e3 => significant(number, 3),
+            _ => group(&format!("{number:.0}")),
+        };
         format!("{}{shown}", self.sign)
     }
 }
