@@ -57,7 +57,7 @@ static REQUESTS: [Requests; 7] = [
         json!({ "run": run, "top": 2, "work": 20_000 }).to_string()
     }),
     ("certify", 12, |random| {
-        let schedule = random.one(&["1f1b", "zb-h1", "interleaved-1f1b", "gpipe"]);
+        let schedule = random.one(&["1f1b", "zb-h1", "zb-auto", "gpipe"]);
         json!({ "gpus": 32, "tp": 1, "pp": random.one(&[2, 4]), "global_batch": random.one(&[64, 96]), "schedule": schedule }).to_string()
     }),
     ("export", 100, |random| {
@@ -77,7 +77,7 @@ fn requests_and_answers_of_the_native_program_are_written_for_the_other_faces() 
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let import = |path| json!({ "text": fs::read_to_string(path).unwrap(), "run": { "gpus": 64 } }).to_string();
-    let mut random = Random::new(2026);
+    let mut random = Random::new(2027);
     let mut asked = vec![("import", files.iter().map(import).collect::<Vec<_>>())];
     asked.extend(REQUESTS.iter().map(|(verb, count, next)| (*verb, (0..*count).map(|_| next(&mut random)).collect())));
     let answered: Vec<_> = std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn requests_and_answers_of_the_native_program_are_written_for_the_other_faces() 
     let mut count = 0;
     for ((verb, requests), answers) in asked.iter().zip(&answered) {
         let works = answers.iter().filter(|answer| answer.contains(r#""errors":[]"#)).count();
-        assert!(works * 3 > requests.len(), "{verb}: {works} of {} are answered", requests.len());
+        assert!(works * 3 > requests.len() * 2, "{verb}: {works} of {} are answered", requests.len());
         count += requests.len();
         for (line, answer) in requests.iter().zip(answers) {
             text += &json!({ "verb": verb, "line": line, "answer": answer }).to_string();

@@ -104,7 +104,7 @@ fn clock(begun: Instant) -> Duration {
 fn the_slowest_requests_that_a_directed_search_finds_are_printed() {
     let long = std::env::var("SHARDSCOPE_CASES").is_ok();
     let begun = Instant::now();
-    let mut random = Random::new(28);
+    let mut random = Random::new(29);
     let mut slowest: Vec<(Duration, Request)> = Vec::new();
     let (mut count, mut answered) = (0, 0);
     while if long { begun.elapsed() < Duration::from_secs(60 * MINUTES) } else { count < FEW } {
@@ -126,7 +126,7 @@ fn the_slowest_requests_that_a_directed_search_finds_are_printed() {
         slowest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         slowest.truncate(SLOWEST);
     }
-    assert!(answered * 20 > count, "{answered} of {count}");
+    assert!(answered * 5 > count, "{answered} of {count}");
     println!("slow: {count} requests, {answered} answered; the slowest:");
     for (time, request) in slowest.iter().take(5) {
         let name = request.verb.name();

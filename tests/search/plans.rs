@@ -408,7 +408,7 @@ fn a_calibration_of_long_schedules_says_which_runs_it_leaves_out() {
     assert!(text.contains(&format!("last {missing} runs")), "{text}");
 }
 
-/// What the page opens for a proposal takes the proposed time and beats every schedule that the software names; software that
+/// A proposal opens with its time and beats every schedule that the software names; software that
 /// reads no order, and a request that names schedules, get none. Seven layers on four ranks: no
 /// rank can have two chunks.
 #[test]

@@ -130,6 +130,7 @@ fn the_interval_between_saves_is_that_of_brute_force() {
 /// Twice the tokens take twice the days but for the start-up, without a ramp, phases, rollbacks and evaluations.
 #[test]
 fn days_of_random_runs_scale_with_the_tokens() {
+    let mut tried = 0;
     for (run, _) in random_runs(30) {
         let plain = with(&run, |length| {
             (length.batch_ramp, length.context_phases, length.rollbacks, length.eval_every) = (None, None, None, None);
@@ -138,7 +139,9 @@ fn days_of_random_runs_scale_with_the_tokens() {
         let twice = Run { tokens_total: run.tokens_total.map(|tokens| 2.0 * tokens), ..plain.clone() };
         let (Some(one), Some(two)) = (days(&plain), days(&twice)) else { continue };
         assert!((two / one - 2.0).abs() < 1e-12, "{run:?}");
+        tried += 1;
     }
+    assert!(tried > 20, "{tried}");
 }
 
 /// The tokens that some days train end within them, and a few more do not: with ramps, phases, rollbacks and evaluations.

@@ -67,7 +67,7 @@ pub fn constants() -> Vec<Constant> {
             &DISPATCH,
         ),
         number("fused dispatch over the scale-up link", &FUSED_DISPATCH),
-        number("share of the multiprocessors that a once-a-node dispatch takes", &DISPATCHERS),
+        number("share of the multiprocessors that hidden messages of experts take", &DISPATCHERS),
         number("bytes of an fp8 element with its scale", &FP8_ELEMENT),
         number("ring inside a node over the data sheet", &INTRA),
         number("ring between nodes over the card", &INTER),

@@ -41,7 +41,7 @@ pub(crate) fn often_reduced(
     let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
     let message = if fitting.is_some() {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); to reduce {reduction} makes it {times} and needs {need}",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); reduced {reduction}, it is {times} times and needs {need}",
             often,
             reduction = reduction.choice().label,
             times = *times,
@@ -49,7 +49,7 @@ pub(crate) fn often_reduced(
         )
     } else {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); to reduce {reduction} makes it {times} and needs {need}, more than {capacity} allow",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); reduced {reduction}, it is {times} times and needs {need}, more than {capacity} allow",
             often,
             reduction = reduction.choice().label,
             times = *times,

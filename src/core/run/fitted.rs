@@ -55,7 +55,7 @@ const fn prior(
 /// move each.
 #[rustfmt::skip]
 pub static PRIORS: [Prior; CONSTANTS] = [
-    prior(Constant::ProductsHopper, "grouped products of experts on Hopper, time", 1.0, 0.10, 1.12, &SIMUMAX, "prior 1 ± 10 % of its grouped rates"),
+    prior(Constant::ProductsHopper, "grouped products of experts, GPUs with fp8 before Blackwell, time", 1.0, 0.10, 1.12, &SIMUMAX, "prior 1 ± 10 % of its grouped rates"),
     prior(Constant::ProductsBlackwell, "grouped products of experts from Blackwell on, time", 1.0, 0.10, 1.27, &SIMUMAX, "prior 1 ± 10 % of its grouped rates"),
     prior(Constant::Host, "host of a routed layer, seconds", 5e-3, 0.5, 7.34e-3, &MEGATRON_BRIDGE, "prior 5 ms ± 50 %: 400 launches of 10 to 15 µs"),
     prior(Constant::HostExpert, "host of an expert of a rank, seconds", 0.25e-3, 0.5, 0.150e-3, &MEGATRON_BRIDGE, "prior 0.25 ms ± 50 %: 25 launches of 10 µs"),

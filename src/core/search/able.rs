@@ -22,12 +22,17 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     axes.schedules.retain(|schedule| schedule.row().called(trainer).is_some());
 }
 
+/// True if `stack` runs pipelines under `schedule`.
+#[must_use]
+pub fn has_schedule(stack: &Stack, schedule: Schedule) -> bool {
+    stack.trainer.abilities().pipeline && schedule.row().called(stack.trainer).is_some()
+}
+
 /// True if `stack` runs these sizes of TP, PP, CP and EP under this schedule and ZeRO stage.
 fn runs(stack: &Stack, [tp, pp, cp, ep]: [u64; 4], schedule: Schedule, zero: u64) -> bool {
     let able = stack.trainer.abilities();
-    let named = || able.pipeline && schedule.row().called(stack.trainer).is_some();
     // Gradients and weights are sharded under a pipeline by PyTorch's FSDP alone.
-    let pipeline = pp == 1 || named() && (zero < 2 || stack.software.fsdp);
+    let pipeline = pp == 1 || has_schedule(stack, schedule) && (zero < 2 || stack.software.fsdp);
     let sizes = [(tp, able.tensor), (cp, able.context), (ep, able.experts)];
     pipeline && zero <= able.zero && sizes.iter().all(|(size, able)| *able || *size == 1)
 }

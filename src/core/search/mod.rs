@@ -31,7 +31,7 @@ pub mod stages;
 pub mod sweep;
 mod why;
 
-pub use able::can_run;
+pub use able::{can_run, has_schedule};
 pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
 pub use promise::{Place, Promise};

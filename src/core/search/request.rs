@@ -154,9 +154,10 @@ impl Request {
         if !issues.is_empty() {
             return Err(issues);
         }
-        // Whoever names schedules wants no other.
-        let limits = request.get("space").and_then(|space| space.get("schedule"));
-        let is_open = limits.is_none() && !pins.contains(&"schedule");
+        // A request that names what a proposal sets gets none.
+        let sets = ["schedule", "virtual_stages", "schedule_options.memory_limit"];
+        let is_limited = |key: &str| request.get("space").is_some_and(|space| space.get(key).is_some());
+        let is_open = !sets.into_iter().any(|key| pins.contains(&key) || is_limited(key));
         let request = Self::with_axes(&run, axes, &pins, top)?;
         let mut request = if also { request.also(&run) } else { request };
         request.search.allow(work);

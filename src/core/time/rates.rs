@@ -227,7 +227,7 @@ impl Rates {
             grouped: match (blackwell, gpu.computes_in_fp8()) {
                 (true, _) => tuned(Constant::ProductsBlackwell),
                 (false, true) => tuned(Constant::ProductsHopper),
-                // The grouped rate was measured there.
+                // The grouped rate was measured on such a GPU, A100.
                 (false, false) => 1.0,
             },
             // A step of K takes twice as long in 16 bits.

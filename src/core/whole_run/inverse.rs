@@ -39,7 +39,9 @@ pub fn tokens_in(evaluation: &Evaluation, days: f64) -> Result<f64, Vec<Issue>> 
     let fastest = first.rhythm.calendar(first.step * first.straggler);
     let mut high = least + one * (given / fastest);
     let mut above = over(&Setting::new(evaluation, high).map_err(|issue| vec![issue])?);
-    // False position, halving what stays (Dowell and Jarratt 1971): time is linear in tokens but for ramp and evaluations.
+    // False position, where an end that stays twice counts half (Dowell and Jarratt 1971): time is linear in tokens but for ramp and
+    // evaluations.
+    let mut last = None;
     for _ in 0..60 {
         if above <= 0.0 {
             return Ok(high);
@@ -49,10 +51,12 @@ pub fn tokens_in(evaluation: &Evaluation, days: f64) -> Result<f64, Vec<Issue>> 
         }
         let middle = (high - (high - low) * above / (above - below)).clamp(low, high);
         let at = over(&Setting::new(evaluation, middle).map_err(|issue| vec![issue])?);
-        if at > 0.0 {
-            (high, above, below) = (middle, at, below / 2.0);
+        let is_over = at > 0.0;
+        let weight = if last.replace(is_over) == Some(is_over) { 0.5 } else { 1.0 };
+        if is_over {
+            (high, above, below) = (middle, at, below * weight);
         } else {
-            (low, below, above) = (middle, at, above / 2.0);
+            (low, below, above) = (middle, at, above * weight);
         }
         if at.abs() <= 1e-9 * given.0 {
             return Ok(middle);

@@ -1,6 +1,6 @@
 //! Seeded random numbers: splitmix64 (Steele, Lea, Flood 2014), normal deviates by Box and Muller, quantiles.
 
-use crate::maths::ln_1p;
+use crate::maths::{ln_1p, sin_cos};
 
 /// A stream of random numbers, the same for the same seed on every machine.
 pub struct Random(u64);
@@ -29,7 +29,7 @@ impl Random {
     pub fn normals(&mut self) -> [f64; 2] {
         let (u, v) = (self.unit(), self.unit());
         let radius = (-2.0 * ln_1p(-u)).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
+        let (sin, cos) = sin_cos(std::f64::consts::TAU * v);
         [radius * cos, radius * sin]
     }
 

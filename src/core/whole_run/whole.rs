@@ -200,7 +200,8 @@ fn widest(range: Spread, without: [(RangeFrom, Spread); 3]) -> Option<RangeFrom>
     narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
 
-/// The field of a run that failures keep from its end: the time between them where it was given, else the first setting of `others` that was.
+/// Field at which to say that failures keep a run from its end: the time between them or their rate where given, else the first of
+/// `others` that is.
 fn failure_field(evaluation: &Evaluation, others: &[(bool, &'static str)]) -> &'static str {
     let length = &evaluation.scenario.run.length;
     let given = [(length.mtti_h.is_some(), "mtti_h"), (length.failures.is_some(), "failures")];
@@ -282,8 +283,7 @@ fn class_alone(evaluation: &Evaluation, range: &Range) -> Option<Issue> {
     let length = &evaluation.scenario.run.length;
     let is_class = length.mtti_h.is_none() && !matches!(length.failures, Some(Failures::Rate(_)));
     (is_class && range.range_from == Some(RangeFrom::Failures)).then(|| {
-        let message =
-            t!("the class of nodes widens this range most: give hours between interruptions, or a class that is known");
+        let message = t!("the class of nodes widens this range most: give hours between interruptions");
         Issue::notice("failures", message)
     })
 }

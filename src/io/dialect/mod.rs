@@ -40,7 +40,7 @@ use crate::core::run::registry::{FIELDS, plain};
 use crate::core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
 use settings_reader::SettingsReader;
 
-/// All of them; the first is it whose keys a file has.
+/// All dialects. A file is of the first one whose keys it has.
 pub static DIALECTS: &[&Dialect] = &[
     &megatron::DIALECT,
     &torchtitan::DIALECT,

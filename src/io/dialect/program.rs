@@ -14,7 +14,7 @@ pub struct Dialect {
     pub name: &'static str,
     /// Name of its file.
     pub file: &'static str,
-    /// The settings that a text of it says, if that is no JSON.
+    /// Reads its own form of text; JSON is read alike for all.
     pub entries: fn(&str) -> Result<Entries, Issue>,
     /// Names that only its files have; none where another sign tells them.
     pub keys: &'static [&'static str],

@@ -6,13 +6,12 @@ use super::{GalleryAction, Look, MOST};
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::certify::Certificate;
 use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
-use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, el, leaf, percent, raw, strong, text};
-use crate::view::panels::words::{sign, unable, verdict};
+use crate::view::panels::words::{sign, unnamed, verdict};
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
@@ -29,12 +28,12 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
     let class = if ticked.contains(&variant) { "card on" } else { "card" };
     let brief = variant.schedule.row().idea;
-    let unable = unable(&Run { schedule: variant.schedule, ..gallery.own.scenario.run.clone() });
+    let unnamed = unnamed(&gallery.own.scenario.run, variant.schedule);
     let parts = [
         tick(gallery, variant, &[difference(gallery, variant == own, figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
-        unable.map_or_else(Node::none, |words| leaf("small", "unable", words)),
+        unnamed.map_or_else(Node::none, |words| leaf("small", "unable", words)),
         numbers(gallery, variant, figures),
         line((gallery.certificate)(variant)),
     ];

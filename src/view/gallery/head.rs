@@ -25,7 +25,7 @@ pub fn opening(gallery: &Gallery) -> Node {
     Node::from_iter([title("Schedules for this run"), el("p", &[("class", "muted")], &[text(about)])])
 }
 
-/// What is seen, and how it is sorted and drawn; `left` schedules are still being simulated.
+/// Counts, order and look of the cards; `left` schedules are still being simulated.
 #[must_use]
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;

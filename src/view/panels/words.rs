@@ -5,8 +5,9 @@ use crate::core::memory::host::HostMemory;
 use crate::core::memory::verdict::Chance;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Memory, Peak, Pipeline, Report};
-use crate::core::run::{Method, OneOf, Run};
-use crate::core::search::can_run;
+use crate::core::run::presets::Stack;
+use crate::core::run::{Method, OneOf, Run, Schedule};
+use crate::core::search::{can_run, has_schedule};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 
@@ -41,7 +42,18 @@ pub fn sizes(run: &Run, dp: u64) -> String {
 /// Says that the software of `run` has not what its layout needs; none where it has.
 #[must_use]
 pub fn unable(run: &Run) -> Option<Message> {
-    (!can_run(run)).then(|| t!("not in {software}", software = verbatim(run.stack.preset_row().choice.label)))
+    (!can_run(run)).then(|| not_in(run.stack.preset_row()))
+}
+
+/// Says that the software of `run` has no such schedule; none where it has.
+#[must_use]
+pub fn unnamed(run: &Run, schedule: Schedule) -> Option<Message> {
+    let stack = run.stack.preset_row();
+    (!has_schedule(stack, schedule)).then(|| not_in(stack))
+}
+
+fn not_in(stack: &Stack) -> Message {
+    t!("not in {software}", software = verbatim(stack.choice.label))
 }
 
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."

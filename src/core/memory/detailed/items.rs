@@ -62,7 +62,7 @@ pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -
 }
 
 /// Share of the layers of `stage` whose activations are on the GPU: all but those that leave, at least the last two where
-/// nobody says how many. Copies of `n` of `l` layers take the forward pass of `l / n` layers each, and the first are back
+/// the number is unset. Copies of `n` of `l` layers take the forward pass of `l / n` layers each, and the first are back
 /// before the backward pass needs them. Source: Transformer Engine `pytorch/cpu_offload.py`, `layer_window_map`.
 pub(super) fn resident(scenario: &Scenario, stage: usize) -> f64 {
     let whole = |offload: &crate::run::Offload| offload.activations.is_some_and(crate::run::Activations::are_all);

@@ -17,10 +17,10 @@ struct Step {
 /// The states of a layer that are kept before others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum First {
-    /// Those of the least bound; of equal ones those of the least score.
+    /// The least bound first; of equal ones the least score.
     #[default]
     Bound,
-    /// Those of the least score, whatever the bound: where it is far below what can be had, it tells little.
+    /// The least score first, whatever the bound, which tells little where it is far below the best order.
     Score,
 }
 

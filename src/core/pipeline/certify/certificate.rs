@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A lower bound this close to a makespan, as a share of it, proves the order optimal: rounding to ticks is ten times finer.
 pub const OPTIMAL: f64 = 1e-4;
 
-/// States that a certificate generates at most.
+/// States after which a certificate begins nothing new.
 pub const WORK: u64 = 130_000;
 
 /// Ops of a step that are searched; of more the bound alone is given.

@@ -7,7 +7,8 @@ use super::relaxed::Few;
 use super::root::both_sides;
 use super::state::Layout;
 
-/// Runs of the beam, each from both sides: states kept in a layer, the limit, and which are kept first. The last is repeated.
+/// Runs of the beam: states kept in a layer, the limit, and which are kept first. Each is from both sides; the last, from the first
+/// side alone, is repeated while it proves more.
 const ROUNDS: [(usize, Limit, First); 8] = [
     (1, Limit::Bound, First::Bound),
     (1, Limit::Best, First::Bound),

@@ -37,6 +37,11 @@ impl Check<'_> {
             let message = "Megatron-LM alone offloads the inputs of some modules";
             self.refuse("offload.activations", message, "offload.activations", "cpu");
         }
+        let modules = offload.activations.is_none_or(|leaving| !leaving.are_all());
+        if offload.layers.is_some() && (modules || offload.framework != OffloadFramework::Megatron) {
+            let message = "Megatron-LM alone offloads the activations of some layers, whole";
+            self.refuse("offload.layers", message, "offload.layers", "");
+        }
         let on_disk = |to: Option<OffloadTo>| to == Some(OffloadTo::Nvme);
         let disk = [
             ("offload.optimizer", parts.optimizer),
