@@ -76,7 +76,7 @@ test('a published whole run has what was published beside it, until it is change
   await page.locator('header.bar').getByRole('button', { name: 'Published runs' }).click();
   await page.getByRole('button', { name: 'TinyLlama 1.1B, 3 T tokens' }).click();
   const checked = page.locator('.whole-checked');
-  await eventually(() => checked.innerText(), (text) => /days 90\.0, here [\d.]+ \([+−]\d+ %\)/.test(text));
+  await eventually(() => checked.innerText(), (text) => /days 90\.0, here [\d.]+ \([+−]\d+\s%\)/.test(text));
   await page.locator('.whole-input', { hasText: 'Tokens' }).locator('input').first().fill('2 T');
   await eventually(() => checked.innerText(), (text) => text === '');
   assert.deepEqual(problems, []);
