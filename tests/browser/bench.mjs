@@ -146,9 +146,9 @@ async function metrics(devtools) {
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }
 
-/** Runs in the page: changes the global batch, or the input of `selector` to one of `texts`; resolves to the milliseconds until the
+/** Runs in the page: changes the micro-batch, or the input of `selector` to one of `texts`; resolves to the milliseconds until the
  * frame with the figures of `strip` is painted. */
-async function toPaint({ odd, selector = '#f-global_batch', strip = '#results .strip', texts }) {
+async function toPaint({ odd, selector = '#f-micro_batch', strip = '#results .strip', texts }) {
   const input = document.querySelector(selector);
   const task = () => new Promise((resolve) => { setTimeout(resolve); });
   await new Promise(requestAnimationFrame);
@@ -185,7 +185,7 @@ const GALLERY = '#v=1&model=llama-3.1-405b&gpus=1024&tp=8&pp=16&global_batch=512
 const times = [];
 for (let run = 0; run <= RUNS; run += 1) {
   const { page: gallery } = await browser.open(`${server.url}${GALLERY}`);
-  await gallery.locator('.plan table').first().waitFor();
+  await gallery.waitForFunction(() => globalThis.unanswered === 0);
   const time = await gallery.evaluate(() => new Promise((done) => {
     const began = performance.now();
     document.querySelector('.views [data-view=schedules]').click();
