@@ -85,25 +85,31 @@ impl Beam {
         let words = layout.words;
         let mut next: Vec<Ticks> = Vec::with_capacity(self.states.len() * 2);
         let mut candidates: Vec<(Merit, Step)> = Vec::new();
-        let (mut open, mut choices) = (Vec::new(), std::mem::take(&mut self.choices));
+        let (mut open, mut from, mut choices) = (Vec::new(), Vec::new(), std::mem::take(&mut self.choices));
         for (parent, state) in self.states.chunks_exact(words).enumerate() {
-            layout.choices(state, &mut choices);
-            for &choice in &choices {
-                self.children += 1;
-                let at = next.len();
-                next.extend_from_slice(state);
-                layout.lay(&mut next[at..], choice, memo, &mut open);
-                let merit = layout.merit(&next[at..]);
-                if merit.bound > self.limit {
-                    self.dropped = self.dropped.min(merit.bound);
-                    next.truncate(at);
-                    continue;
+            from.clear();
+            from.extend_from_slice(state);
+            while let Some(first) = layout.choices(&from, &mut choices) {
+                for &choice in &choices {
+                    self.children += 1;
+                    let at = next.len();
+                    next.extend_from_slice(&from);
+                    layout.lay(&mut next[at..], choice, memo, &mut open);
+                    let merit = layout.merit(&next[at..]);
+                    if merit.bound > self.limit {
+                        self.dropped = self.dropped.min(merit.bound);
+                        next.truncate(at);
+                        continue;
+                    }
+                    let step = Step {
+                        parent: u32::try_from(parent).unwrap_or(0),
+                        chain: u16::try_from(choice.chain).unwrap_or(0),
+                    };
+                    candidates.push((merit, step));
                 }
-                let step = Step {
-                    parent: u32::try_from(parent).unwrap_or(0),
-                    chain: u16::try_from(choice.chain).unwrap_or(0),
-                };
-                candidates.push((merit, step));
+                if !layout.put_off(&mut from, first, &mut open) {
+                    break;
+                }
             }
         }
         self.choices = choices;

@@ -19,6 +19,7 @@ pub mod modulo;
 pub mod orders;
 pub mod problem;
 pub mod relaxed;
+pub mod room;
 pub mod root;
 pub mod search;
 pub mod splits;

@@ -79,11 +79,17 @@ impl Problem {
         self.chains.len() * self.microbatches as usize
     }
 
-    /// The same seen from the end (Fact 3). Pools cannot be turned round: each stage's own arc stays.
+    /// The same seen from the end (Fact 3): what freed room takes it.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let turned = self.arcs.iter().map(|arc| Arc { from: arc.to, to: arc.from, ..*arc });
-        Self { arcs: turned.collect(), pools: Vec::new(), ..self.clone() }
+        let pools = self.pools.iter().cloned().map(|mut pool| {
+            for (takes, frees, _) in &mut pool.stages {
+                std::mem::swap(takes, frees);
+            }
+            pool
+        });
+        Self { arcs: turned.collect(), pools: pools.collect(), ..self.clone() }
     }
 
     /// The chains, each after those that it waits for within a micro-batch.

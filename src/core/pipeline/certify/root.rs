@@ -1,7 +1,7 @@
 //! The bound at the root: no op laid out.
 
 use super::memo::Memo;
-use super::problem::{Arc, Pool, Problem, Reach, Ticks};
+use super::problem::{Arc, Problem, Ticks};
 use super::state::Layout;
 use super::tails::Tails;
 use std::collections::BinaryHeap;
@@ -32,11 +32,6 @@ pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
             ops.extend(times.map(|(head, tau)| Job { head: *head, duration, tail: tau - duration }));
         }
         bound = bound.max(preemptive(ops));
-    }
-    if !problem.pools.is_empty() {
-        let reach = problem.reach();
-        let occupied = problem.pools.iter().map(|pool| occupation(problem, pool, &reach));
-        bound = occupied.fold(bound, Ticks::max);
     }
     (layouts, bound)
 }
@@ -82,21 +77,6 @@ fn preemptive(mut ops: Vec<Job>) -> Ticks {
             }
         }
     }
-}
-
-/// Memory times time: every micro-batch holds units of shared room from the start of F to the end of what frees them, all of it
-/// between the first forward on the rank and the end of everything.
-fn occupation(problem: &Problem, pool: &Pool, reach: &[Vec<Option<Reach>>]) -> Ticks {
-    let mut needed = 0;
-    let mut first = Ticks::MAX;
-    for &(takes, frees, amount) in &pool.stages {
-        let life = reach[takes][frees].map_or(0, |reach| reach.distance) + problem.chains[frees].ticks;
-        needed += life * Ticks::from(amount) * Ticks::from(problem.microbatches);
-        let paths = reach.iter().filter_map(|row| row[takes]).filter(|reach| reach.offset == 0);
-        first = first.min(paths.map(|reach| reach.distance).max().unwrap_or(0));
-    }
-    let room = Ticks::from(pool.room.max(1));
-    first + (needed + room - 1) / room
 }
 
 /// The arcs that memory makes, and the time of the loop that each closes.

@@ -78,7 +78,6 @@ impl Search {
     /// A search that generates `budget` states, then ends as soon as it has an order.
     #[must_use]
     pub fn new(problem: &Problem, budget: u64) -> Self {
-        // Shared room has no mirror image: from the other side there is only the bound.
         let (layouts, lower) = both_sides(problem);
         let sides = layouts.map(|layout| Side { memo: Memo::new(layout.problem()), layout });
         Self {
@@ -143,8 +142,6 @@ impl Search {
             self.beam = Some(beam);
             return false;
         };
-        // Without pools the other side may find what is no order with them: it bounds what that side proves all the same.
-        let found = ended.found.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
         if let Some((_, mut order)) = ended.found {
             if attempt.side == 1 {
                 order.reverse();
@@ -152,12 +149,9 @@ impl Search {
             self.orders.push(order.clone());
             self.start_from(order);
         }
-        let best = self.best.as_ref().map_or(found, |(makespan, _)| found.min(*makespan));
+        let best = self.best.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
         let before = self.lower;
-        // Where room is shared, active schedules are not all that may be optimal: a forward may have to wait for another stage's.
-        // The other side has no pools: what it proves of less holds.
-        let proves = self.sides[attempt.side].layout.problem().pools.is_empty();
-        if proves && beam.dropped < Ticks::MAX {
+        if beam.dropped < Ticks::MAX {
             self.lower = self.lower.max(beam.dropped.min(best));
         }
         let last = 2 * (ROUNDS.len() - 1);

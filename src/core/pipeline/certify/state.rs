@@ -6,7 +6,8 @@
 //! next op, raised where the move raises it.
 
 use super::memo::Memo;
-use super::problem::{Problem, Ticks};
+use super::problem::{Chain, Problem, Ticks};
+use super::room::Room;
 use super::tails::Tails;
 
 /// A chain without ops left starts never.
@@ -57,6 +58,11 @@ pub struct Layout {
     starts: usize,
     /// Chains that wait for each chain.
     follows: Vec<Vec<usize>>,
+    rooms: Vec<Room>,
+    /// The room that each chain takes, if any.
+    room_of: Vec<Option<usize>>,
+    /// For each room, the chains whose next op waits until another op of the rank is laid out, as bits.
+    waiting: usize,
     /// Words of a state.
     pub words: usize,
 }
@@ -108,8 +114,25 @@ impl Layout {
             fills[arc.from].extend(ring);
             rings.extend(ring);
         }
+        let tails = Tails::new(problem);
+        let rooms = Room::of(problem, &tails, &reach);
+        let mut room_of = vec![None; chains];
+        for (at, room) in rooms.iter().enumerate() {
+            for (takes, _) in room.chains() {
+                room_of[takes] = Some(at);
+                // Where room is full the one waits for whatever leaves first.
+                for (_, frees) in room.chains() {
+                    follows[frees].push(takes);
+                }
+            }
+        }
+        let waiting = words;
+        words += rooms.len();
         Self {
-            tails: Tails::new(problem),
+            tails,
+            rooms,
+            room_of,
+            waiting,
             topological: problem.topological(),
             by_rank: problem.chains_by_rank(),
             waits,
@@ -179,6 +202,11 @@ impl Layout {
             }
         }
         self.renew(state, chain.rank, memo);
+        for (at, pool) in self.problem.pools.iter().enumerate() {
+            if pool.rank == chain.rank {
+                state[self.waiting + at] = 0;
+            }
+        }
         // Starts that count on the chain's next op hold where that begins at this end.
         let is_over = state[choice.chain] == Ticks::from(self.problem.microbatches);
         state[self.starts + choice.chain] = if is_over { NEVER } else { end };
@@ -195,6 +223,11 @@ impl Layout {
             }
             let before = state[self.starts + chain];
             let mut start = before.max(state[self.clocks + self.problem.chains[chain].rank]);
+            if let Some(room) = self.room_of[chain].map(|at| &self.rooms[at])
+                && room.is_full(state, chain)
+            {
+                start = start.max(room.leaves(self.starts(state)));
+            }
             for wait in &self.waits[chain] {
                 let lacking = k - wait.offset + 1 - state[wait.from];
                 if lacking > 0 {
@@ -248,6 +281,10 @@ impl Layout {
                 bound = bound.max(second + state[self.without + earliest]);
             }
         }
+        let mut list = Vec::new();
+        for room in &self.rooms {
+            bound = bound.max(room.bound(state, starts, &self.tails, &mut list));
+        }
         Merit { bound, score }
     }
 
@@ -259,8 +296,8 @@ impl Layout {
     }
 
     /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op could end
-    /// first that could start before that end.
-    pub fn choices(&self, state: &[Ticks], found: &mut Vec<Choice>) {
+    /// first that could start before that end. Returns the chain of that op.
+    pub fn choices(&self, state: &[Ticks], found: &mut Vec<Choice>) -> Option<usize> {
         let starts = self.starts(state);
         found.clear();
         let mut first: Option<(Ticks, usize)> = None;
@@ -273,19 +310,33 @@ impl Layout {
                 found.push(Choice { chain, start: *start });
             }
         }
-        let Some((end, at)) = first else { return };
+        let (end, at) = first?;
         let rank = self.problem.chains[at].rank;
         found.retain(|choice| {
             choice.chain == at || self.problem.chains[choice.chain].rank == rank && choice.start < end
         });
+        Some(at)
     }
 
-    /// The room of the rank takes the next op of `chain`, if that takes room.
+    /// The room of the rank takes the next op of `chain`, if that takes room, and it need not wait.
     fn has_room(&self, state: &[Ticks], chain: usize) -> bool {
-        self.problem.pools.iter().all(|pool| {
-            let takes = pool.stages.iter().find(|(first, _, _)| *first == chain);
-            takes.is_none_or(|(_, _, amount)| held(pool, state) + Ticks::from(*amount) <= Ticks::from(pool.room))
+        self.room_of[chain].is_none_or(|at| {
+            let room = &self.rooms[at];
+            state[self.waiting + at] & room.bit(chain) == 0 && room.takes(state, chain)
         })
+    }
+
+    /// Makes the next op of `chain` wait until another one of its rank is laid out, if that may be better: moved to the front
+    /// it ends before the other begins, but takes room that is needed. False where it frees room or takes none that is short.
+    pub fn put_off(&self, state: &mut [Ticks], chain: usize, open: &mut Vec<usize>) -> bool {
+        let Some(at) = self.room_of[chain].filter(|at| self.rooms[*at].may_wait(state, chain)) else { return false };
+        let Chain { rank, ticks } = self.problem.chains[chain];
+        let clock = self.clocks + rank;
+        state[clock] = state[clock].max(state[self.starts + chain] + ticks);
+        state[self.waiting + at] |= self.rooms[at].bit(chain);
+        open.extend_from_slice(&self.by_rank[rank]);
+        self.settle(state, open);
+        true
     }
 
     /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may follow `state`
@@ -294,6 +345,10 @@ impl Layout {
     #[must_use]
     pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks) -> bool {
         if state[..self.clocks] != other[..self.clocks] {
+            return false;
+        }
+        let rooms = self.waiting..self.waiting + self.rooms.len();
+        if rooms.into_iter().any(|at| state[at] & !other[at] != 0) {
             return false;
         }
         let starts = self.starts(other);
@@ -321,9 +376,4 @@ impl Layout {
         let count = from.map_or(0, |wait| usize::try_from(state[wait.from]).unwrap_or(0));
         (count + ring.offset).min(self.problem.microbatches as usize)
     }
-}
-
-fn held(pool: &super::problem::Pool, state: &[Ticks]) -> Ticks {
-    let each = pool.stages.iter().map(|(takes, frees, amount)| (state[*takes] - state[*frees]) * Ticks::from(*amount));
-    each.sum()
 }
