@@ -26,11 +26,21 @@ use crate::view::panels::whole;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
-/// Declares the panels: the selection that each shows, an example that tests show, and its view of an evaluation in a unit.
+/// Tabs of the page that show one of several panels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    /// Traffic, and ways to cut tensors and sequences.
+    Overlap,
+    /// The pipeline; its timeline comes first.
+    Pipeline,
+}
+
+/// Declares the panels: the selection that each shows, the tab that offers it by a name (others stand where the page calls
+/// them), an example that tests show, and its view of an evaluation in a unit.
 macro_rules! panels {
     (($evaluation:ident, $unit:ident)
      $($(#[$doc:meta])+ $name:ident $(($held:ident: $of:ty))? $({ $($(#[$about:meta])+ $field:ident: $type:ty,)+ })?
-       = $example:expr => $view:expr;)+) => {
+       $([$tab:ident $label:literal])? = $example:expr => $view:expr;)+) => {
         /// A panel, with the selection that it shows.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Panel {
@@ -40,6 +50,9 @@ macro_rules! panels {
         impl Panel {
             /// One of each.
             pub const ALL: &[Self] = &[$($example),+];
+
+            /// Those of the tabs, each with its name there.
+            const OFFERED: &[(Tab, &str, Self)] = &[$($((Tab::$tab, $label, $example),)?)+];
 
             /// The panel of an evaluation.
             #[must_use]
@@ -80,14 +93,14 @@ panels! { (evaluation, unit)
         => over_the_step(evaluation, rank, theme, width, unit);
     /// Measurements that narrow down a run that should have fitted.
     Narrow = Self::Narrow => memory::narrow(evaluation, unit);
-    /// A sequence cut over ranks.
-    Sequences = Self::Sequences => sequences(&evaluation.scenario);
-    /// Tensor parallelism in one, two and three dimensions.
-    Grids = Self::Grids => grids(&evaluation.scenario);
-    /// Ring attention step by step.
-    Ring = Self::Ring => ring(&evaluation.scenario, unit);
     /// Communication against compute.
-    Overlap = Self::Overlap => rows(evaluation, unit);
+    Overlap [Overlap "by traffic"] = Self::Overlap => rows(evaluation, unit);
+    /// A sequence cut over ranks.
+    Sequences [Overlap "a sequence cut"] = Self::Sequences => sequences(&evaluation.scenario);
+    /// Ring attention step by step.
+    Ring [Overlap "ring attention"] = Self::Ring => ring(&evaluation.scenario, unit);
+    /// Tensor parallelism in one, two and three dimensions.
+    Grids [Overlap "tensors in 1D to 3D"] = Self::Grids => grids(&evaluation.scenario);
     /// Certainty of the step, and utilisation by other counts.
     Step = Self::Step => step(evaluation);
     /// Stages that take unequal time.
@@ -96,18 +109,24 @@ panels! { (evaluation, unit)
         balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &gpu))
     };
     /// Even and uneven splits of the layers.
-    Splits = Self::Splits => splits(evaluation, unit);
-    /// Principle of the schedule.
-    Idea = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
+    Splits [Pipeline "even and uneven layers"] = Self::Splits => splits(evaluation, unit);
     /// The timeline as a table.
     Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
     /// Moments at which gradients leave.
-    Gradients(policy: Policy) = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
+    Gradients(policy: Policy) [Pipeline "gradients"] = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
     /// Unequal micro-batches.
-    Unequal(spread: Spread) = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
+    Unequal(spread: Spread) [Pipeline "unequal micro-batches"] = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
+    /// Principle of the schedule.
+    Idea [Pipeline "the schedule"] = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
 }
 
 impl Panel {
+    /// Panels of a tab in their order, with their names.
+    pub fn offered(tab: Tab) -> impl Iterator<Item = (&'static str, Self)> {
+        let rows = Self::OFFERED.iter().filter(move |(place, ..)| *place == tab);
+        rows.map(|(_, name, panel)| (*name, *panel))
+    }
+
     /// True if it shows the timeline of the evaluation, op by op.
     #[must_use]
     pub fn draws_ops(self) -> bool {

@@ -5,13 +5,13 @@ use crate::web::i18n::say;
 use leptos::prelude::*;
 
 /// A row of buttons that choose one of several views.
-pub(crate) fn views(names: &'static [&'static str], chosen: RwSignal<usize>) -> AnyView {
-    let button = |(at, name): (usize, &&'static str)| {
+pub(crate) fn views(names: impl IntoIterator<Item = &'static str>, chosen: RwSignal<usize>) -> AnyView {
+    let button = |(at, name): (usize, &'static str)| {
         let pressed = text(move || (chosen.get() == at).to_string());
-        view! { <button aria-pressed=pressed on:click=move |_| chosen.set(at)>{say(*name)}</button> }
+        view! { <button aria-pressed=pressed on:click=move |_| chosen.set(at)>{say(name)}</button> }
     };
     view! {
-        <span class="seg" role="group" aria-label=say("View")>{names.iter().enumerate().map(button).collect_view()}</span>
+        <span class="seg" role="group" aria-label=say("View")>{names.into_iter().enumerate().map(button).collect_view()}</span>
     }
     .into_any()
 }

@@ -1,6 +1,6 @@
 //! Traffic, the part of it that hides, the part that stays exposed; and the costs of the step.
 
-use crate::view::panel::Panel;
+use crate::view::panel::{Panel, Tab};
 use crate::web::choice_row::{view_at, views};
 use crate::web::html::flag;
 use crate::web::i18n::say;
@@ -10,23 +10,20 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// Views of the panel.
-const VIEWS: [&str; 4] = ["by traffic", "a sequence cut", "ring attention", "tensors in 1D to 3D"];
-const PANELS: [Panel; 4] = [Panel::Overlap, Panel::Sequences, Panel::Ring, Panel::Grids];
-
 /// The overlap panel.
 #[component]
 pub(crate) fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let chosen = RwSignal::new(0);
-    let content = shown(state, move || Some(PANELS[chosen.get()]));
+    let (names, panels): (Vec<_>, Vec<_>) = Panel::offered(Tab::Overlap).unzip();
+    let content = shown(state, move || panels.get(chosen.get()).copied());
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">{say("Overlap")}</h2>
                 <small class="caption">{say("communication against the compute that runs beside it, busiest rank")}</small>
                 <span class="spring"></span>
-                {state.view.embed.is_none().then(|| views(&VIEWS, chosen))}
+                {state.view.embed.is_none().then(|| views(names, chosen))}
             </div>
             <div use:patched=content></div>
         </section>
@@ -47,7 +44,7 @@ pub(crate) fn CostsPanel() -> impl IntoView {
             <div class="panel-head">
                 <h2 id="costs-title">{say("Costs and scaling")}</h2>
                 <span class="spring"></span>
-                {views(&COSTS, chosen)}
+                {views(COSTS, chosen)}
             </div>
             {view_at(chosen, 0, view! { <div use:patched=step></div> }.into_any())}
             {view_at(chosen, 1, scaling(state))}

@@ -1,10 +1,12 @@
 //! Links: what goes in comes out, nothing throws, and what was ever published still opens.
-use crate::common::table;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
-use shardscope::core::run::{Run, Value};
+use shardscope::core::run::{Choice, Run, Value};
 use shardscope::io::link::{decode, encode, encode_with};
 use shardscope::view::view_state::ViewState;
+use std::collections::BTreeSet;
 
 /// A value that a field takes.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
@@ -142,55 +144,60 @@ fn old_numbers_of_steps_still_open_them() {
 /// Appended lines stay: the first lines of the file, whole, by their FNV-1a hash. More may follow them.
 #[test]
 fn published_links_are_only_appended() {
-    const LINES: usize = 198;
+    const LINES: usize = 356;
     let text = include_str!("../data/links.txt");
     let first: String = text.split_inclusive('\n').take(LINES).collect();
     let hash = first
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    assert_eq!(hash, 0xa063_9f7c_414b_013e, "a line of tests/data/links.txt was changed: {hash:#x}");
+    assert_eq!(hash, 0xe6a8_7030_3de7_8175, "a line of tests/data/links.txt was changed: {hash:#x}");
 }
 
-/// Ids of GPUs and schedules that a table of published figures names: its test misses the row of one that is renamed.
-fn tabled() -> Vec<String> {
-    let ids = |file: &str, column: &str, key: &str| -> Vec<String> {
-        table(file).iter().map(|row| format!("{key}={}", row[column])).collect()
-    };
-    [ids("hardware.csv", "preset", "gpu"), ids("schedule_numbers.csv", "schedule", "schedule")].concat()
+/// A link in which `field` has `value`, with the Run that it means, as a line of `tests/data/links.txt`.
+fn line(field: &Field, value: &Value) -> String {
+    let mut run = Run::default();
+    field.set(&mut run, value).unwrap();
+    let link = Some(encode(&run)).filter(|link| link.contains(field.key));
+    // A value that the default Run has.
+    let link = link.unwrap_or_else(|| format!("v=1&{}={}", field.key, field.text(&run).unwrap()));
+    format!("{link}\t{}\n", serde_json::to_string(&run.to_value()).unwrap())
 }
 
-/// A key or an id that is renamed breaks links: each is in one that was published, or in a table.
+/// A key or an id that is renamed breaks links, so that each stands in one that [`published_links_still_open`] opens. The
+/// lines of new ones are written here.
 #[test]
 fn every_key_and_every_id_is_in_a_published_link() {
-    let text = include_str!("../data/links.txt");
-    let links: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
-    let tabled = tabled();
-    let said = |pair: &str| {
-        links.iter().any(|link| link.split('&').any(|part| part == pair)) || tabled.iter().any(|known| known == pair)
-    };
-    let mut missing = Vec::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/links.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let links = text.lines().filter_map(|line| line.split('\t').next());
+    let pairs: BTreeSet<&str> = links.flat_map(|link| link.split('&')).collect();
+    let keys: BTreeSet<&str> = pairs.iter().filter_map(|pair| Some(pair.split_once('=')?.0)).collect();
+    let mut runner = TestRunner::deterministic();
+    let mut missing = String::new();
     for field in FIELDS.iter() {
         let ids: Vec<_> = match &field.slot {
-            Slot::Choice { options, .. } | Slot::Set { options, .. } => options(),
+            // Second models are those of the first field.
+            Slot::Choice { options } if field.key.starts_with("phases.") => options()
+                .into_iter()
+                .filter(|choice| !pairs.contains(format!("model={}", choice.id).as_str()))
+                .collect(),
+            Slot::Choice { options } | Slot::Set { options } => options(),
             _ => Vec::new(),
         };
-        for id in &ids {
-            let pair = format!("{}={}", field.key, id.id);
-            // Second models are those of the first field.
-            let model = format!("model={}", id.id);
-            let is_second_model = field.key.starts_with("phases.") && said(&model);
-            if !(said(&pair) || is_second_model) {
-                missing.push(pair);
-            }
+        let is_missing = |id: &Choice| !pairs.contains(format!("{}={}", field.key, id.id).as_str());
+        for id in ids.into_iter().filter(is_missing) {
+            let id = Value::Text(id.id.to_owned());
+            let is_set = matches!(field.slot, Slot::Set { .. });
+            missing += &line(field, &if is_set { Value::List(vec![id]) } else { id });
         }
-        let key = format!("{}=", field.key);
-        let named = links.iter().any(|link| link.split('&').any(|part| part.starts_with(&key)));
-        if !named {
-            missing.push(key);
+        if !keys.contains(field.key) && !missing.contains(&format!("&{}=", field.key)) {
+            missing += &line(field, &value(field).new_tree(&mut runner).unwrap().current());
         }
     }
-    assert!(
-        missing.is_empty(),
-        "append a line `v=1&KEY=VALUE<tab>the run as JSON` to tests/data/links.txt for each of {missing:#?}"
-    );
+    if !missing.is_empty() {
+        std::fs::write(path, text + &missing).unwrap();
+        panic!(
+            "tests/data/links.txt got the links of new keys and ids, which have to open from now on: commit it\n{missing}"
+        );
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
             <div class="panel-head">
                 <h2 id="memory-title">{say("Memory per GPU, by pipeline rank")}</h2>
                 <span class="spring"></span>
-                {views(if alone { &VIEWS[..2] } else { &VIEWS }, chosen)}
+                {views(VIEWS.into_iter().take(if alone { 2 } else { VIEWS.len() }), chosen)}
             </div>
             <div hidden=flag(move || chosen.get() != 0) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>

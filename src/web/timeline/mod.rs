@@ -16,7 +16,7 @@ use crate::core::t;
 use crate::view::charts::shape::Shape;
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Action, Node, PanelAction, el, text};
-use crate::view::panel::Panel;
+use crate::view::panel::{Panel, Tab};
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
 use crate::view::views::View;
@@ -28,10 +28,8 @@ use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
 use crate::web::timeline::look::Look;
 use leptos::prelude::*;
+use std::iter;
 use std::sync::Arc;
-
-/// Views of the panel.
-const VIEWS: [&str; 5] = ["timeline", "even and uneven layers", "gradients", "unequal micro-batches", "the schedule"];
 
 pub(crate) use first::FirstTimeline;
 
@@ -56,21 +54,22 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(look));
-    let chosen = RwSignal::new(0);
-    let panel = move || match chosen.get() {
-        1 => Some(Panel::Splits),
-        2 => Some(Panel::Gradients(state.view.chosen.get().policy)),
-        3 => Some(Panel::Unequal(state.view.chosen.get().spread)),
-        4 => Some(Panel::Idea),
-        _ => None,
-    };
-    let content = shown(state, panel);
+    let chosen = RwSignal::new(0_usize);
+    let (names, panels): (Vec<_>, Vec<_>) = Panel::offered(Tab::Pipeline).unzip();
+    let content = shown(state, move || {
+        let panel = *panels.get(chosen.get().checked_sub(1)?)?;
+        Some(match panel {
+            Panel::Gradients(_) => Panel::Gradients(state.view.chosen.get().policy),
+            Panel::Unequal(_) => Panel::Unequal(state.view.chosen.get().spread),
+            _ => panel,
+        })
+    });
     view! {
         <section aria-labelledby="pipeline-title">
             <div class="panel-head">
                 <h2 id="pipeline-title">{say("Pipeline timeline")}</h2>
                 <span class="spring"></span>
-                {views(&VIEWS, chosen)}
+                {views(iter::once("timeline").chain(names), chosen)}
             </div>
             <div hidden=flag(move || chosen.get() == 0) use:patched=content></div>
             <div hidden=flag(move || chosen.get() != 0)>
