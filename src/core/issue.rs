@@ -32,7 +32,6 @@ const MAX_INSTEAD: usize = 64;
 
 impl Fix {
     /// Sets these fields.
-    #[must_use]
     pub fn new(set: Vec<(&'static str, String)>) -> Self {
         Self { label: None, set, instead: Vec::new() }
     }
@@ -53,6 +52,7 @@ impl Fix {
 
 /// One thing to say about one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[must_use]
 pub struct Issue {
     /// Error, warning or notice.
     #[serde(skip)]
@@ -90,27 +90,22 @@ impl Issue {
         Self { severity, field: field.into(), message: message.into(), problem: None, fix: None, or: None }
     }
     /// Adds the button that sets one field.
-    #[must_use]
     pub(crate) fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self { fix: Some(Fix::one(key, value)), ..self }
     }
     /// Adds the button that sets a field to the value nearest to `wanted` that works, of `candidates`.
-    #[must_use]
     pub(crate) fn with_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
         Self { fix: Fix::near(key, wanted, candidates.into_iter().collect()), ..self }
     }
     /// Adds a second such button.
-    #[must_use]
     pub(crate) fn or_near(self, key: &'static str, wanted: u64, candidates: impl IntoIterator<Item = u64>) -> Self {
         Self { or: Fix::near(key, wanted, candidates.into_iter().collect()).map(Box::new), ..self }
     }
     /// Adds a second button that sets one field.
-    #[must_use]
     pub(crate) fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self { or: Some(Box::new(Fix::one(key, value))), ..self }
     }
     /// Ends the message with what works: "...; tp=4 works".
-    #[must_use]
     pub fn naming_its_fix(mut self) -> Self {
         if let Some(fix) = &self.fix {
             let setting = pairs(&fix.set);
@@ -120,7 +115,6 @@ impl Issue {
         self
     }
     /// The fault, for who sees the buttons of its fixes too.
-    #[must_use]
     pub fn words(&self) -> &Message {
         self.problem.as_deref().unwrap_or(&self.message)
     }
@@ -129,17 +123,14 @@ impl Issue {
         self.fix.iter().chain(self.or.as_deref())
     }
     /// True if one of its buttons sets the field `key`.
-    #[must_use]
     pub fn is_mended_by(&self, key: &str) -> bool {
         self.fixes().any(|fix| fix.set.iter().any(|(set, _)| *set == key))
     }
     /// Adds a button that sets several fields at once.
-    #[must_use]
     pub fn with_fixes(self, set: Vec<(&'static str, String)>) -> Self {
         Self { fix: Some(Fix::new(set)), ..self }
     }
     /// The words of its first button.
-    #[must_use]
     pub fn labelled(mut self, label: impl Into<Message>) -> Self {
         if let Some(fix) = &mut self.fix {
             fix.label = Some(label.into());

@@ -45,7 +45,6 @@ impl Template {
     ///
     /// # Panics
     /// While it is compiled, where a hole has no value.
-    #[must_use]
     pub const fn new(text: &'static str, holes: &'static [&'static str]) -> Self {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -89,7 +88,6 @@ pub enum Argument {
 pub type Catalogue = HashMap<String, String>;
 
 /// A text that is the same in every language: a name, a formula, a quantity with its unit.
-#[must_use]
 pub fn verbatim(text: impl Into<String>) -> Message {
     Message(Kind::Verbatim(text.into()))
 }
@@ -110,22 +108,18 @@ macro_rules! t {
 
 impl Message {
     /// A template without holes.
-    #[must_use]
     pub const fn plain(template: &'static str) -> Self {
         Self(Kind::Plain(template))
     }
     /// A template with its arguments; [`t!`](crate::t) writes it shorter.
-    #[must_use]
     pub fn new<const N: usize>(template: &'static Template, arguments: [Argument; N]) -> Self {
         Self(Kind::Template(template, Vec::from(arguments)))
     }
     /// Parts with `separator` between them; the separator is translated too.
-    #[must_use]
     pub fn joined(separator: &'static str, parts: impl IntoIterator<Item = Self>) -> Self {
         Self(Kind::Joined(separator, parts.into_iter().collect()))
     }
     /// True if it shows nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Plain(template) => template.is_empty(),
@@ -135,7 +129,6 @@ impl Message {
         }
     }
     /// The text in the language of `catalogue`.
-    #[must_use]
     pub fn translated(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
         // Writing to a String does not fail.

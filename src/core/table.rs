@@ -9,18 +9,15 @@ pub struct Table {
 
 impl Table {
     /// Reads CSV; a line with fewer cells than columns has empty ones.
-    #[must_use]
     pub fn read(csv: &str) -> Self {
         let mut lines = csv.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(cells);
         Self { columns: lines.next().unwrap_or_default(), lines: lines.collect() }
     }
     /// Number of lines.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
     /// True if it has no lines.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -39,7 +36,6 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// The cell under `column`; empty where the table has none.
-    #[must_use]
     pub fn text(&self, column: &str) -> &'a str {
         let at = self.table.columns.iter().position(|name| name == column);
         at.and_then(|at| self.cells.get(at)).map_or("", String::as_str)
@@ -49,7 +45,6 @@ impl<'a> Line<'a> {
         self.table.columns.iter().zip(self.cells).map(|(column, cell)| (column.as_str(), cell.as_str()))
     }
     /// FNV-1a of its cells but those under `without`, with the names of their columns; empty ones do not count.
-    #[must_use]
     pub fn hash(&self, without: &[&str]) -> u32 {
         let counts = |(column, cell): &(&str, &str)| !cell.is_empty() && !without.contains(column);
         let bytes = self.cells().filter(counts).flat_map(|(column, cell)| [column, "=", cell, ","]);
@@ -58,12 +53,10 @@ impl<'a> Line<'a> {
             .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
     /// The cell under `column` as a number.
-    #[must_use]
     pub fn number(&self, column: &str) -> Option<f64> {
         self.text(column).parse().ok()
     }
     /// The cell as a count, `other` where it is empty.
-    #[must_use]
     pub fn count(&self, column: &str, other: u64) -> Option<u64> {
         match self.text(column).trim_end_matches(".0") {
             "" => Some(other),

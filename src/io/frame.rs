@@ -77,7 +77,6 @@ fn ids<T: OneOf>() -> String {
 }
 
 /// Answers `message`, which came to the frame at `address`.
-#[must_use]
 pub fn answer(message: &str, address: &str) -> Answer {
     let message = match json::read(message) {
         Ok(message) => message,

@@ -12,14 +12,12 @@ pub(crate) const MAX_DEPTH: usize = 64;
 pub(crate) const MAX_BYTES: u32 = 1 << 22;
 
 /// Indented JSON with a line break at its end.
-#[must_use]
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value);
     text.map_or_else(|_| String::new(), |text| text + "\n")
 }
 
 /// The issue of a value within more than [`MAX_DEPTH`] others, or within itself.
-#[must_use]
 pub(crate) fn too_deep(field: &str) -> Issue {
     let message = t!("nested deeper than {depth} levels, or within itself", depth = MAX_DEPTH);
     Issue::error(field, message)
@@ -42,7 +40,6 @@ pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
 }
 
 /// Most brackets that are open at once, outside of strings.
-#[must_use]
 pub fn depth(text: &str) -> usize {
     let (mut open, mut deepest) = (0usize, 0);
     let (mut quoted, mut escaped) = (false, false);

@@ -29,13 +29,11 @@ pub struct Decoded {
 }
 
 /// The Run alone, without `#`: `v=1` for the default Run.
-#[must_use]
 pub fn encode(run: &Run) -> String {
     encode_with(run, &ViewState::default())
 }
 
 /// The Run and what to show of it, without `#`.
-#[must_use]
 pub fn encode_with(run: &Run, view: &ViewState) -> String {
     let mut link = format!("v={VERSION}");
     let mut push = |key: &str, value: &str| {
@@ -65,7 +63,6 @@ pub fn encode_with(run: &Run, view: &ViewState) -> String {
 /// The Run that the page opens with at `text`: without an address that of the software that most people train with now,
 /// which its link
 /// then says, and the first edit chooses its layout. A link that says no software means the default of the format, for ever.
-#[must_use]
 pub fn opened(text: &str) -> Decoded {
     let mut read = decode(text);
     if fragment(text).is_empty() {
@@ -76,7 +73,6 @@ pub fn opened(text: &str) -> Decoded {
 }
 
 /// Reads a fragment or a whole address; everything before `#` (or `?`, where there is no `#`) is ignored.
-#[must_use]
 pub fn decode(text: &str) -> Decoded {
     let mut notices = Vec::new();
     let mut view = ViewState::default();

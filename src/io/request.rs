@@ -43,7 +43,6 @@ named! {
 
 impl Verb {
     /// The verb called `name`.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.name() == name)
     }

@@ -26,7 +26,6 @@ pub struct Predictions {
 }
 
 /// Reads a file of predictions; what is not understood becomes a note.
-#[must_use]
 pub fn read(text: &str) -> Predictions {
     let mut file = Predictions::default();
     if text.len() > MAX_BYTES as usize {
@@ -65,7 +64,6 @@ pub fn read(text: &str) -> Predictions {
 }
 
 /// Notes on predictions of runs that are not asked for.
-#[must_use]
 pub fn unknown(questions: &[Question], predictions: &[Predicted]) -> Option<Message> {
     let asked: BTreeSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
     let mut others = predictions.iter().filter(|line| !asked.contains(line.id.as_str()));
@@ -79,19 +77,16 @@ fn line<T: Serialize>(value: &T) -> String {
 }
 
 /// `runs.jsonl`: the questions, a line each.
-#[must_use]
 pub fn questions_text(questions: &[Question]) -> String {
     questions.iter().map(|question| line(&question.to_value())).collect()
 }
 
 /// A file of predictions.
-#[must_use]
 pub fn predictions_text(about: &About, predictions: &[Predicted]) -> String {
     line(about) + &predictions.iter().map(line).collect::<String>()
 }
 
 /// First line of this calculator's own predictions.
-#[must_use]
 pub fn ours() -> About {
     About {
         scoreboard: VERSION,

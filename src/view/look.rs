@@ -6,12 +6,9 @@ use crate::core::scoreboard::Column;
 /// A class of figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slice {
-    /// All steps.
     #[default]
     Steps,
-    /// A column.
     Column(Column),
-    /// Verdicts.
     Verdicts,
 }
 
@@ -33,7 +30,6 @@ impl OneOf for Slice {
 
 impl Slice {
     /// True if figures of `column` are in it.
-    #[must_use]
     pub fn has(self, column: Column) -> bool {
         match self {
             Self::Steps => column != Column::Peaks,
@@ -54,7 +50,6 @@ pub struct Look {
 
 impl Look {
     /// Name of a row as a link may hold it: at most forty letters, digits and hyphens.
-    #[must_use]
     pub fn row_named(text: &str) -> String {
         text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
     }

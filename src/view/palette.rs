@@ -26,7 +26,6 @@ pub struct Palette {
     pub paper: Rgb,
     /// Hairlines.
     pub line: Rgb,
-    /// Text.
     pub text: Rgb,
     /// Secondary text.
     pub muted: Rgb,
@@ -34,7 +33,6 @@ pub struct Palette {
     pub accent: Rgb,
     /// Idle time.
     pub hatch: Rgb,
-    /// Forward.
     pub forward: Rgb,
     /// Backward, whole or for the input.
     pub backward: Rgb,
@@ -60,7 +58,6 @@ pub struct Palette {
 
 impl Palette {
     /// The memory components in the order of the bars.
-    #[must_use]
     pub const fn components(&self) -> [Rgb; 6] {
         [self.weights, self.gradients, self.optimizer, self.activations, self.buffers, self.overhead]
     }
@@ -113,7 +110,6 @@ const DARK: Palette = Palette {
 
 impl Theme {
     /// Its colours.
-    #[must_use]
     pub(crate) const fn palette(self) -> Palette {
         match self {
             Self::Light => LIGHT,
@@ -129,7 +125,6 @@ const STAGES: [[Rgb; 4]; 2] = [
 ];
 
 /// The colour of pipeline stage `stage` of `count`.
-#[must_use]
 pub(crate) fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
     let ramp = STAGES[usize::from(theme == Theme::Dark)];
     let along = stage as f64 / count.saturating_sub(1).max(1) as f64 * 3.0;
@@ -139,7 +134,6 @@ pub(crate) fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
 }
 
 /// `colour`, `share` of the way to `other`.
-#[must_use]
 pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // stays between two bytes
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
@@ -147,7 +141,6 @@ pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
 }
 
 /// Black or white ink, whichever reads better on `colour` (WCAG relative luminance).
-#[must_use]
 pub fn ink_on(colour: Rgb) -> Rgb {
     let channel = |byte: u8| {
         let c = f64::from(byte) / 255.0;

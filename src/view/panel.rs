@@ -55,7 +55,6 @@ macro_rules! panels {
             const OFFERED: &[(Tab, &str, Self)] = &[$($((Tab::$tab, $label, $example),)?)+];
 
             /// The panel of an evaluation.
-            #[must_use]
             pub fn view(self, $evaluation: &Evaluation, $unit: MemoryUnit) -> Node {
                 match self {
                     $(Self::$name $(($held))? $({ $($field),+ })? => $view,)+
@@ -128,7 +127,6 @@ impl Panel {
     }
 
     /// True if it shows the timeline of the evaluation, op by op.
-    #[must_use]
     pub fn draws_ops(self) -> bool {
         matches!(self, Self::OverTime { .. } | Self::Gradients(_))
     }

@@ -29,7 +29,6 @@ pub struct StepId {
 
 impl StepId {
     /// The step that a link names: `pipelines.interleaving`, its old number `pipelines.4`, or `pipelines` for the first.
-    #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let (lesson, step) = text.split_once('.').unwrap_or((text, "1"));
         let lesson = LESSONS.iter().position(|(id, _)| *id == lesson)?;
@@ -39,17 +38,13 @@ impl StepId {
         Some(Self { lesson, step })
     }
     /// The first step of the first lesson.
-    #[must_use]
     pub const fn first() -> Self {
         Self { lesson: 0, step: 0 }
     }
-    /// Id of its lesson.
-    #[must_use]
     pub fn lesson_id(self) -> &'static str {
         LESSONS[self.lesson].0
     }
     /// Its id within the lesson.
-    #[must_use]
     pub fn id(self) -> &'static str {
         LESSONS[self.lesson].1[self.step].0
     }
@@ -59,7 +54,6 @@ impl StepId {
         (0..LESSONS.len()).flat_map(move |lesson| steps(lesson).map(move |step| Self { lesson, step }))
     }
     /// The one before and the one behind, over all lessons.
-    #[must_use]
     pub fn neighbours(self) -> [Option<Self>; 2] {
         let all: Vec<Self> = Self::all().collect();
         let at = all.iter().position(|step| *step == self).unwrap_or(0);

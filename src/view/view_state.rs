@@ -175,7 +175,6 @@ impl ViewState {
     }
 
     /// The step of a lesson that is open.
-    #[must_use]
     pub const fn step(&self) -> Option<StepId> {
         match self.open {
             View::Learn(step) => Some(step),

@@ -4,7 +4,6 @@ use super::steps::StepId;
 use crate::core::run::{Choice, OneOf, one_of};
 use std::fmt::{self, Display, Formatter};
 
-/// A view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
     /// The Run: inputs, figures and panels.
@@ -51,13 +50,11 @@ impl View {
     }
 
     /// True for the views that a phone's bar has room for.
-    #[must_use]
     pub const fn is_frequent(self) -> bool {
         !matches!(self, Self::Cluster | Self::Scoreboard)
     }
 
     /// True for two steps of lessons, and for a view and itself.
-    #[must_use]
     pub fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }

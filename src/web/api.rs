@@ -20,28 +20,24 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The version of the calculator.
 #[wasm_bindgen]
-#[must_use]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
 /// The report of a Run.
 #[wasm_bindgen(js_name = report)]
-#[must_use]
 pub fn report(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
 }
 
 /// One schedule under given durations.
 #[wasm_bindgen(js_name = schedule)]
-#[must_use]
 pub fn schedule(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
 }
 
 /// Distance of a Run's order from the best one under the same memory.
 #[wasm_bindgen(js_name = certify)]
-#[must_use]
 pub fn certify(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::certify::certify(&run)))
 }
@@ -71,7 +67,6 @@ struct Encoded {
 
 /// The link of a Run, without `#`.
 #[wasm_bindgen(js_name = encodeLink)]
-#[must_use]
 pub fn encode_link(run: JsValue) -> JsValue {
     let run = value(run).and_then(|run| Run::from_value(&run));
     reply(run.map(|run| Encoded { errors: Vec::new(), fragment: link::encode(&run) }))
@@ -86,7 +81,6 @@ struct Decoded {
 
 /// The Run of a link; what was not understood comes as notices.
 #[wasm_bindgen(js_name = decodeLink)]
-#[must_use]
 pub fn decode_link(link: JsValue) -> JsValue {
     reply(text(link, "a link").map(|text| {
         let mut link = link::decode(&text);
@@ -130,42 +124,36 @@ pub async fn ready() -> Result<(), JsValue> {
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
 #[wasm_bindgen(js_name = importText)]
-#[must_use]
 pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
     late(|second| (second.import)(of, run))
 }
 
 /// A Run in one of the forms of [`crate::io::export::FORMATS`]; `stamp` may hold `date` and `address`.
 #[wasm_bindgen(js_name = exportRun)]
-#[must_use]
 pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     late(|second| (second.export)(run, format, stamp))
 }
 
 /// Reads a log, a benchmark's output, a trace or a memory snapshot; settings that it leaves out are as in `run`.
 #[wasm_bindgen(js_name = readLog)]
-#[must_use]
 pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
     late(|second| (second.log)(of, run))
 }
 
 /// Fits measured runs: a profile, its parts, and the run to make next.
 #[wasm_bindgen(js_name = calibrate)]
-#[must_use]
 pub fn calibrate_runs(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| calibrate(&request)))
 }
 
 /// The whole run of a Run with a token budget: calendar, losses, energy, cost; or the answer to an inverse question.
 #[wasm_bindgen(js_name = wholeRun)]
-#[must_use]
 pub fn whole_run(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| whole_run::answer(&request)))
 }
 
 /// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.
 #[wasm_bindgen(js_name = answerLine)]
-#[must_use]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {
     let Some(verb) = Verb::named(verb) else {
         return JsValue::UNDEFINED;

@@ -7,7 +7,6 @@ use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The panel.
 pub(crate) fn panel(state: State) -> AnyView {
     let second = evaluated(move || state.view.second.get());
     let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));

@@ -11,7 +11,6 @@ use crate::view::panels::issues::line;
 use crate::view::panels::{methods, published};
 
 /// The page that a link calls `name`: "methods", "export megatron", "glossary bubble".
-#[must_use]
 pub fn named(name: &str) -> Dialog {
     let (page, of) = name.split_once(' ').unwrap_or((name, ""));
     match page {
@@ -30,7 +29,6 @@ pub fn named(name: &str) -> Dialog {
 }
 
 /// The content of a page, about `run`; exports bear `stamp`. Imports and runs stand beside their inputs.
-#[must_use]
 pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
     match page {
         Dialog::Import | Dialog::Runs => Node::none(),

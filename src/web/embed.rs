@@ -28,7 +28,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The answer to a message of the page around the frame at `address`, both as JSON: see [`frame`].
 #[wasm_bindgen(js_name = answerHost)]
-#[must_use]
 pub fn answer_host(message: &str, address: &str) -> String {
     serde_json::to_string(&frame::answer(message, address)).unwrap_or_default()
 }

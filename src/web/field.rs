@@ -79,7 +79,6 @@ impl Now {
     }
 }
 
-/// The row of `field`.
 pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
     named_row(state, field, field.label, field.symbol)
 }

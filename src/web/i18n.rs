@@ -29,7 +29,6 @@ impl Language {
     pub fn named(id: &str) -> Option<Self> {
         [Self::English, Self::Chinese].into_iter().find(|language| language.id() == id)
     }
-    /// The other one.
     pub fn other(self) -> Self {
         match self {
             Self::English => Self::Chinese,

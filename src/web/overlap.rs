@@ -10,7 +10,6 @@ use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The overlap panel.
 #[component]
 pub(crate) fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();

@@ -21,12 +21,10 @@ pub struct Fact {
 
 impl Fact {
     /// Predicted over measured.
-    #[must_use]
     pub fn ratio(self) -> f64 {
         self.predicted / self.measured
     }
     /// Distance of the ratio from 1.
-    #[must_use]
     pub fn error(self) -> f64 {
         (self.ratio() - 1.0).abs()
     }
@@ -43,7 +41,6 @@ pub struct Prediction {
 
 impl Prediction {
     /// Evaluates `row` as the page evaluates its own Run.
-    #[must_use]
     pub fn of(row: &Evidence) -> Option<Self> {
         let evaluation = evaluate(&row.run).ok()?;
         Some(Self { value: predicted(&evaluation, row.source().quantity), verdict: evaluation.report.memory.verdict })
@@ -97,7 +94,6 @@ impl Bench {
         self.lines += lines;
     }
     /// Rows computed so far.
-    #[must_use]
     pub fn done(&self) -> usize {
         self.done
     }
@@ -134,7 +130,6 @@ impl Bench {
             .filter(move |fact| memory == matches!(self.rows[fact.row].measured, Measured::Memory(_)))
     }
     /// Errors by source, in the order of [`SOURCES`].
-    #[must_use]
     pub fn errors(&self) -> Vec<SourceError> {
         let of = |(index, source): (usize, &'static Source)| {
             let facts: Vec<Fact> =
@@ -153,7 +148,6 @@ impl Bench {
     }
     /// Slowdown of the layout predicted fastest over the fastest measured, in each group of tables 3 and 4 with the
     /// same number of GPUs: mean, worst, groups.
-    #[must_use]
     pub fn choice_loss(&self) -> Option<(f64, f64, usize)> {
         let mut groups: BTreeMap<(usize, u64), Vec<Fact>> = BTreeMap::new();
         for fact in &self.facts {
@@ -177,7 +171,6 @@ impl Bench {
         (count > 0).then(|| (sum / count as f64, worst, count))
     }
     /// All facts, the worst misses first.
-    #[must_use]
     pub fn worst_first(&self) -> Vec<Fact> {
         let mut facts = self.facts.clone();
         sort_by(&mut facts, |a, b| b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row)));
@@ -186,7 +179,6 @@ impl Bench {
 }
 
 /// The verdicts, band by band.
-#[must_use]
 pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
     [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
         let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);

@@ -44,7 +44,6 @@ impl Constant {
 }
 
 /// All of them, those fitted to training runs first.
-#[must_use]
 pub fn constants() -> Vec<Constant> {
     let (number, time) = (Constant::number, Constant::time);
     let (link, card) = DISPATCH.value;

@@ -39,14 +39,12 @@ pub struct Evidence {
 
 impl Evidence {
     /// Its source.
-    #[must_use]
     pub fn source(&self) -> &'static Source {
         &SOURCES[self.source]
     }
 }
 
 /// The rows of `file` that say enough, in the order of [`SOURCES`], and how many lines it has.
-#[must_use]
 pub fn read(file: &str, csv: &str) -> (Vec<Evidence>, usize) {
     let table = Table::read(csv);
     let ids = ids(file, &table);

@@ -89,7 +89,6 @@ pub struct Table {
 pub type Tuned = [&'static str; 2];
 
 /// Class of a step of fine-tuning, and its group.
-#[must_use]
 pub fn tuned(row: &Evidence) -> Option<(Range, Tuned)> {
     let Measured::Step(_) = row.measured else { return None };
     let class = range(&Scenario::new(&row.run).ok()?);
@@ -97,7 +96,6 @@ pub fn tuned(row: &Evidence) -> Option<(Range, Tuned)> {
 }
 
 /// Logarithms of predicted over measured of the steps of fine-tuning of `class`, by group.
-#[must_use]
 pub fn tuned_errors(rows: &[Evidence], class: &Range) -> BTreeMap<Tuned, Vec<f64>> {
     let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for row in rows {
@@ -225,12 +223,10 @@ pub fn assembled<'a>(
 
 impl Row {
     /// Move of the step's logarithm by `moves` of the constants.
-    #[must_use]
     pub fn moves(&self, moves: &[f64]) -> f64 {
         self.slopes.iter().map(|(at, slope)| slope * moves[*at]).sum()
     }
     /// The logarithm of predicted over measured with constants `moves` from those of the code.
-    #[must_use]
     pub fn moved(&self, moves: &[f64]) -> f64 {
         self.error + self.moves(moves)
     }
@@ -238,7 +234,6 @@ impl Row {
 
 impl Table {
     /// Moves of the logarithms of all constants that fit the rows of one kind that `used` accepts.
-    #[must_use]
     pub fn fit(&self, experts: bool, used: impl Fn(&Row) -> bool) -> Vec<f64> {
         let n = self.constants.names.len();
         let rows: Vec<&Row> = self.rows.iter().filter(|row| row.experts == experts && used(row)).collect();
@@ -268,7 +263,6 @@ impl Table {
 
     /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for each
     /// row, those that agree with it in any of its names.
-    #[must_use]
     pub fn left_out(&self, parts: &[Key]) -> Vec<f64> {
         let names = |row: &Row| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
         let mut moved = vec![0.0; self.rows.len()];

@@ -57,7 +57,6 @@ impl Traits {
 }
 
 /// Places of the `count` runs of `runs` that are most like `run`, the nearest first.
-#[must_use]
 pub fn nearest_of<'a>(runs: impl Iterator<Item = &'a Run>, run: &Run, count: usize) -> Vec<usize> {
     let Some(own) = Traits::of(run) else {
         return Vec::new();

@@ -40,7 +40,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// The outcome of what `evaluation` is of.
-    #[must_use]
     pub fn new(evaluation: &Evaluation, ran_out: bool) -> Self {
         let memory = &evaluation.report.memory;
         let ranks = memory.per_stage.iter().map(|rank| Rank::of(&evaluation.scenario, rank)).collect();
@@ -59,26 +58,22 @@ pub struct Rule {
 
 impl Rule {
     /// The constants of the code.
-    #[must_use]
     pub fn shipped() -> Self {
         Self { fragmentation: FRAGMENTATION.value, process: PROCESS.value.gib() }
     }
 
     /// Memory needed over what the driver shows.
-    #[must_use]
     pub fn ratio(self, run: &Outcome) -> f64 {
         let need = |rank: &Rank| self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes;
         run.ranks.iter().map(need).fold(0.0, f64::max) / run.visible
     }
 
     /// Outcomes on the wrong side of the middle.
-    #[must_use]
     pub fn wrong(self, runs: &[&Outcome]) -> usize {
         runs.iter().filter(|run| (self.ratio(run) > 1.0) != run.ran_out).count()
     }
 
     /// The centre of all rules on a grid that are wrong least often.
-    #[must_use]
     pub fn fitted(runs: &[&Outcome]) -> Self {
         let grid = (0..=34).flat_map(|i| {
             (0..=60).map(move |j| Self { fragmentation: 1.05 + 0.005 * f64::from(i), process: 0.05 * f64::from(j) })
@@ -91,7 +86,6 @@ impl Rule {
     }
 
     /// Half the width of the narrowest band outside which no verdict on `runs` is wrong.
-    #[must_use]
     pub fn half_band(self, runs: &[&Outcome]) -> f64 {
         let wrong = runs.iter().map(|run| (self.ratio(run), run.ran_out)).filter(|(ratio, out)| (*ratio > 1.0) != *out);
         // Out although below: until the upper end, ratio / (1 - half), passes 1. Ran although above: the lower end.
@@ -99,7 +93,6 @@ impl Rule {
     }
 
     /// The verdict of this rule with a band of half the width `half`.
-    #[must_use]
     pub fn verdict(self, run: &Outcome, half: f64) -> Verdict {
         let ratio = self.ratio(run);
         if ratio / (1.0 - half) <= 1.0 {

@@ -73,7 +73,6 @@ pub struct Source {
 
 impl Source {
     /// Holds rows of `file`: tables of throughput are one.
-    #[must_use]
     pub fn reads(&self, file: &str) -> bool {
         self.file == file || self.file == THROUGHPUT && ["throughput_2.csv", "throughput_3.csv"].contains(&file)
     }

@@ -24,7 +24,6 @@ fn spread<'a>(groups: impl Iterator<Item = &'a Vec<f64>>) -> (f64, f64) {
 }
 
 /// The value that `share` of `sorted` lie below; of none, 0.
-#[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
     let at = (share * sorted.len().saturating_sub(1) as f64).round() as usize;
@@ -33,7 +32,6 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 
 /// Ends, measured over predicted, between which four of five runs of a further group lie: of groups of logarithms of
 /// predicted over measured.
-#[must_use]
 pub fn interval(groups: &[Vec<f64>]) -> (f64, f64) {
     let mut distances: Vec<f64> = Vec::new();
     for (at, group) in groups.iter().enumerate() {

@@ -68,7 +68,6 @@ impl Components {
     }
 
     /// A second of `kind` and nothing else.
-    #[must_use]
     pub fn alone(kind: Multiplier) -> Self {
         Self {
             at: [0.0; MULTIPLIERS],
@@ -79,7 +78,6 @@ impl Components {
     }
 
     /// Seconds of `kind` in the step at the logarithms that they were taken at.
-    #[must_use]
     pub fn seconds_of(&self, kind: Multiplier) -> f64 {
         let at = BUSY.iter().position(|busy| *busy == kind);
         at.map_or(0.0, |at| self.busy[at])
@@ -94,7 +92,6 @@ impl Components {
     }
 
     /// Logarithm of the step at the logarithms `delta`, and its slopes.
-    #[must_use]
     pub fn log_seconds(&self, delta: &Vector) -> (f64, Vector) {
         let stretch = |kind: Multiplier| exp(delta[kind as usize] - self.at[kind as usize]);
         let parts: [f64; BUSY.len()] = std::array::from_fn(|at| self.busy[at] * stretch(BUSY[at]));
@@ -115,14 +112,12 @@ impl Components {
     }
 
     /// The slopes at the logarithms `delta`: the share of the step that each kind of work is.
-    #[must_use]
     pub fn shares(&self, delta: &Vector) -> Vector {
         self.log_seconds(delta).1
     }
 }
 
 /// Variance of the logarithm of the step at `delta` under `covariance`.
-#[must_use]
 pub fn variance(slopes: &Vector, covariance: &crate::run::Matrix) -> f64 {
     let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
     dot(&through, slopes).max(0.0)

@@ -80,7 +80,6 @@ pub fn fit_step(run: &Run, step_s: f64) -> Result<Profile, Vec<Issue>> {
 
 impl Fit {
     /// The profile that a link holds.
-    #[must_use]
     pub fn profile(&self, name: Option<&str>, gpu: Option<&str>) -> Profile {
         let thousandth = |value: f64| (value * 1000.0).round() / 1000.0;
         let memory = &self.memory;
@@ -138,7 +137,6 @@ fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) ->
 }
 
 /// The fit without each of `data`.
-#[must_use]
 pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
     (0..data.len())
         .map(|left| {
@@ -161,7 +159,6 @@ fn noise(observations: &[Observation]) -> Result<f64, Vec<Issue>> {
 
 /// Spread of the runs around the model that the multipliers leave: `noise`, that of published runs like them, and from
 /// five runs on the errors of each when it is left out; `apart` are the fits without each.
-#[must_use]
 pub fn spread(data: &[Datum], apart: &[Posterior], noise: f64) -> f64 {
     let count = data.len() as f64;
     if count < SPREAD_RUNS {

@@ -71,13 +71,11 @@ pub struct Standing {
 
 impl Standing {
     /// True if it is the one that does not agree.
-    #[must_use]
     pub fn stands_out(&self) -> bool {
         self.agreement == Agreement::StandsOut
     }
 
     /// True if it disagrees with another run and nothing tells which of them is wrong.
-    #[must_use]
     pub fn is_unclear(&self) -> bool {
         self.agreement == Agreement::Unclear
     }

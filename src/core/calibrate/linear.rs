@@ -9,7 +9,6 @@ pub(crate) struct Cholesky(Matrix);
 impl Cholesky {
     /// Decomposes `matrix`, which has to be symmetric. Pivots that rounding made nothing stay the smallest number that
     /// keeps results finite.
-    #[must_use]
     pub fn of(matrix: &Matrix) -> Self {
         let mut lower = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for row in 0..MULTIPLIERS {
@@ -23,7 +22,6 @@ impl Cholesky {
     }
 
     /// `x` of `A x = b`.
-    #[must_use]
     pub(crate) fn solve(&self, b: &Vector) -> Vector {
         let lower = &self.0;
         let mut x = *b;
@@ -39,7 +37,6 @@ impl Cholesky {
     }
 
     /// `A⁻¹`.
-    #[must_use]
     pub fn inverse(&self) -> Matrix {
         let mut inverse = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for column in 0..MULTIPLIERS {
@@ -54,14 +51,12 @@ impl Cholesky {
     }
 
     /// `ln det A`.
-    #[must_use]
     pub(crate) fn log_determinant(&self) -> f64 {
         2.0 * (0..MULTIPLIERS).map(|at| ln(self.0[at][at])).sum::<f64>()
     }
 }
 
 /// `Σ a b`.
-#[must_use]
 pub fn dot(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -36,7 +36,6 @@ pub struct Allocated {
 
 impl Allocated {
     /// True if it is so far off that the layout cannot be the one stated.
-    #[must_use]
     pub fn is_wrong(&self) -> bool {
         (self.measured / self.predicted - 1.0).abs() > WRONG
     }

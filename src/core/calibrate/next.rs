@@ -68,7 +68,6 @@ fn probes(run: &Run) -> Vec<Run> {
 
 /// Runs that could be made on `gpus` GPUs to learn about `question`: itself, `plan`, and small changes of it. Those that
 /// cannot run or do not fit are left out.
-#[must_use]
 pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     let mut distinct: Vec<Run> = Vec::new();
     let listed = plan.iter().cloned().chain(probes(question));
@@ -109,7 +108,6 @@ fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
 
 /// The best of `candidates` for `targets`, best first, at most `count`; those that narrow nothing are left out. `known`
 /// tells whether there is a run already.
-#[must_use]
 pub(crate) fn next_runs(
     found: &Posterior,
     known: bool,
@@ -150,7 +148,6 @@ pub(crate) fn next_runs(
 }
 
 /// Describes the run that would inform a multiplier that no run has informed yet.
-#[must_use]
 pub fn informed_by(multiplier: Multiplier) -> Message {
     match multiplier {
         Multiplier::Gemm => t!("one GPU or a small tensor-parallel group, a large micro-batch"),

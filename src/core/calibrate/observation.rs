@@ -51,14 +51,12 @@ const LONGEST_NAME: usize = 200;
 
 impl Observation {
     /// A step of `run` that took `step_s`.
-    #[must_use]
     pub fn step(name: &str, run: Run, step_s: f64) -> Self {
         Self { name: name.to_owned(), run, step_s: Some(step_s), sigma: NOISE, peaks: Vec::new(), ratios: Vec::new() }
     }
 
     /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`, and `gemm_ratio`,
     /// `node_links_ratio`... of what was measured by itself.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let mut entries =
             vec![("name".to_owned(), Value::Text(self.name.clone())), ("run".to_owned(), self.run.to_value())];
@@ -132,7 +130,6 @@ impl Observation {
 
 impl Observation {
     /// True if it holds no measurement.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.step_s.is_none() && self.peaks.is_empty() && self.ratios.is_empty()
     }

@@ -48,7 +48,6 @@ pub struct Posterior {
 
 impl Posterior {
     /// Mean and variance of the logarithm of a step, without the noise of a run.
-    #[must_use]
     pub fn predict(&self, components: &Components) -> (f64, f64) {
         let (log, slopes) = components.log_seconds(&self.mean);
         (log, variance(&slopes, &self.covariance))
@@ -56,7 +55,6 @@ impl Posterior {
 }
 
 /// The multipliers after `data`, from a normal prior around `start` of these `widths`.
-#[must_use]
 pub fn posterior(data: &[Datum], start: &Vector, widths: &Vector) -> Posterior {
     let mut mean = *start;
     let mut weights = vec![1.0; data.len()];
@@ -114,7 +112,6 @@ fn evidence(data: &[Datum], mean: &Vector, start: &Vector, widths: &Vector, info
 }
 
 /// The multipliers after `data` from the mixture of [`TIGHT`] and [`WIDE`], half each before.
-#[must_use]
 pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
     let tight = posterior(data, start, &TIGHT);
     let wide = posterior(data, start, &WIDE);

@@ -147,7 +147,6 @@ pub struct Calibrated {
 
 impl Calibrated {
     /// Says what the limit of work leaves out.
-    #[must_use]
     pub fn left_out(&self) -> Vec<Message> {
         let runs = (self.left_out > 0).then(|| {
             t!(
@@ -244,7 +243,6 @@ impl Request {
 }
 
 /// Says what usually explains a run that stands out.
-#[must_use]
 pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
     if !standing.stands_out() {
         return None;
@@ -267,7 +265,6 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
 }
 
 /// Says that runs disagree where it cannot be told which of them is wrong; `names` are those of the observations.
-#[must_use]
 pub fn disagreement(standings: &[super::learned::Standing], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear
@@ -290,7 +287,6 @@ pub fn disagreement(standings: &[super::learned::Standing], name: impl Fn(usize)
 }
 
 /// Says that an allocated peak means another layout.
-#[must_use]
 pub fn wrong_layout(of: &super::memory::Allocated) -> Message {
     let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
     let found = if of.measured > of.predicted {

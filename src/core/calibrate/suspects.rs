@@ -27,7 +27,6 @@ pub struct Suspect {
 
 impl Suspect {
     /// "recompute = full".
-    #[must_use]
     pub fn text(&self) -> Message {
         let label = field(&self.key).map_or("", |field| field.label);
         Message::joined(" = ", [Message::plain(label), verbatim(self.value.clone())])

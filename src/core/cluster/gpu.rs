@@ -46,13 +46,11 @@ shape! {
 
 impl Gpu {
     /// True if tensor cores compute in fp8.
-    #[must_use]
     pub(crate) fn computes_in_fp8(&self) -> bool {
         self.fp8.0 > self.bf16.0
     }
 
     /// True if they compute in fp4 and read the scales of blocks: Blackwell and its like.
-    #[must_use]
     pub(crate) fn computes_in_fp4(&self) -> bool {
         self.fp4.0 > self.fp8.0
     }

@@ -33,12 +33,10 @@ pub struct Members {
 
 impl Members {
     /// Number of ranks.
-    #[must_use]
     pub fn size(self) -> u64 {
         self.span.size()
     }
     /// The global rank of a member.
-    #[must_use]
     pub fn rank(self, member: u64) -> u64 {
         self.first + self.span.offset(member)
     }
@@ -49,24 +47,20 @@ impl Members {
         (0..count).map(move |at| self.rank(at * step))
     }
     /// Places of its ranks on nodes of `per_node` GPUs.
-    #[must_use]
     pub fn group(self, per_node: u64) -> Group {
         self.span.group(per_node)
     }
     /// True if all of them share a node of `per_node` GPUs.
-    #[must_use]
     pub fn share_node(self, per_node: u64) -> bool {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
     /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their own: a
     /// group on one rail sends over no other.
-    #[must_use]
     pub fn rails(self, per_node: u64) -> Vec<bool> {
         self.span.places(self.first % per_node, per_node)
     }
     /// On how many rails it is.
-    #[must_use]
     pub fn rail_count(self, per_node: u64) -> usize {
         let rails = self.rails(per_node);
         rails.iter().filter(|used| **used).count()
@@ -81,7 +75,6 @@ pub const RANK_COLUMNS: [&str; 9] = ["rank", "node", "tp", "cp", "dp", "pp", "ep
 
 impl Mesh {
     /// The group of `kind` that `rank` is in.
-    #[must_use]
     pub fn members(self, kind: GroupKind, rank: u64) -> Members {
         let place = self.place(rank);
         let (span, index) = match kind {
@@ -95,25 +88,21 @@ impl Mesh {
         Members { first: rank - span.offset(index), span }
     }
     /// True if a group of `kind` leaves its node; of many ranks the first are looked at.
-    #[must_use]
     pub fn leaves_node(self, kind: GroupKind) -> bool {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);
         ranks.any(|rank| !self.members(kind, rank).share_node(self.per_node))
     }
     /// The row of `rank` in the table of ranks, in the order of [`RANK_COLUMNS`].
-    #[must_use]
     pub fn row_of(self, rank: u64) -> [u64; 9] {
         let place = self.place(rank);
         let (ep, etp) = (place.ep / self.etp, place.ep % self.etp);
         [rank, place.node, place.tp, place.cp, place.dp, place.pp, ep, etp, place.expert_dp]
     }
     /// Nodes in all; the last may be in part.
-    #[must_use]
     pub fn nodes(self) -> u64 {
         self.ranks().div_ceil(self.per_node)
     }
     /// Ranks from a stage to the next one of the same pipeline.
-    #[must_use]
     pub fn stage_stride(self) -> u64 {
         if self.pp == 1 { self.ranks() } else { self.span(Axis::Pp).offset(1) }
     }

@@ -94,12 +94,10 @@ pub struct Mesh {
 
 impl Mesh {
     /// Ranks in all.
-    #[must_use]
     pub fn ranks(self) -> u64 {
         self.tp * self.cp * self.dp * self.pp
     }
     /// Data-parallel size of the routed experts.
-    #[must_use]
     pub fn expert_dp(self) -> u64 {
         self.tp * self.cp * self.dp / (self.ep * self.etp).max(1)
     }
@@ -129,12 +127,10 @@ impl Mesh {
     }
     /// True if dense parts and routed experts have the same pipeline groups. Megatron-LM asserts it; it can fail only
     /// where the pipeline is not the last axis.
-    #[must_use]
     pub fn pipelines_agree(self) -> bool {
         self.pp == 1 || self.dense(Axis::Pp) == self.experts(Axis::Pp)
     }
     /// The group of rank 0 along `axis`; along [`Axis::Ep`] with expert tensor parallelism.
-    #[must_use]
     pub fn span(self, axis: Axis) -> Span {
         match axis {
             Axis::Ep => Span::new(self.experts(Axis::Tp), self.experts(Axis::Ep)),
@@ -150,37 +146,30 @@ impl Mesh {
         Span::new(self.experts(Axis::Dp), (1, 1))
     }
     /// Places of the groups along `axis` on the nodes.
-    #[must_use]
     pub fn group(self, axis: Axis) -> Group {
         self.span(axis).group(self.per_node)
     }
     /// `size` neighbours of the tensor-parallel group.
-    #[must_use]
     pub(crate) fn tensor_group(self, size: u64) -> Group {
         self.span(Axis::Tp).split(size).0.group(self.per_node)
     }
     /// The first `size` ranks of those that share gradients: a `ZeRO` or HSDP shard group.
-    #[must_use]
     pub fn shard_group(self, size: u64) -> Group {
         self.replicas().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard where shard groups have `shard` ranks.
-    #[must_use]
     pub(crate) fn replica_group(self, shard: u64) -> Group {
         self.replicas().split(shard).1.group(self.per_node)
     }
     /// The first `size` of the ranks that hold the same routed experts.
-    #[must_use]
     pub(crate) fn expert_shard_group(self, size: u64) -> Group {
         self.expert_copies().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard of the same routed experts where shard groups have `shard` ranks.
-    #[must_use]
     pub(crate) fn expert_replica_group(self, shard: u64) -> Group {
         self.expert_copies().split(shard).1.group(self.per_node)
     }
     /// Wire of the groups along `axis`; gradients' groups include context-parallel ranks.
-    #[must_use]
     pub fn link(self, axis: Axis) -> Link {
         match axis {
             Axis::Dp => self.replicas().group(self.per_node).link(),
@@ -189,7 +178,6 @@ impl Mesh {
     }
 
     /// Place of global rank `rank`.
-    #[must_use]
     pub fn place(self, rank: u64) -> Place {
         let on = |(size, stride): Row| rank / stride % size;
         Place {

@@ -22,12 +22,10 @@ pub struct Group {
 
 impl Group {
     /// Nodes that the group is spread over.
-    #[must_use]
     pub fn nodes(self) -> u64 {
         self.size.div_ceil(self.in_node)
     }
     /// The slowest wire in it.
-    #[must_use]
     pub fn link(self) -> Link {
         if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }
@@ -55,17 +53,14 @@ impl Span {
         }
     }
     /// Ranks in the group.
-    #[must_use]
     pub fn size(self) -> u64 {
         self.inner.0 * self.outer.0
     }
     /// The offset of a member from the group's first rank.
-    #[must_use]
     pub fn offset(self, member: u64) -> u64 {
         member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
     }
     /// Its places on nodes of `per_node` GPUs.
-    #[must_use]
     pub fn group(self, per_node: u64) -> Group {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
         Group { size: self.size(), in_node: near(self.inner) * near(self.outer) }

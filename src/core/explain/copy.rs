@@ -8,7 +8,6 @@ use crate::units::MemoryUnit;
 
 impl Term {
     /// The figure, its formula, the same with its values, what the symbols are, and the source; then what it is made of.
-    #[must_use]
     pub fn text(&self, unit: MemoryUnit) -> String {
         let mut lines = vec![self.name.to_string()];
         self.text_lines(unit, &mut lines);
@@ -45,7 +44,6 @@ impl Term {
     }
 
     /// One aligned block a formula, the figure first; words as text, values with their units upright.
-    #[must_use]
     pub fn latex(&self, unit: MemoryUnit) -> String {
         let mut blocks = Vec::new();
         self.blocks(unit, &mut blocks);

@@ -19,7 +19,6 @@ pub struct Formula {
 
 impl Formula {
     /// Reads a formula; one that cannot be read has a text and no value, which a test finds.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let tree = read(&text);
@@ -31,12 +30,10 @@ impl Formula {
         Self { text, tree: Some(tree) }
     }
     /// As it is written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
     /// Its symbols, each once, in order.
-    #[must_use]
     pub fn symbols(&self) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(tree) = &self.tree {
@@ -45,12 +42,10 @@ impl Formula {
         found
     }
     /// Evaluates it with the values of `parts`; none where a symbol has no part.
-    #[must_use]
     pub fn value(&self, parts: &[Term]) -> Option<f64> {
         value(self.tree.as_ref()?, parts)
     }
     /// The same with the values of `parts` put in; empty where it has no symbol.
-    #[must_use]
     pub fn with_values(&self, parts: &[Term], unit: MemoryUnit) -> String {
         match &self.tree {
             Some(tree) if !self.symbols().is_empty() => Line { parts: Some(parts), unit }.sum(tree),
@@ -107,7 +102,6 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
 }
 
 /// The next whole number; one that rounding has lifted a little is itself.
-#[must_use]
 pub fn ceil(number: f64) -> f64 {
     (number * (1.0 - 1e-12)).ceil()
 }

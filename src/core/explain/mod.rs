@@ -74,6 +74,7 @@ pub enum Derivation {
 
 /// A figure with its formula, the values in it, and its source.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Term {
     /// The symbol other formulas use for it: "P".
     pub symbol: &'static str,
@@ -115,20 +116,17 @@ impl Term {
         Self::given(symbol, name, value as f64, Unit::Count)
     }
     /// Gives it a formula over `parts`.
-    #[must_use]
     pub fn by(mut self, formula: impl Into<String>, parts: Vec<Term>) -> Self {
         self.derivation = Derivation::Formula(Formula::new(formula));
         self.parts = parts;
         self
     }
     /// Gives it the sum of `parts`.
-    #[must_use]
     pub fn sum(self, parts: Vec<Term>) -> Self {
         let symbols: Vec<&str> = parts.iter().map(|part| part.symbol).collect();
         self.by(symbols.join(" + "), parts)
     }
     /// Gives it a formula over those of `book` that stand in it.
-    #[must_use]
     pub fn over(self, formula: impl Into<String>, book: &[Term]) -> Self {
         let formula = formula.into();
         let symbols = Formula::new(formula.as_str()).symbols();
@@ -136,37 +134,31 @@ impl Term {
         self.by(formula, symbols.iter().filter_map(term_of).collect())
     }
     /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
-    #[must_use]
     pub fn marked(mut self, provenance: Provenance, rule: &'static str) -> Self {
         self.derivation = Derivation::Marked(provenance, rule);
         self
     }
     /// The inputs of a rule, or what else belongs to the figure.
-    #[must_use]
     pub fn with(mut self, parts: Vec<Term>) -> Self {
         self.parts = parts;
         self
     }
     /// Names the document and the place within it.
-    #[must_use]
     pub fn from(mut self, source: &'static Source, place: &'static str) -> Self {
         self.source = Some((source, place));
         self
     }
     /// Adds an assumption or something left out.
-    #[must_use]
     pub fn note(mut self, note: impl Into<Message>) -> Self {
         self.notes.push(note.into());
         self
     }
     /// Adds its closed form.
-    #[must_use]
     pub fn closing(mut self, closed: Option<Term>) -> Self {
         self.closed = closed.map(Box::new);
         self
     }
     /// Its formula, where it has one.
-    #[must_use]
     pub fn formula(&self) -> Option<&Formula> {
         match &self.derivation {
             Derivation::Formula(formula) => Some(formula),
@@ -174,7 +166,6 @@ impl Term {
         }
     }
     /// Origin of a value that no formula gives.
-    #[must_use]
     pub fn provenance(&self) -> Option<(Provenance, &'static str)> {
         match self.derivation {
             Derivation::Marked(provenance, rule) => Some((provenance, rule)),
@@ -182,17 +173,14 @@ impl Term {
         }
     }
     /// True if there is more to show than its value.
-    #[must_use]
     pub fn opens(&self) -> bool {
         self.derivation != Derivation::Given
     }
     /// Evaluates its formula with the values of its parts.
-    #[must_use]
     pub fn computed(&self) -> Option<f64> {
         self.formula()?.value(&self.parts)
     }
     /// The formula with every symbol replaced by its value: `2 × 4096 × 8`. Nothing where that would say nothing.
-    #[must_use]
     pub fn with_values(&self, unit: MemoryUnit) -> String {
         self.formula().map(|formula| formula.with_values(&self.parts, unit)).unwrap_or_default()
     }
@@ -204,7 +192,6 @@ impl Term {
         }
     }
     /// The value as the page prints it: no unit that could be taken for a symbol or a symbol for a unit.
-    #[must_use]
     pub fn shown(&self, unit: MemoryUnit) -> Message {
         let count = || scientific(self.value);
         verbatim(match self.unit {

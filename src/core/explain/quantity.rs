@@ -12,6 +12,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 /// A symbol of formulas with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Symbol {
     /// As formulas write it: "h".
     pub sign: &'static str,
@@ -41,29 +42,24 @@ impl Plain for u64 {
 
 impl Symbol {
     /// The symbol as a document writes it.
-    #[must_use]
     pub const fn signed(self, sign: &'static str) -> Self {
         Self { sign, ..self }
     }
     /// An input with this symbol.
-    #[must_use]
     pub fn of<Q: Quantity>(self, value: impl Plain) -> Q {
         Q::given(self, value.plain())
     }
     /// A factor with this symbol, which a formula leaves out where it is 1.
-    #[must_use]
     pub fn factor<Q: Quantity>(self, value: impl Plain) -> Q {
         let value = value.plain();
         if (value - 1.0).abs() > 0.0 { Q::given(self, value) } else { Q::number(1.0) }
     }
     /// A summand with this symbol, which a formula leaves out where it is 0.
-    #[must_use]
     pub fn summand<Q: Quantity>(self, value: impl Plain) -> Q {
         let value = value.plain();
         if value.abs() > 0.0 { Q::given(self, value) } else { Q::number(0.0) }
     }
     /// An input of a formula that is written as a text.
-    #[must_use]
     pub fn term(self, value: impl Plain) -> Term {
         Term::given(self.sign, self.name, value.plain(), self.unit)
     }
@@ -205,7 +201,6 @@ impl Written {
         Self::push(value, join(left.expr, right.expr), left.parts)
     }
     /// The term that this is, with its formula over the symbols in it.
-    #[must_use]
     pub fn term(self, symbol: &'static str, name: impl Into<Message>, unit: Unit) -> Term {
         let Step { expr, mut parts, mark, source, note } = self.read();
         let mut term = Term::given(symbol, name, self.value, unit);

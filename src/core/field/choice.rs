@@ -27,7 +27,6 @@ pub trait OneOf: Copy + PartialEq + 'static {
         Self::ALL.iter().find(|(_, choice)| choice.id.eq_ignore_ascii_case(id)).map(|(value, _)| *value)
     }
     /// Ids and labels of the list.
-    #[must_use]
     fn choices() -> Vec<Choice> {
         Self::ALL.iter().map(|(_, choice)| *choice).collect()
     }

@@ -200,7 +200,6 @@ impl<T: 'static> Field<T> {
     }
 
     /// The value in `run`; [`Value::Null`] where an optional field is unset.
-    #[must_use]
     pub fn get(&self, run: &T) -> Value {
         (self.get)(run)
     }
@@ -218,7 +217,6 @@ impl<T: 'static> Field<T> {
 
 impl<T: Default + 'static> Field<T> {
     /// A value in `run` other than the default.
-    #[must_use]
     pub fn is_changed(&self, run: &T) -> bool {
         self.get(run) != self.get(&T::default())
     }

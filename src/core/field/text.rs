@@ -68,7 +68,6 @@ impl<T: Default + 'static> Field<T> {
     }
 
     /// The value as links and inputs write it; none where it is unset.
-    #[must_use]
     pub fn text(&self, run: &T) -> Option<String> {
         plain(&self.get(run))
     }

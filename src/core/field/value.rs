@@ -25,7 +25,6 @@ pub enum Value {
 
 impl Value {
     /// "a number", "text"...: for messages about a wrong type.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -37,12 +36,10 @@ impl Value {
         }
     }
     /// The text, if it is one.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
     /// The entry of an object.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -54,7 +51,6 @@ impl Value {
 impl Value {
     /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that `opens`
     /// does not know stays one value.
-    #[must_use]
     pub fn flat(&self, opens: fn(&str) -> bool) -> Vec<(String, Value)> {
         let mut out = Vec::new();
         self.flatten("", opens, &mut out);
@@ -77,7 +73,6 @@ impl Value {
     }
 
     /// Dotted keys as nested objects.
-    #[must_use]
     pub fn nested(pairs: Vec<(String, Value)>) -> Self {
         let mut root = Self::Map(Vec::new());
         for (key, value) in pairs {

@@ -37,7 +37,6 @@ pub struct Point {
 
 impl Point {
     /// All of it.
-    #[must_use]
     pub fn total(&self) -> Bytes {
         self.states + self.buffers + self.activations + self.overhead
     }
@@ -82,7 +81,6 @@ impl Chunk {
 
 /// The curve of pipeline rank `rank`, whose chunks are `load.stages`, by the detailed method. Changes are taken in the
 /// order given.
-#[must_use]
 pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Change]) -> Curve {
     let empty = RankLoad { in_flight: vec![0.0; load.stages.len()], ..load.clone() };
     let base = detailed::rank_memory(scenario, rank, &empty);

@@ -22,7 +22,6 @@ pub struct RankLoad {
 
 impl RankLoad {
     /// In-flight activations in stage-micro-batches: chunks over chunks a rank.
-    #[must_use]
     pub(crate) fn stage_microbatches(&self) -> f64 {
         self.in_flight.iter().sum::<f64>() / self.stages.len().max(1) as f64
     }
@@ -79,7 +78,6 @@ pub struct Item<Q = Bytes> {
 
 impl<Q> Item<Q> {
     /// `bytes` of `component` that are called `name` and are held.
-    #[must_use]
     pub fn held(component: Component, name: &'static str, bytes: Q) -> Self {
         Self { component, name, bytes, nature: Nature::Held }
     }
@@ -138,7 +136,6 @@ pub struct StageMemory {
 
 impl StageMemory {
     /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
-    #[must_use]
     pub(crate) fn of_items(stage: usize, in_flight: f64, items: impl IntoIterator<Item = Item>) -> Self {
         let mut memory = Self::empty(stage, in_flight);
         for item in items {
@@ -147,7 +144,6 @@ impl StageMemory {
         memory.summed()
     }
     /// A rank of which nothing is counted yet.
-    #[must_use]
     pub fn empty(stage: usize, in_flight: f64) -> Self {
         Self { stage, in_flight, items: Vec::with_capacity(ITEMS), ..Self::default() }
     }
@@ -172,18 +168,15 @@ impl StageMemory {
         }
     }
     /// Bytes that PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
-    #[must_use]
     pub fn allocated(&self) -> Bytes {
         self.total - self.overhead
     }
     /// Bytes that PyTorch's allocator holds at the peak (`max_memory_reserved`): all but what the process takes beside it.
-    #[must_use]
     pub fn reserved(&self) -> Bytes {
         let process = self.items.iter().filter(|item| item.nature == Nature::Process);
         self.total - process.map(|item| item.bytes).sum()
     }
     /// The named parts of `component`, largest first.
-    #[must_use]
     pub fn parts(&self, component: Component) -> Vec<&Item> {
         let own = self.items.iter().filter(|item| item.component == component);
         let mut own: Vec<&Item> = own.collect();
@@ -191,13 +184,11 @@ impl StageMemory {
         own
     }
     /// Fills in the total.
-    #[must_use]
     pub(crate) fn summed(mut self) -> Self {
         self.total = self.components().into_iter().map(|(_, bytes)| bytes).sum();
         self
     }
     /// The six components in the order of the bars.
-    #[must_use]
     pub fn components(&self) -> [(&'static str, Bytes); 6] {
         [
             ("weights", self.weights),
@@ -225,7 +216,6 @@ pub struct Estimate {
 
 impl Estimate {
     /// The estimate of ranks `per_stage`, of which the fullest one's bytes become a `need`.
-    #[must_use]
     pub fn new(
         per_stage: Vec<StageMemory>,
         capacity: Bytes,
@@ -236,13 +226,11 @@ impl Estimate {
     }
 
     /// The fullest rank; the first of equals.
-    #[must_use]
     pub fn peak(&self) -> (usize, Bytes) {
         fullest(&self.per_stage)
     }
 
     /// Fits, tight or out of memory.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.need.verdict(self.capacity)
     }

@@ -38,7 +38,6 @@ pub struct HostMemory {
 }
 
 /// Parameters that a rank trains and updates: its share of what it holds.
-#[must_use]
 pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let own = |part: &Holding| {
@@ -75,7 +74,6 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
 }
 
 /// Memory of a node's host, with the bytes `away` of each GPU for a while; none where nothing leaves the GPUs.
-#[must_use]
 pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<HostMemory> {
     let paged = scenario.run.optimizer == Optimizer::Adam8BitPaged;
     if scenario.offload.is_none() && !paged && away == Bytes::ZERO {

@@ -27,13 +27,11 @@ use crate::run::{Method, Scenario};
 use detailed::Detailed;
 
 /// The memory of every pipeline rank by the method that the Run names.
-#[must_use]
 pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     methods::estimate(scenario.run.memory_method, scenario, loads)
 }
 
 /// The same where what its `chunks` keep is known.
-#[must_use]
 pub(crate) fn estimate_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Estimate {
     match scenario.run.memory_method {
         Method::Detailed => Detailed.of_ranks(scenario, detailed::ranks(scenario, chunks, loads)),
@@ -42,7 +40,6 @@ pub(crate) fn estimate_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoa
 }
 
 /// Derivation of the total of pipeline rank `rank`, by the Run's method.
-#[must_use]
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     methods::explain(scenario.run.memory_method, scenario, loads, rank)
 }

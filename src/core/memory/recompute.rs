@@ -21,7 +21,6 @@ pub enum Policy {
 
 impl Policy {
     /// The policy of layer number `position` of a stage.
-    #[must_use]
     pub fn of(scenario: &Scenario, position: u64) -> Self {
         match scenario.run.recomputed() {
             Recompute::Selective => Self::Modules(vec![Module::CoreAttn]),
@@ -35,7 +34,6 @@ impl Policy {
     }
 
     /// The share of a tensor of `role` that is kept.
-    #[must_use]
     pub fn kept(&self, role: Role) -> f64 {
         let dropped = match self {
             Self::Keep => false,
@@ -63,7 +61,6 @@ fn drops(module: Module, role: Role) -> bool {
 }
 
 /// The inputs that a module saves for its backward pass. Source: Megatron-LM `transformer_config.py`, `offload_modules`.
-#[must_use]
 pub fn leaves(leaving: Activations, role: Role) -> bool {
     let module = match role {
         Role::LayerInput => Leaving::AttnNorm,

@@ -11,7 +11,6 @@ use crate::t;
 const SHORT: u64 = 128;
 
 /// For logits that do not fit: the loss kernel with which the same Run does, the one closest to its own.
-#[must_use]
 pub(crate) fn fused_loss(
     scenario: &Scenario,
     (chunks, loads): (&Chunks, &[RankLoad]),
@@ -63,7 +62,6 @@ pub struct Step {
 
 /// The blog's way to find what a failing Run chokes on: everything small at once (SGD, one sequence of 128 tokens, full
 /// recomputation, ZeRO-3), then back to the Run's own settings one by one. Steps that change nothing are left out.
-#[must_use]
 pub fn narrowing(run: &Run) -> Vec<Step> {
     let whole = run.tp.saturating_mul(run.cp).max(1);
     let small = Run {

@@ -47,19 +47,16 @@ pub struct Need {
 
 impl Need {
     /// The calibrated range around an estimate that counts what a process needs beyond its tensors.
-    #[must_use]
     pub fn calibrated(likely: Bytes) -> Self {
         Self { low: likely / (1.0 + HALF_BAND.value), likely, high: likely / (1.0 - HALF_BAND.value) }
     }
 
     /// The same around `allocated` bytes of tensors.
-    #[must_use]
     pub(crate) fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
         Self::calibrated(allocated * fragmentation(scenario) + process(scenario))
     }
 
     /// Fits if all of the range is within `capacity`, tight if some of it is, out of memory if none is.
-    #[must_use]
     pub fn verdict(self, capacity: Bytes) -> Verdict {
         if self.high <= capacity {
             Verdict::Fits
@@ -96,7 +93,6 @@ pub static OUTCOMES: [(Method, [Chance; 3]); 5] = [
 ];
 
 /// Outcomes of the measured runs to which `method` gives `verdict`.
-#[must_use]
 pub fn chance(method: Method, verdict: Verdict) -> Chance {
     let row = OUTCOMES.iter().find(|(known, _)| *known == method);
     row.map_or(of(0, 0), |(_, [fits, tight, oom])| match verdict {
@@ -107,20 +103,17 @@ pub fn chance(method: Method, verdict: Verdict) -> Chance {
 }
 
 /// Reserved over allocated memory of this scenario: what its profile says, else φ.
-#[must_use]
 pub fn fragmentation(scenario: &Scenario) -> f64 {
     let fitted = scenario.run.profile.fragmentation();
     fitted.unwrap_or(FRAGMENTATION.value)
 }
 
 /// Memory of a process in this scenario: κ a process, and the addition of its profile.
-#[must_use]
 pub fn process(scenario: &Scenario) -> Bytes {
     PROCESS.value * processes(scenario) + scenario.run.profile.overhead()
 }
 
 /// Processes of κ each on a GPU of this scenario: its own, and one for each of context and expert parallelism.
-#[must_use]
 pub fn processes(scenario: &Scenario) -> f64 {
     let communicator = |size: u64| if size > 1 { 1.0 } else { 0.0 };
     1.0 + communicator(scenario.layout.cp) + communicator(scenario.layout.ep)

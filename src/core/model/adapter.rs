@@ -61,14 +61,12 @@ impl Linear {
     }
 
     /// Its elements, of one expert where experts have one each.
-    #[must_use]
     pub const fn elements(&self) -> u64 {
         self.input * self.output
     }
 
     /// Elements of its adapter of `rank` on one of `tp` ranks: A and B, of which one is cut as the linear is; with
     /// `magnitudes` one an output row more.
-    #[must_use]
     pub fn adapter(&self, rank: u64, magnitudes: bool, tp: u64) -> f64 {
         let (r, t) = (rank as f64, tp as f64);
         let (input, output) = (self.input as f64, self.output as f64);
@@ -83,7 +81,6 @@ impl Linear {
 
 /// The linears of a layer of `kind` that adapters may stand beside. State-space models and linear attentions have none
 /// that PEFT names.
-#[must_use]
 pub fn linears(model: &Architecture, kind: LayerKind) -> Vec<Linear> {
     let mut list = mixer(model, kind.mixer);
     if kind.ffn.is_dense() {

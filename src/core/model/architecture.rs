@@ -64,12 +64,10 @@ shape! {
 
 impl Moe {
     /// Experts in every layer, none shared, that a token may take from anywhere.
-    #[must_use]
     pub const fn new(experts: u64, top_k: u64, expert_ffn: u64) -> Self {
         Self { experts, top_k, expert_ffn, ..Self::BARE }
     }
     /// Width of what enters a routed expert: the latent one, or the hidden size.
-    #[must_use]
     pub const fn input(&self, hidden: u64) -> u64 {
         if self.latent == 0 { hidden } else { self.latent }
     }
@@ -136,7 +134,6 @@ impl Vision {
         }
     }
     /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`.
-    #[must_use]
     pub fn patches(&self) -> u64 {
         let side = self.patch.max(1);
         self.image_width.div_ceil(side) * self.image_height.div_ceil(side)
@@ -219,14 +216,12 @@ shape! {
 
 impl Architecture {
     /// A dense Llama-style model (RMSNorm, SwiGLU, no biases, untied embeddings); the shapes that differ are given.
-    #[must_use]
     pub const fn llama(layers: u64, hidden: u64, ffn: u64, heads: u64, kv_heads: u64, vocab: u64) -> Self {
         let head_dim = hidden / heads;
         Self { layers, hidden, ffn, heads, kv_heads, head_dim, vocab, ..Self::BARE }
     }
 
     /// A dense GPT-style model: LayerNorm, two-matrix FFN of 4 h, biases, tied embeddings, learned positions.
-    #[must_use]
     pub const fn gpt(layers: u64, hidden: u64, heads: u64, vocab: u64, positions: u64) -> Self {
         Self {
             gated_ffn: false,
@@ -240,21 +235,18 @@ impl Architecture {
     }
 
     /// Layers that route their FFN over experts.
-    #[must_use]
     pub fn moe_layers(&self) -> u64 {
         let kinds = self.all_kinds();
         let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
         routed.map(|(_, count)| *count).sum()
     }
     /// Width of queries (and of the attention output) over all heads.
-    #[must_use]
     pub(crate) fn query_width(&self) -> u64 {
         self.heads * self.head_dim
     }
 
     /// Ranks of `tp` that cut keys and values of the first and of the second shape of heads: one for each head at most.
     /// Latent attention makes as many of them as of queries.
-    #[must_use]
     pub(crate) fn key_value_ranks(&self, tp: u64) -> [u64; 2] {
         let first = if self.mla.is_some() { self.heads } else { self.kv_heads };
         let second = self.second.map_or(first, |second| second.kv_heads);

@@ -28,7 +28,6 @@ one_of! {
 
 impl CountedBy {
     /// Its row.
-    #[must_use]
     pub fn convention(self) -> &'static Convention {
         &CONVENTIONS[self as usize]
     }
@@ -51,14 +50,12 @@ pub struct Convention {
 
 impl Convention {
     /// FLOPs of one token of a sequence of `seq`, forward and backward; none where the convention has no such model.
-    #[must_use]
     pub fn flops_per_token(&self, model: &Architecture, seq: u64) -> Option<f64> {
         (self.knows)(model).then(|| (self.count)(model, seq))
     }
 }
 
 /// The model as nanotron takes it: gated FFNs and heads of `h/a` only.
-#[must_use]
 pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
     Architecture { head_dim: model.hidden / model.heads, gated_ffn: true, mtp_modules: 0, ..*model }
 }
@@ -100,7 +97,6 @@ pub static CONVENTIONS: [Convention; 4] = [
 ];
 
 /// Parameters that a token visits in the language model, and those of them in its embeddings that are no head.
-#[must_use]
 pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
     let all = model.elements().active() - model.vision_tower().total();
     let head = if model.tied_embeddings { model.head().total() } else { 0 };

@@ -6,7 +6,6 @@ use super::mixers::{CONVOLUTION, Compressed, DeltaNet, Indexer, Kda, Mamba};
 use super::pattern::{Ffn, LayerKind, Mixer};
 
 /// The elements of one layer of `kind`: mixer, FFN and their norms.
-#[must_use]
 pub fn layer_elements(model: &Architecture, kind: LayerKind) -> LayerElements {
     mixer(model, kind.mixer)
         .plus(ffn(model, kind.ffn))
@@ -210,6 +209,7 @@ fn experts(model: &Architecture) -> LayerElements {
 
 /// Elements of one block, by how they are divided among ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct LayerElements {
     /// Cut by tensor parallelism.
     pub sharded: u64,
@@ -226,12 +226,10 @@ pub struct LayerElements {
 
 impl LayerElements {
     /// All elements.
-    #[must_use]
     pub fn total(self) -> u64 {
         self.dense() + self.experts
     }
     /// The elements that one token visits.
-    #[must_use]
     pub fn active(self) -> u64 {
         self.dense() + self.experts_active
     }
@@ -240,7 +238,6 @@ impl LayerElements {
         self.sharded + self.key_value.iter().sum::<u64>() + self.replicated
     }
     /// Both blocks together.
-    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             sharded: self.sharded + other.sharded,
@@ -251,7 +248,6 @@ impl LayerElements {
         }
     }
     /// `count` such blocks.
-    #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self {
             sharded: count * self.sharded,
@@ -262,14 +258,12 @@ impl LayerElements {
         }
     }
     /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`, k of each shape.
-    #[must_use]
     pub(crate) fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
         let each = self.key_value.iter().zip(model.key_value_ranks(tp));
         let key_value: f64 = each.map(|(held, ranks)| *held as f64 / ranks as f64).sum();
         self.sharded as f64 / tp as f64 + key_value + self.replicated as f64
     }
     /// Routed-expert elements on one rank of `ep` · `etp`.
-    #[must_use]
     pub(crate) fn experts_per_rank(self, ep: u64, etp: u64) -> f64 {
         self.experts as f64 / (ep * etp) as f64
     }

@@ -28,7 +28,6 @@ one_of! {
 
 impl AttentionCount {
     /// Keys that a query meets on average in a sequence of `seq` tokens.
-    #[must_use]
     pub(crate) fn effective(self, seq: u64) -> f64 {
         match self {
             Self::Causal => seq as f64 / 2.0,
@@ -38,7 +37,6 @@ impl AttentionCount {
 
     /// The same where a query meets the last `window` keys at most, its own included: `W - W (W - 1)/(2 s)`. Source:
     /// Megatron-Bridge `flop_utils.py`.
-    #[must_use]
     pub(crate) fn windowed(self, seq: u64, window: u64) -> f64 {
         let (s, w) = (seq as f64, window as f64);
         match self {
@@ -50,7 +48,6 @@ impl AttentionCount {
 
     /// The same where it meets those of its chunk of `chunk` tokens only: `(q C^2 + r^2)/(2 s)` with q whole chunks and
     /// r tokens over.
-    #[must_use]
     pub fn chunked(self, seq: u64, chunk: u64) -> f64 {
         if chunk >= seq || chunk == 0 {
             return self.effective(seq);
@@ -62,7 +59,6 @@ impl AttentionCount {
 }
 
 /// Keys that a query of a layer with `mixer` meets on average; 0 without attention.
-#[must_use]
 pub(crate) fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCount) -> f64 {
     let selected = model.indexer.map_or(seq, |indexer| indexer.top_k);
     match mixer {
@@ -83,7 +79,6 @@ pub(crate) fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: Att
 }
 
 /// Forward FLOPs of a layer of `kind` for one token of a sequence of `seq`, with those of its `router` or without.
-#[must_use]
 pub(crate) fn layer_forward_flops<Q: Quantity>(
     model: &Architecture,
     kind: LayerKind,
@@ -103,7 +98,6 @@ fn added_up<Q: Quantity>(symbol: Symbol, flops: f64) -> Q {
 }
 
 /// Projections of a mixer, forward, for one token: two FLOPs for each element of its matrices, convolutions among them.
-#[must_use]
 pub(crate) fn projection_flops<Q: Quantity>(model: &Architecture, mixer: Mixer) -> Q {
     let h = HIDDEN.of::<Q>(model.hidden);
     let out = |a: Q, value: Q| {
@@ -180,7 +174,6 @@ fn other_projections(model: &Architecture, mixer: Mixer) -> f64 {
 
 /// Core of attention, forward, for one token and key: scores and their product with the values, `2 a (e + e_v)`. Sparse
 /// attention works on the latent itself, `2 a (2 r_kv + d_r)`. Source: Megatron-LM `absorbed_mla.py`.
-#[must_use]
 pub(crate) fn pair_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let widths = match (mixer, model.mla) {
         (Mixer::Sparse, Some(mla)) => 2 * mla.kv_lora_rank + mla.qk_rope_head_dim,
@@ -249,20 +242,17 @@ pub(super) fn router_flops<Q: Quantity>(model: &Architecture, ffn: Ffn) -> Q {
 }
 
 /// Forward FLOPs of the language-model head for one token: `2 h v`.
-#[must_use]
 pub(crate) fn head_forward_flops<Q: Quantity>(model: &Architecture) -> Q {
     HIDDEN.of::<Q>(model.hidden) * VOCABULARY.of::<Q>(model.vocab) * 2.0
 }
 
 /// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token prediction
 /// its layers, its `2 h × h` projection and the head once more; recomputation not included.
-#[must_use]
 pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCount) -> f64 {
     whole(model, |kind| layer_forward_flops(model, kind, seq, count, true))
 }
 
 /// FLOPs of one token for the gradients of all weights: as many as the products with them take forward.
-#[must_use]
 pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     let products = |kind: LayerKind| {
         projection_flops::<f64>(model, kind.mixer)

@@ -20,17 +20,14 @@ pub struct Heads {
 
 impl Heads {
     /// Width of queries over all heads.
-    #[must_use]
     pub const fn queries(&self) -> u64 {
         self.query * self.qk
     }
     /// Width of what the key and value projections make.
-    #[must_use]
     pub(crate) const fn projected_kv(&self) -> u64 {
         self.key_value * (self.qk + if self.shared_kv { 0 } else { self.value })
     }
     /// Width of the attention output over all heads.
-    #[must_use]
     pub const fn output(&self) -> u64 {
         self.query * self.value
     }
@@ -38,7 +35,6 @@ impl Heads {
 
 impl Architecture {
     /// The heads of `mixer`; none where it is no attention. Latent attention unfolds as many keys and values as queries.
-    #[must_use]
     pub(crate) fn attention_heads(&self, mixer: Mixer) -> Option<Heads> {
         let value = match self.value_head_dim {
             0 => self.head_dim,

@@ -15,7 +15,6 @@ use crate::explain::symbols::{FFN, HIDDEN, SCALE};
 ///
 /// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
 /// scores: `s b h (10 + 24/t + 5 a s/(h t))`. Source: Korthikanti 2022 equations 1 to 4; Megatron-LM.
-#[must_use]
 pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let mut kept = mixers::mixer(model, kind.mixer, cut);
     if kind.ffn.is_dense() {

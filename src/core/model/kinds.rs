@@ -30,7 +30,6 @@ impl Kinds {
 
 impl Kinds {
     /// These and `times` those.
-    #[must_use]
     pub(crate) fn with(mut self, others: &Self, times: u64) -> Self {
         for (kind, layers) in others.iter() {
             self.add(*kind, times * layers);
@@ -64,14 +63,12 @@ impl Architecture {
     }
 
     /// The kind of layer `index` (0-based).
-    #[must_use]
     pub fn kind(&self, index: u64) -> LayerKind {
         let kinds = self.kinds(index..index + 1);
         kinds.first().map_or(LayerKind::DENSE, |(kind, _)| *kind)
     }
 
     /// The kinds among `layers`, in the order in which they first appear.
-    #[must_use]
     pub fn kinds(&self, layers: Range<u64>) -> Kinds {
         let mut kinds = Kinds::NONE;
         if layers.is_empty() {
@@ -105,13 +102,11 @@ impl Architecture {
     }
 
     /// The kinds of all layers.
-    #[must_use]
     pub fn all_kinds(&self) -> Kinds {
         self.kinds(0..self.layers)
     }
 
     /// The kinds of the layers of one multi-token-prediction module: as the pattern says, else the last layer's.
-    #[must_use]
     pub(crate) fn module_kinds(&self) -> Kinds {
         let mut kinds = Kinds::NONE;
         for kind in self.pattern.module() {
@@ -124,7 +119,6 @@ impl Architecture {
     }
 
     /// True where any layer satisfies `test`.
-    #[must_use]
     pub fn any_layer(&self, test: impl Fn(LayerKind) -> bool) -> bool {
         self.all_kinds().iter().any(|(kind, _)| test(*kind))
     }

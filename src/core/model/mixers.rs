@@ -49,17 +49,14 @@ shape! {
 
 impl Mamba {
     /// Inner width d = n p.
-    #[must_use]
     pub const fn inner(&self) -> u64 {
         self.heads * self.head_dim
     }
     /// Channels of the convolution, x, B and C: d + 2 g N.
-    #[must_use]
     pub(crate) const fn convolved(&self) -> u64 {
         self.inner() + 2 * self.groups * self.state
     }
     /// Width of the input projection, z, x, B, C and dt: 2 d + 2 g N + n.
-    #[must_use]
     pub const fn projected(&self) -> u64 {
         self.inner() + self.convolved() + self.heads
     }
@@ -79,12 +76,10 @@ shape! {
 
 impl DeltaNet {
     /// Width of keys over all heads.
-    #[must_use]
     pub const fn keys(&self) -> u64 {
         self.key_heads * self.head_dim
     }
     /// Width of values over all heads.
-    #[must_use]
     pub const fn values(&self) -> u64 {
         self.value_heads * self.head_dim
     }
@@ -104,7 +99,6 @@ shape! {
 
 impl Kda {
     /// Width over all heads.
-    #[must_use]
     pub const fn inner(&self) -> u64 {
         self.heads * self.head_dim
     }
@@ -131,7 +125,6 @@ impl Compressed {
     pub(crate) const INDEXED: u8 = 4;
 
     /// Feature width of a pooled key at `ratio`: twice the head where windows overlap.
-    #[must_use]
     pub const fn pooled(ratio: u8, head_dim: u64) -> u64 {
         if ratio == Self::INDEXED { 2 * head_dim } else { head_dim }
     }

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 impl Architecture {
     /// Elements of the input embedding, learned positions included.
-    #[must_use]
     pub fn embedding(&self) -> LayerElements {
         LayerElements {
             sharded: self.vocab * self.hidden,
@@ -19,13 +18,11 @@ impl Architecture {
     }
 
     /// Elements of the language-model head, whether or not it shares the embedding's.
-    #[must_use]
     pub fn head(&self) -> LayerElements {
         LayerElements { sharded: self.vocab * self.hidden, ..LayerElements::default() }
     }
 
     /// Elements of the final norm; before it, r streams of the residual are weighed by `r (r h + 1) + 1`.
-    #[must_use]
     pub(crate) fn final_norm(&self) -> LayerElements {
         let streams = self.compressed.map_or(0, |compressed| {
             let r = compressed.streams;
@@ -36,7 +33,6 @@ impl Architecture {
 
     /// Elements of one multi-token-prediction module without its layer: the 2 h × h projection, a norm of either half
     /// and one before the head.
-    #[must_use]
     pub(crate) fn mtp_projection(&self) -> LayerElements {
         LayerElements {
             sharded: 2 * self.hidden * self.hidden,
@@ -47,7 +43,6 @@ impl Architecture {
 
     /// Elements of the vision tower and its two-layer projector: patch convolution `C P² h_v`, layers of
     /// `4 h_v² + 2 h_v f_v` and two norms each, projector `h_v h + h²`.
-    #[must_use]
     pub(crate) fn vision_tower(&self) -> LayerElements {
         self.vision
             .map_or(LayerElements::default(), |vision| {
@@ -63,7 +58,6 @@ impl Architecture {
     }
 
     /// Elements of the two-layer projector behind the vision tower, `h_v h + h²`.
-    #[must_use]
     pub fn projector(&self) -> LayerElements {
         self.vision.map_or(LayerElements::default(), |vision| LayerElements {
             sharded: vision.hidden * self.hidden + self.hidden * self.hidden,
@@ -73,7 +67,6 @@ impl Architecture {
 
     /// Parameters that one token visits by the three conventions in use: without embedding and head, with the head (a
     /// tied one counts), with the input embedding too (a tied one counts once).
-    #[must_use]
     pub fn active_by_convention(&self) -> [u64; 3] {
         let all = self.elements().active() - self.vision_tower().total();
         let ends = self.embedding().total();
@@ -82,7 +75,6 @@ impl Architecture {
     }
 
     /// Elements of `layers`.
-    #[must_use]
     pub(crate) fn layers_elements(&self, layers: Range<u64>) -> LayerElements {
         let kinds = self.kinds(layers);
         let each = kinds.iter();
@@ -92,7 +84,6 @@ impl Architecture {
 
     /// Elements of one multi-token-prediction module: its layers, projection and norms. The embedding and the head that
     /// it shares are not among them.
-    #[must_use]
     pub(crate) fn module_elements(&self) -> LayerElements {
         let kinds = self.module_kinds();
         let each = kinds.iter();
@@ -101,13 +92,11 @@ impl Architecture {
     }
 
     /// Elements of the multi-token-prediction modules; embedding and head that they share are not among them.
-    #[must_use]
     pub(crate) fn modules_elements(&self) -> LayerElements {
         if self.mtp_modules == 0 { LayerElements::default() } else { self.module_elements().times(self.mtp_modules) }
     }
 
     /// The whole model; a tied head counts once, multi-token prediction not at all.
-    #[must_use]
     pub fn elements(&self) -> LayerElements {
         let ends = self.embedding().plus(self.final_norm()).plus(self.vision_tower());
         let head = if self.tied_embeddings { LayerElements::default() } else { self.head() };

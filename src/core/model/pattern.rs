@@ -50,12 +50,10 @@ pub enum Ffn {
 
 impl Ffn {
     /// True if tokens are routed to experts.
-    #[must_use]
     pub fn is_routed(self) -> bool {
         matches!(self, Self::Experts | Self::Both)
     }
     /// True if one FFN of the dense width takes all tokens.
-    #[must_use]
     pub(crate) fn is_dense(self) -> bool {
         matches!(self, Self::Dense | Self::Both)
     }
@@ -75,12 +73,10 @@ impl LayerKind {
     pub(crate) const DENSE: Self = Self::new(Mixer::Full, Ffn::Dense);
 
     /// A mixer with an FFN behind it.
-    #[must_use]
     pub const fn new(mixer: Mixer, ffn: Ffn) -> Self {
         Self { mixer, ffn }
     }
     /// Its operations, each behind a norm: a mixer, an FFN, or both.
-    #[must_use]
     pub fn operations(self) -> u8 {
         u8::from(self.mixer != Mixer::None) + u8::from(self.ffn != Ffn::None)
     }
@@ -115,6 +111,7 @@ pub(super) const MAX_REPEATS: u32 = 100_000;
 /// One period of the layers of a model, as runs of equal layers, and the layers of a multi-token-prediction module.
 /// Without runs: a uniform model.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub struct Pattern {
     /// Kinds of its layers and its module, each kind once.
     pub(super) kinds: [LayerKind; MAX_KINDS],
@@ -183,7 +180,6 @@ impl Pattern {
     }
 
     /// True if a model with it is uniform.
-    #[must_use]
     pub const fn is_uniform(&self) -> bool {
         self.run_count == 0
     }
@@ -201,13 +197,11 @@ impl Pattern {
     }
 
     /// Multi-token-prediction modules that the text writes after `/`.
-    #[must_use]
     pub const fn modules(&self) -> u64 {
         self.modules
     }
 
     /// Its layers.
-    #[must_use]
     pub fn layers(&self) -> u64 {
         self.runs().map(|(_, count)| count).sum()
     }
@@ -218,7 +212,6 @@ impl Pattern {
     }
 
     /// The shortest pattern whose repeats it is: `(We,Ae)*18` is `We,Ae`.
-    #[must_use]
     pub fn shortest(&self) -> Self {
         let layers: Vec<LayerKind> = self.iter().collect();
         let module: Vec<LayerKind> = self.module().collect();
@@ -293,7 +286,6 @@ pub enum PatternError {
 
 impl PatternError {
     /// The message about `text`.
-    #[must_use]
     pub fn message(self, text: &str) -> Message {
         let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);
         match self {

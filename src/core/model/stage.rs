@@ -5,7 +5,6 @@ use super::elements::LayerElements;
 use std::ops::Range;
 
 /// The layers that global stage `stage` holds, by index in the model.
-#[must_use]
 pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     let first: u64 = stage_layers.iter().take(stage).sum();
     let held = stage_layers.get(stage).copied().unwrap_or(0);
@@ -15,7 +14,6 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
 /// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head on
 /// the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a pipeline, once where there is one
 /// stage; multi-token prediction embeds again where neither end stands.
-#[must_use]
 pub(crate) fn stage_elements(
     model: &Architecture,
     stage_layers: &[u64],

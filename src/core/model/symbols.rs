@@ -9,7 +9,6 @@ use crate::explain::symbols::{
 
 impl Architecture {
     /// Every size with its symbol; of experts and latent attention where the model has them.
-    #[must_use]
     pub fn symbols(&self) -> Vec<Term> {
         let mut symbols = vec![
             HIDDEN.term(self.hidden),

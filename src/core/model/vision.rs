@@ -14,7 +14,6 @@ const HEAD: u64 = 64;
 ///
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
 /// runs without a graph: only what the trained projector needs stays, `2 T h_v + 4 T h`.
-#[must_use]
 pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let Some(vision) = model.vision else {
         return Vec::new();

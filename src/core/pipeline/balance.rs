@@ -18,7 +18,6 @@ pub struct Work<'a> {
 
 impl Work<'_> {
     /// Seconds of the longest of `split`'s stages.
-    #[must_use]
     pub fn longest(&self, split: &[u64]) -> f64 {
         let mut from = 0;
         let mut longest = 0.0f64;
@@ -41,7 +40,6 @@ impl Work<'_> {
 /// Layers that all take as long, given one after the other to the stage that has least to do: no split of equal layers
 /// has a shorter longest stage. `busy`: what each stage does with the `layers` it has; a layer takes the least that it
 /// takes anywhere, the rest is the stage's own. None where that is the split there is.
-#[must_use]
 pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
     let placed: u64 = layers.iter().sum();
     if placed.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
@@ -71,7 +69,6 @@ const MAX_STEPS: usize = 1 << 28;
 /// where memory for fewer layers than there are is left, or where the search would take too long.
 ///
 /// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
-#[must_use]
 pub(crate) fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
     let longest = search(work, stages, f64::max, f64::INFINITY)?.0;
     // Of the splits that are no longer, the one of the least sum of squares.

@@ -11,6 +11,7 @@ use crate::t;
 /// pairs across unequal stages (and micro-batches) have a time too: pair(s)·F(s)/T(s) + pair(t)·(B(t)+W(t))/T(t),
 /// T = F + B + W. For equal stages that is the given time.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Durations {
     /// tF of each global stage.
     pub forward: Vec<f64>,
@@ -28,7 +29,6 @@ pub struct Durations {
 
 impl Durations {
     /// The same for every one of `stages` stages.
-    #[must_use]
     pub fn uniform(stages: u32, forward: f64, backward_input: f64, backward_weight: f64) -> Self {
         let stages = stages as usize;
         Self {
@@ -41,7 +41,6 @@ impl Durations {
         }
     }
     /// All of them `scale` times as long.
-    #[must_use]
     pub fn rescaled(mut self, scale: f64) -> Self {
         let lists = [&mut self.forward, &mut self.backward_input, &mut self.backward_weight];
         let pairs = self.pair.iter_mut();
@@ -52,23 +51,19 @@ impl Durations {
         self
     }
     /// One second an op: what slots are counted in.
-    #[must_use]
     pub fn unit(stages: u32) -> Self {
         Self::uniform(stages, 1.0, 1.0, 1.0)
     }
     /// With latency `p2p` between ranks.
-    #[must_use]
     pub fn with_p2p(self, p2p: f64) -> Self {
         Self { p2p, ..self }
     }
     /// With `pair` for an overlapped pair on any stage.
-    #[must_use]
     pub fn with_pair(self, pair: f64) -> Self {
         let pair = Some(vec![pair; self.forward.len()]);
         Self { pair, ..self }
     }
     /// With one factor per global stage on everything that the stage does.
-    #[must_use]
     pub fn with_stage_scale(mut self, scale: &[f64]) -> Self {
         let lists = [
             Some(&mut self.forward),
@@ -84,7 +79,6 @@ impl Durations {
         self
     }
     /// With one factor per op index on everything done to it.
-    #[must_use]
     pub fn with_microbatch_scale(self, scale: Vec<f64>) -> Self {
         Self { microbatch_scale: Some(scale), ..self }
     }
@@ -119,7 +113,6 @@ impl Durations {
         }
     }
     /// Seconds of `op` alone.
-    #[must_use]
     pub fn of(&self, op: Op) -> f64 {
         let at = |list: &[f64]| list.get(op.stage as usize).copied().unwrap_or(0.0);
         let time = match op.kind {
@@ -131,7 +124,6 @@ impl Durations {
         time * self.scale(op)
     }
     /// Seconds of an entry of an order.
-    #[must_use]
     pub(crate) fn of_item(&self, item: Item) -> f64 {
         match item {
             Item::One(op) => self.of(op),

@@ -63,7 +63,6 @@ pub struct Stuck {
 
 impl Fault {
     /// The fault and its place, for people.
-    #[must_use]
     pub fn message(&self) -> Message {
         match self {
             Self::Twice { rank, op } => {
@@ -95,7 +94,6 @@ impl Fault {
         }
     }
     /// As an error of `field`.
-    #[must_use]
     pub fn issue(&self, field: &str) -> Issue {
         Issue::error(field, self.message())
     }

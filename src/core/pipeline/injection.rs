@@ -30,7 +30,6 @@ struct Rank {
 ///
 /// Event by event: the rank that can start first does; a backward pass that has arrived goes before a forward one. No
 /// order dead-locks: the last rank turns each micro-batch round, and a rank that holds none takes any.
-#[must_use]
 pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Order {
     let stages = durations.forward.len();
     let microbatches = u32::try_from(weights.len()).unwrap_or(u32::MAX);
@@ -88,7 +87,6 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
 }
 
 /// Most of the `weights` that a rank holds at once under `order`, on the fullest rank.
-#[must_use]
 pub fn fullest(order: &Order, weights: &[f64]) -> f64 {
     let chunk = f64::from(order.chunks_per_rank() * order.splits);
     let peak = |items: &Row| {

@@ -24,7 +24,6 @@ pub enum Kind {
 
 impl Kind {
     /// As a token writes it.
-    #[must_use]
     pub const fn letters(self) -> &'static str {
         match self {
             Self::F => "F",
@@ -34,12 +33,10 @@ impl Kind {
         }
     }
     /// Gives the gradient that the stage before waits for.
-    #[must_use]
     pub(crate) const fn sends_gradient(self) -> bool {
         matches!(self, Self::B | Self::BW)
     }
     /// Ends the life of the activation.
-    #[must_use]
     pub const fn frees(self) -> bool {
         matches!(self, Self::W | Self::BW)
     }
@@ -47,6 +44,7 @@ impl Kind {
 
 /// One op of one global stage on one micro-batch (on one split of it, where a schedule cuts sequences).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[must_use]
 pub struct Op {
     /// The work.
     pub kind: Kind,
@@ -58,32 +56,26 @@ pub struct Op {
 
 impl Op {
     /// `kind` of `stage` on `microbatch`.
-    #[must_use]
     pub const fn new(kind: Kind, stage: u32, microbatch: u32) -> Self {
         Self { kind, stage, microbatch }
     }
     /// Forward.
-    #[must_use]
     pub const fn f(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::F, stage, microbatch)
     }
     /// Gradient of the input.
-    #[must_use]
     pub const fn b(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::B, stage, microbatch)
     }
     /// Gradient of the weight.
-    #[must_use]
     pub const fn w(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::W, stage, microbatch)
     }
     /// Whole backward.
-    #[must_use]
     pub(crate) const fn bw(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::BW, stage, microbatch)
     }
     /// The same op of another micro-batch, `by` further on.
-    #[must_use]
     pub const fn moved(self, by: i32) -> Self {
         Self::new(self.kind, self.stage, self.microbatch.wrapping_add_signed(by))
     }
@@ -91,6 +83,7 @@ impl Op {
 
 /// One entry of a rank's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[must_use]
 pub enum Item {
     /// An op alone.
     One(Op),
@@ -100,14 +93,12 @@ pub enum Item {
 
 impl Item {
     /// The op, or the first of the pair.
-    #[must_use]
     pub const fn first(self) -> Op {
         match self {
             Self::One(op) | Self::Pair(op, _) => op,
         }
     }
     /// The second of a pair.
-    #[must_use]
     pub const fn second(self) -> Option<Op> {
         match self {
             Self::One(_) => None,
@@ -115,7 +106,6 @@ impl Item {
         }
     }
     /// The same of other micro-batches, `by` further on.
-    #[must_use]
     pub const fn moved(self, by: i32) -> Self {
         match self {
             Self::One(op) => Self::One(op.moved(by)),
@@ -158,7 +148,6 @@ pub struct BadToken(
 
 impl BadToken {
     /// The token, with examples of ops.
-    #[must_use]
     pub fn message(&self) -> Message {
         t!(
             "`{token}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the letter",

@@ -23,7 +23,6 @@ pub enum Placement {
 
 impl Placement {
     /// The global stage that is chunk `chunk` of `rank` (for [`Placement::Bidirectional`] a direction is a chunk).
-    #[must_use]
     pub const fn stage(self, rank: u32, chunk: u32, p: u32) -> u32 {
         match self {
             Self::Loop | Self::Given => chunk * p + rank,
@@ -34,7 +33,6 @@ impl Placement {
         }
     }
     /// True if `stage` and the one before it lie on different ranks; not known of [`Placement::Given`].
-    #[must_use]
     pub const fn crosses(self, stage: u32, p: u32) -> bool {
         match self {
             Self::Given => false,
@@ -65,7 +63,6 @@ pub struct Order {
 
 impl Order {
     /// An order whose ranks hold their weights once and whose micro-batches are whole.
-    #[must_use]
     pub fn new(
         ranks: impl IntoIterator<Item: Into<Row>>,
         stages: u32,
@@ -76,27 +73,22 @@ impl Order {
         Self { weight_copies: vec![1; ranks.len()], ranks, stages, placement, microbatches, splits: 1, causal: false }
     }
     /// Pipeline ranks, p.
-    #[must_use]
     pub fn pp(&self) -> u32 {
         u32::try_from(self.ranks.len()).unwrap_or(u32::MAX)
     }
     /// Op indices of a stage: micro-batches times splits.
-    #[must_use]
     pub const fn units(&self) -> u32 {
         self.microbatches * self.splits
     }
     /// Stages whose weights make one rank's share: S / p.
-    #[must_use]
     pub fn chunks_per_rank(&self) -> u32 {
         (self.stages / self.pp().max(1)).max(1)
     }
     /// Entries of all ranks; a pair is one.
-    #[must_use]
     pub fn items(&self) -> usize {
         self.ranks.iter().map(Row::len).sum()
     }
     /// The stages that `rank` runs, ascending: those whose layers it has.
-    #[must_use]
     pub fn stages_of(&self, rank: usize) -> Vec<u32> {
         let mut has = vec![false; self.stages as usize];
         let items = self.ranks.get(rank).map_or(&[][..], Row::written);
@@ -108,13 +100,11 @@ impl Order {
         (0..self.stages).filter(|stage| has[*stage as usize]).collect()
     }
     /// The tokens of each rank.
-    #[must_use]
     pub fn tokens(&self) -> Vec<Vec<String>> {
         let tokens = |row: &Row| row.iter().map(|item| item.to_string()).collect();
         self.ranks.iter().map(tokens).collect()
     }
     /// One line a rank, tokens separated by commas; [`parse_ranks`] reads it back.
-    #[must_use]
     pub fn print(&self) -> String {
         let mut text = String::new();
         for rank in &self.ranks {

@@ -8,7 +8,6 @@ use crate::maths::{cos, exp, ln};
 use crate::sort::{sort, sort_by};
 
 /// `(c − 1) max t + sum t` for micro-batches of `times` on `ranks` ranks.
-#[must_use]
 pub(crate) fn iteration_time(times: &[f64], ranks: u32) -> f64 {
     let longest = times.iter().copied().fold(0.0, f64::max);
     f64::from(ranks.max(1) - 1) * longest + times.iter().sum::<f64>()
@@ -31,7 +30,6 @@ pub(crate) struct Packing {
 /// `time(count, length)`: seconds of a micro-batch of `count` samples of `length` tokens, no shorter for more of them. For
 /// each candidate of the longest micro-batch, `best(j) = min over i of best(i) + time(i..j)` over those not longer; the
 /// best candidate wins. None where a sample alone is too long.
-#[must_use]
 pub(crate) fn pack(lengths: &[u64], ranks: u32, most_tokens: u64, time: impl Fn(u64, u64) -> f64) -> Option<Packing> {
     let mut sorted = lengths.to_vec();
     sort(&mut sorted);
@@ -99,7 +97,6 @@ fn shortest_sum(count: usize, time: impl Fn(usize, usize) -> Option<f64>) -> Opt
 
 /// The order in which micro-batches enter so that the long ones meet in the middle: the second shortest first, then
 /// rising, then falling. Fill and drain then wait for short ones. Indices into `times`.
-#[must_use]
 pub(crate) fn rise_and_fall(times: &[f64]) -> Vec<usize> {
     let mut rising: Vec<usize> = (0..times.len()).collect();
     sort_by(&mut rising, |a, b| times[*a].total_cmp(&times[*b]));
@@ -122,7 +119,6 @@ pub enum Spread {
 }
 
 /// `count` sample lengths up to `longest`, the same for the same `seed`.
-#[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 1 and the longest
 pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
     let mut state = seed;

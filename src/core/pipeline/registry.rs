@@ -86,7 +86,6 @@ impl PartialEq for Schedule {
 
 impl Schedule {
     /// Global stages on `pp` ranks; p for an order not yet read.
-    #[must_use]
     pub const fn stages(&self, pp: u32, virtual_stages: u32, waves: u32) -> u32 {
         match self.stages {
             Stages::Ranks | Stages::Order => pp,
@@ -96,22 +95,18 @@ impl Schedule {
         }
     }
     /// As links write it.
-    #[must_use]
     pub fn id(&self) -> &'static str {
         self.kind.id()
     }
     /// As people write it.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind.choice().label
     }
     /// The name in the settings of `trainer`, empty where they have none; none where it does not run it.
-    #[must_use]
     pub fn called(&self, trainer: Trainer) -> Option<&'static str> {
         self.software.iter().find(|(program, _)| *program == trainer).map(|(_, name)| *name)
     }
     /// `option` changes it.
-    #[must_use]
     pub fn uses(&self, option: &str) -> bool {
         self.options.contains(&option)
     }
@@ -148,7 +143,6 @@ pub struct Spec {
 
 impl Spec {
     /// `schedule` on `pp` ranks with the contract's defaults.
-    #[must_use]
     pub const fn new(schedule: &'static Schedule, pp: u32, microbatches: u32) -> Self {
         Self {
             schedule,
@@ -166,7 +160,6 @@ impl Spec {
         }
     }
     /// The order whose ranks run `ranks`.
-    #[must_use]
     pub(crate) fn order(&self, ranks: impl IntoIterator<Item: Into<Row>>) -> Order {
         let (row, p) = (self.schedule, self.pp);
         Order {
@@ -175,7 +168,6 @@ impl Spec {
         }
     }
     /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.
-    #[must_use]
     pub fn own_chunks(&self) -> Option<u32> {
         match self.schedule.stages {
             Stages::Waves => Some(self.waves.saturating_mul(2)),
@@ -183,13 +175,11 @@ impl Spec {
         }
     }
     /// Chunks a rank as the schedule runs them: its own number where it fixes one.
-    #[must_use]
     pub fn chunks(&self) -> u32 {
         self.own_chunks().unwrap_or(self.virtual_stages)
     }
     /// Op indices of a micro-batch: the splits of a sequence, the halves of backward halving, else 1. Durations are of
     /// one piece.
-    #[must_use]
     pub fn pieces(&self) -> u32 {
         if self.schedule.uses("splits") {
             self.splits
@@ -206,7 +196,6 @@ impl Spec {
     }
     /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
     /// order.
-    #[must_use]
     pub fn stages(&self) -> u32 {
         self.schedule.stages(self.pp, self.virtual_stages, self.waves)
     }

@@ -77,22 +77,18 @@ impl Row {
         self.loops().flat_map(Loop::items)
     }
     /// Its items as they are written: those that repeat, once.
-    #[must_use]
     pub fn written(&self) -> &[Item] {
         &self.items
     }
     /// Number of items.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.loops().map(|part| part.body.len() * part.times as usize).sum()
     }
     /// It has none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
     /// The item at `at`, from 0.
-    #[must_use]
     pub fn get(&self, at: usize) -> Option<Item> {
         self.iter().nth(at)
     }
@@ -113,7 +109,6 @@ impl Row {
 
     /// The row of these items, with what repeats `step` op indices on, or back, written once: loops of at most `longest`
     /// items.
-    #[must_use]
     pub fn folded(items: &[Item], step: i32, longest: usize) -> Self {
         let mut row = Self::default();
         let mut from = 0;
@@ -135,7 +130,6 @@ impl Row {
         row
     }
     /// The row of items of which nothing is known: they are folded by what repeats behind their first quarter.
-    #[must_use]
     pub fn of(items: Vec<Item>) -> Self {
         let start = items.len() / 4;
         let found = (1..=start).find_map(|length| {
@@ -152,7 +146,6 @@ impl Row {
     }
     /// The same with its longest loop run `more` times more and what follows moved on by as much; none where nothing
     /// repeats.
-    #[must_use]
     pub(crate) fn stretched(mut self, more: u32) -> Option<Self> {
         let loops = self.loops().enumerate().filter(|(_, part)| part.times > 1);
         let (at, _) = loops.max_by_key(|(_, part)| part.body.len() * part.times as usize)?;

@@ -368,20 +368,17 @@ pub static SCHEDULES: &[Schedule] = &[
 ];
 
 /// The row of `id`.
-#[must_use]
 pub fn schedule(id: &str) -> Option<&'static Schedule> {
     SCHEDULES.iter().find(|row| row.id() == id)
 }
 
 impl Kind {
     /// Its row.
-    #[must_use]
     pub fn row(self) -> &'static Schedule {
         // Every schedule has one: a test below.
         SCHEDULES.iter().find(|row| row.kind == self).unwrap_or(&SCHEDULES[0])
     }
     /// The schedule that `trainer` calls `name`, upper or lower case.
-    #[must_use]
     pub fn called(name: &str, trainer: Trainer) -> Option<Self> {
         let named = |row: &&Schedule| row.called(trainer).is_some_and(|id| id.eq_ignore_ascii_case(name));
         SCHEDULES.iter().find(named).map(|row| row.kind)

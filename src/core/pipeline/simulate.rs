@@ -20,13 +20,11 @@ pub struct Timeline {
 
 impl Timeline {
     /// When the last rank ends.
-    #[must_use]
     pub fn makespan(&self) -> f64 {
         let ends = self.ranks.iter().filter_map(|ops| ops.last());
         ends.map(|op| op.end).fold(0.0, f64::max)
     }
     /// Span of each rank's ops. A pair's two entries are one piece of work: the second is left out.
-    #[must_use]
     pub fn spans(&self) -> Spans {
         let each = |one: fn(&[TimedOp]) -> f64| self.ranks.iter().map(|ops| one(ops)).collect();
         Spans {
@@ -39,14 +37,12 @@ impl Timeline {
         }
     }
     /// Start and end of every item, rank by rank: all that its order does not say.
-    #[must_use]
     pub fn times(&self) -> Vec<f64> {
         let ops = self.ranks.iter().flatten();
         let items = ops.filter(|op| op.half != Half::Second);
         items.flat_map(|op| [op.start, op.end]).collect()
     }
     /// The timeline of `order` with these [`Self::times`].
-    #[must_use]
     pub fn of_times(order: &Order, times: &[f64]) -> Self {
         let mut times = times.chunks_exact(2);
         let ops_of = |row: &Row| {
@@ -73,13 +69,11 @@ pub struct Spans {
 
 impl Spans {
     /// When the last rank ends.
-    #[must_use]
     pub fn makespan(&self) -> f64 {
         self.ends.iter().copied().fold(0.0, f64::max)
     }
 
     /// The same on a clock that runs `scale` times as long.
-    #[must_use]
     pub(crate) fn rescaled(mut self, scale: f64) -> Self {
         for list in [&mut self.starts, &mut self.ends, &mut self.busy] {
             for time in list {

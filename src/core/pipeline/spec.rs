@@ -36,7 +36,6 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
 }
 
 /// Warnings of [`build`]: all of them are known before the order is.
-#[must_use]
 pub fn warnings(spec: &Spec) -> Vec<Issue> {
     if matches!(spec.schedule.make, Make::Given(_)) {
         return Vec::new();
@@ -88,7 +87,6 @@ pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
 }
 
 /// Ops of the order that `spec` describes.
-#[must_use]
 pub(crate) fn op_count(spec: &Spec) -> u64 {
     op_count_of_one_microbatch(spec).saturating_mul(u64::from(spec.microbatches))
 }

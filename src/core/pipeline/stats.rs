@@ -45,7 +45,6 @@ pub struct Stats {
 
 impl Stats {
     /// Measures `spans`, which `order` gave.
-    #[must_use]
     pub fn of(order: &Order, spans: &Spans) -> Self {
         let makespan_s = spans.makespan();
         let busy_s = spans.busy.clone();
@@ -73,7 +72,6 @@ impl Stats {
 
 impl Stats {
     /// The same work where a step takes `step_s` of a pipeline that never drains: a rank idles for what is left of it.
-    #[must_use]
     pub(crate) fn in_steady_state(self, step_s: f64) -> Self {
         let busy = self.busy_s.iter().copied();
         // Sums of the same times may differ in their last digits: no rank works longer than a step.
@@ -92,7 +90,6 @@ impl Stats {
 
 /// Fill and drain of a simulated step, seconds: until the last rank starts, and from its end to that of the first. A
 /// pipeline that never drains has them once in a training.
-#[must_use]
 pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
     let last = |times: &[f64]| times.last().copied().unwrap_or(0.0);
     (last(&spans.starts), spans.makespan() - last(&spans.ends))
@@ -101,7 +98,6 @@ pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
 /// The weights that each micro-batch meets on a rank that updates them after every backward, as the number of updates
 /// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`, section
 /// 3.3).
-#[must_use]
 pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     let mut versions = Vec::new();
     let mut updates = 0;
@@ -117,7 +113,6 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
 
 /// The same where the weights are updated once in `every` micro-batches and a rank keeps two versions: micro-batch k of the
 /// training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank (`PipeDream-2BW`, section 3.1).
-#[must_use]
 pub fn buffered_version(k: u32, every: u32) -> i32 {
     let updates = i32::try_from(k / every.max(1)).unwrap_or(i32::MAX);
     (updates - 1).max(0)
@@ -129,7 +124,6 @@ fn over(part: f64, whole: f64) -> f64 {
 
 /// Most activations that each rank holds at once: from the start of F to the end of BW or W. It depends on the order
 /// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one.
-#[must_use]
 pub fn peak_in_flight(order: &Order) -> Vec<u32> {
     let peak = |row: &Row| {
         let (mut alive, mut peak) = (0i64, 0i64);
@@ -165,7 +159,6 @@ pub struct Alive<'a> {
 
 impl<'a> Alive<'a> {
     /// None, of `stages`.
-    #[must_use]
     pub fn none(stages: &'a [usize]) -> Self {
         Self { counts: vec![0; stages.len()], stages }
     }
@@ -196,7 +189,6 @@ impl<'a> Alive<'a> {
 }
 
 /// Activations that a rank holds over time: each change with its time, ascending.
-#[must_use]
 pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     let mut changes: Vec<(f64, bool)> = Vec::with_capacity(ops.len());
     // Blocks follow each other: one op, or the two of a pair, of which the new forward counts before the old is freed.
@@ -219,7 +211,6 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
 }
 
 /// Boundary tensors that cross ranks, forward and backward, per micro-batch.
-#[must_use]
 pub fn messages_per_microbatch(order: &Order) -> f64 {
     let (p, units) = (order.pp(), order.units() as usize);
     let crossing = if order.placement == Placement::Given {

@@ -25,7 +25,6 @@ pub(crate) struct Cycle {
 ///
 /// Starting from the longest rank, a better cycle is one whose work and messages exceed the pace so far; each round finds
 /// the one that exceeds it most, and ends when none does.
-#[must_use]
 pub(crate) fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
     let mut slowest = Cycle { ranks: 0..0, seconds: 0.0 };
     for (rank, seconds) in totals.iter().copied().enumerate() {
@@ -57,7 +56,6 @@ pub(crate) fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
 }
 
 /// Seconds that one stage works on a micro-batch, of every stage.
-#[must_use]
 pub fn totals(durations: &Durations) -> Vec<f64> {
     let lists = durations.forward.iter().zip(&durations.backward_input);
     let lists = lists.zip(&durations.backward_weight);
@@ -66,7 +64,6 @@ pub fn totals(durations: &Durations) -> Vec<f64> {
 
 /// Seconds of a step of `microbatches` once the pipeline is full. Exact, but for micro-batches of unequal length: these
 /// are followed over some steps and averaged.
-#[must_use]
 pub fn step_seconds(durations: &Durations, microbatches: u32) -> f64 {
     match &durations.microbatch_scale {
         Some(scale) => followed(durations, scale),

@@ -107,7 +107,6 @@ fn busy(ops: &[TimedOp], start: f64, end: f64) -> f64 {
 }
 
 /// Puts the gradients of every rank on its wire. `seconds`: for each rank its stages with their time on the wire.
-#[must_use]
 pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Policy, overlap: Overlap) -> Vec<Bucket> {
     let makespan = timeline.makespan();
     let stages_held = seconds.iter().flatten().map(|(stage, _)| *stage as usize);
@@ -159,7 +158,6 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
 
 /// Cost of `buckets` to each rank. Ops beside traffic are slowed: the rank ends later by `tax` times what they hide,
 /// and its wire after it; whichever is last ends the rank.
-#[must_use]
 pub fn ranks(timeline: &Timeline, buckets: &[Bucket], tax: f64) -> Vec<RankSync> {
     let makespan = timeline.makespan();
     let cost = |(rank, ops): (usize, &Vec<TimedOp>)| {

@@ -50,7 +50,6 @@ pub fn to_tokens(text: &str) -> Result<String, BadToken> {
 
 /// The CSV that PyTorch loads (`_load_csv` of a runtime schedule, torchtitan's `pipeline_parallel_schedule_csv`), in its newer
 /// dialect: `I` for the gradient of the input, `B` for the whole backward.
-#[must_use]
 pub fn to_csv(order: &Order) -> String {
     let cell = |op: Op| {
         let letters = match op.kind {

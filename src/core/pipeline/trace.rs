@@ -37,7 +37,6 @@ pub struct Places {
 
 impl Places {
     /// An index over `timeline`, which `order` gave.
-    #[must_use]
     pub fn of(order: &Order, timeline: &Timeline) -> Self {
         let units = order.units() as usize;
         let cells = order.stages as usize * units;
@@ -82,12 +81,10 @@ pub struct Trace<'a> {
 
 impl<'a> Trace<'a> {
     /// Over `timeline`, which `order` gave with latency `p2p`.
-    #[must_use]
     pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
         Self { order, timeline, p2p, places: Cow::Owned(Places::of(order, timeline)) }
     }
     /// The same with an index that was built before.
-    #[must_use]
     pub fn with(order: &'a Order, timeline: &'a Timeline, p2p: f64, places: &'a Places) -> Self {
         Self { order, timeline, p2p, places: Cow::Borrowed(places) }
     }
@@ -96,12 +93,10 @@ impl<'a> Trace<'a> {
         needs(op, self.order).filter_map(|need| self.places.find(need))
     }
     /// The op at `place`.
-    #[must_use]
     pub fn get(&self, place: Place) -> Option<TimedOp> {
         self.timeline.ranks.get(place.rank)?.get(place.at).copied()
     }
     /// The result that arrives last of those that `op` on `rank` waits for, with the time of its arrival.
-    #[must_use]
     pub(crate) fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
         let found = needs(op, self.order).filter_map(|need| {
             let place = self.places.find(need)?;
@@ -111,7 +106,6 @@ impl<'a> Trace<'a> {
         found.max_by(|a, b| a.1.total_cmp(&b.1))
     }
     /// The reason why the op at `place` started when it did.
-    #[must_use]
     pub fn cause(&self, place: Place) -> Cause {
         let Some(timed) = self.get(place) else {
             return Cause::Nothing;
@@ -137,7 +131,6 @@ impl<'a> Trace<'a> {
     }
     /// The chain of ops that fixes the makespan, from the first to the last: each starts when the one before it ends
     /// (and its result arrives).
-    #[must_use]
     pub fn critical_path(&self) -> Vec<Place> {
         let ranks = self.timeline.ranks.iter().enumerate();
         let lasts = ranks.filter_map(|(rank, ops)| {

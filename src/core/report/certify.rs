@@ -61,7 +61,6 @@ const WORK: u64 = 600_000;
 
 impl SplitSearch {
     /// Ranks hold as many micro-batches as the Run's fullest does. None where a rank has several stages or there is but one.
-    #[must_use]
     pub fn new(evaluation: &Evaluation) -> Option<Self> {
         let scenario = &evaluation.scenario;
         if scenario.chunks != 1 || scenario.layout.pp == 1 || evaluation.durations.microbatch_scale.is_some() {
@@ -97,7 +96,6 @@ impl SplitSearch {
     }
 
     /// The best so far.
-    #[must_use]
     pub fn best(&self) -> Option<BestSplit> {
         let found = self.joint.best.as_ref()?;
         let mut from = 0;

@@ -19,7 +19,6 @@ use crate::time::{FOUR_OF_FIVE, Step, range};
 const NUDGE: f64 = 1.02;
 
 /// `run` with the multiplier `kind` larger by `factor`.
-#[must_use]
 pub(crate) fn nudged(run: &Run, kind: Multiplier, factor: f64) -> Run {
     let mut run = run.clone();
     let mut means = run.profile.factors().0;

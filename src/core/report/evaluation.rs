@@ -32,7 +32,6 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// The warnings of the report with the fixes that work: tried when they are first asked for, since no figure needs it.
-    #[must_use]
     pub fn warnings(&self) -> &[Issue] {
         let mended = || {
             let built = spec(&self.scenario).ok();
@@ -41,13 +40,11 @@ impl Evaluation {
         self.warnings.get_or_init(mended)
     }
     /// When every rank does what: made when it is first asked for, since no figure needs it.
-    #[must_use]
     pub fn timeline(&self) -> &Timeline {
         let made = || pipeline::simulate(&self.order, &self.durations).unwrap_or_default();
         self.timeline.get_or_init(made)
     }
     /// True if the timeline is there already.
-    #[must_use]
     pub fn has_timeline(&self) -> bool {
         self.timeline.get().is_some()
     }
@@ -57,7 +54,6 @@ impl Evaluation {
         let _ = self.timeline.set(Timeline::of_times(&self.order, times));
     }
     /// Index of `stage` among the chunks of `rank`, from 0.
-    #[must_use]
     pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
         let stages = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
         let position = stages.iter().position(|other| *other == stage as usize);

@@ -36,7 +36,6 @@ pub struct MethodRow {
 }
 
 /// Every method on the Run of `evaluation`, ours first.
-#[must_use]
 pub fn rows(evaluation: &Evaluation) -> Vec<MethodRow> {
     let chosen = evaluation.scenario.run.memory_method;
     compare(&evaluation.scenario, &evaluation.loads)

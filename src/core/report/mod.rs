@@ -138,26 +138,22 @@ pub struct Memory {
 
 impl Memory {
     /// Memory at the peak: the largest phase, else the fullest rank.
-    #[must_use]
     pub fn fullest(&self) -> Option<&StageMemory> {
         let phases = self.phases.iter().map(|phase| &phase.memory);
         let mut candidates = phases.chain(self.per_stage.get(self.peak_stage));
         candidates.find(|memory| memory.total == self.peak_bytes)
     }
     /// The largest phase, where there are phases.
-    #[must_use]
     pub fn peak_phase(&self) -> Option<&Phase> {
         let mut phases = self.phases.iter();
         phases.find(|phase| phase.memory.total == self.peak_bytes)
     }
     /// The verdict of the GPUs and of the host, whichever is worse: the one rule of what is proposed.
-    #[must_use]
     pub fn overall(&self) -> Verdict {
         let host = self.host.as_ref().and_then(|host| host.verdict);
         self.verdict.max(host.unwrap_or(Verdict::Fits))
     }
     /// The fullest rank.
-    #[must_use]
     pub fn peak(&self) -> Peak {
         Peak {
             rank: self.peak_stage,

@@ -20,7 +20,6 @@ pub struct Narrowing {
 }
 
 /// The steps from everything small back to the Run of `evaluation`; where one fails, what it put back is the cause.
-#[must_use]
 pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
     narrowing(&evaluation.scenario.run)
         .into_iter()
@@ -40,7 +39,6 @@ pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
 pub type Counted = (Gap, Option<Bytes>);
 
 /// The known gaps, with what the estimate of `evaluation` counts for each.
-#[must_use]
 pub fn gaps(evaluation: &Evaluation) -> Vec<Counted> {
     let memory = &evaluation.report.memory;
     let rank = memory.per_stage.get(memory.peak_stage);

@@ -61,7 +61,6 @@ struct Copy {
 }
 
 /// The offloading of the rank of `load`, whose passes of a micro-batch are `passes`.
-#[must_use]
 pub(crate) fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass]) -> Option<OffloadStep> {
     let offload = scenario.offload?;
     let rate = scenario.gpu.host.0 * LINK;

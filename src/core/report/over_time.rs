@@ -27,7 +27,6 @@ pub struct Instant {
 
 impl Instant {
     /// All of it.
-    #[must_use]
     pub fn total(&self) -> Bytes {
         self.components.into_iter().sum()
     }
@@ -56,20 +55,17 @@ pub struct OverTime {
 
 impl OverTime {
     /// The fullest instant.
-    #[must_use]
     pub fn fullest(&self) -> Instant {
         self.instants.get(self.peak).copied().unwrap_or(EMPTY)
     }
 
     /// The index of the instant at `time`.
-    #[must_use]
     pub(crate) fn index_at(&self, time: Seconds) -> usize {
         let after = self.instants.partition_point(|one| one.time.0 <= time.0);
         after.saturating_sub(1)
     }
 
     /// The instant at `time`.
-    #[must_use]
     pub fn at(&self, time: Seconds) -> Instant {
         let at = self.index_at(time);
         self.instants.get(at).copied().unwrap_or(EMPTY)
@@ -79,7 +75,6 @@ impl OverTime {
 const EMPTY: Instant = Instant { time: Seconds(0.0), components: [Bytes(0.0); 6], op: None };
 
 /// The memory of pipeline rank `rank` over the step of `evaluation`; none where there is no such rank.
-#[must_use]
 pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
     let ops = evaluation.timeline().ranks.get(rank)?;

@@ -7,7 +7,6 @@ use crate::traffic::{RoutedWindows, StageWaits, StageWindows, Wait, layer_waits,
 use crate::units::{Bytes, Seconds};
 
 /// The compute of a stage that its messages may run beside.
-#[must_use]
 pub fn windows(compute: &ComputeTime) -> StageWindows {
     StageWindows {
         column_weight: compute.column_weight,

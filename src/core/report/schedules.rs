@@ -29,7 +29,6 @@ pub struct ScheduleRow {
 
 impl ScheduleRow {
     /// The row of `variant` under `run`, its figures computed before; none where it cannot run.
-    #[must_use]
     pub fn of(run: &Run, variant: Variant, limit: u64, figures: Option<ScheduleFigures>) -> Self {
         let figures = match figures {
             Some(figures) => Ok(figures),
@@ -68,7 +67,6 @@ pub struct ScheduleFigures {
 
 impl ScheduleFigures {
     /// Of an evaluated Run.
-    #[must_use]
     pub fn of(evaluation: &Evaluation) -> Self {
         let (report, order) = (&evaluation.report, &evaluation.order);
         let stages = &report.memory.per_stage;
@@ -96,7 +94,6 @@ fn a_microbatch(order: &Order) -> f64 {
 }
 
 /// Ops of the Run's schedule; none where the Run makes no sense.
-#[must_use]
 pub fn work(run: &Run) -> Option<u64> {
     let scenario = Scenario::new(run).ok()?;
     Some(op_count(&spec(&scenario).ok()?))
@@ -109,14 +106,12 @@ pub const MAX_OPS_AT_ONCE: u64 = 50_000;
 const UNTIL_PERIODIC: u32 = 4;
 
 /// True if the Run's report takes so long that an interactive program leaves it to a worker.
-#[must_use]
 pub fn needs_worker(run: &Run) -> bool {
     effort(run) > MAX_OPS_AT_ONCE
 }
 
 /// Ops that are laid out or simulated one by one for the Run's report, each as often as its schedule takes it up; 0 where
 /// the Run is invalid: its errors are found at once.
-#[must_use]
 pub(crate) fn effort(run: &Run) -> u64 {
     let Some(spec) = Scenario::new(run).ok().and_then(|all| spec(&all).ok()) else {
         return 0;

@@ -67,7 +67,6 @@ const CHANGES: [Change; 10] = [
 ];
 
 /// The staircase down to `run`; none of a run that is no fine-tuning, that takes long to simulate, or that changes nothing.
-#[must_use]
 pub fn staircase(run: &Run) -> Vec<Stair> {
     if !run.is_tuned() || needs_worker(run) {
         return Vec::new();

@@ -118,7 +118,6 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
 }
 
 /// The overlap table of each pipeline rank; the report has that of the busiest.
-#[must_use]
 pub fn rank_overlaps(evaluation: &Evaluation) -> Vec<Vec<OverlapRow>> {
     let Ok(draft) = Draft::of(&evaluation.scenario.run) else {
         return Vec::new();

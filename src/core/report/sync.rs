@@ -42,7 +42,6 @@ pub struct Charged {
 
 /// The gradients of `evaluation` on its timeline; none where a step sends none at its end, as with an update after every
 /// micro-batch.
-#[must_use]
 pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<GradientSync> {
     let scenario = &evaluation.scenario;
     if scenario.updates() > 1.0 {

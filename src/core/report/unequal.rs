@@ -42,12 +42,10 @@ pub struct Way {
 
 impl Way {
     /// Length of the simulated pipeline.
-    #[must_use]
     pub fn simulated(&self) -> Option<Seconds> {
         self.timeline.as_ref().map(|timeline| Seconds(timeline.makespan()))
     }
     /// Share of the tokens that is padding.
-    #[must_use]
     pub fn padding(&self) -> f64 {
         let samples: u64 = self.microbatches.iter().flatten().sum();
         let tokens: u64 = self.tokens.iter().sum();
@@ -122,7 +120,6 @@ fn rank_seconds(evaluation: &Evaluation) -> f64 {
 
 /// Samples drawn from `spread` for one pipeline of `evaluation`, run in several ways; none where its stages cannot be
 /// timed at other lengths.
-#[must_use]
 pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     let run = &evaluation.scenario.run;
     if run.schedule == Schedule::Custom {

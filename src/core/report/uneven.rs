@@ -45,12 +45,10 @@ pub struct Split {
 
 impl Split {
     /// Its step.
-    #[must_use]
     pub fn step_s(&self) -> Seconds {
         self.evaluation.report.step.time_s
     }
     /// Its verdict.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.evaluation.report.memory.verdict
     }
@@ -67,14 +65,12 @@ pub struct Balance {
 
 impl Balance {
     /// The split by `origin`.
-    #[must_use]
     pub fn of(&self, origin: Origin) -> Option<&Split> {
         let is_by = |split: &&Split| split.origins.contains(&origin);
         self.splits.iter().find(is_by)
     }
 
     /// Says how far the measured steps are from the computed ones, and why only their ratio is compared.
-    #[must_use]
     pub fn far_off(&self) -> Option<Message> {
         let [even, uneven] = self.measured.as_ref()?.steps_s;
         let computed = self.of(Origin::Even)?.step_s();
@@ -160,7 +156,6 @@ pub struct Pair {
 
 impl Pair {
     /// The first even split among `steps` (layers a stage, seconds) with the first that is not.
-    #[must_use]
     pub fn of(steps: &[(&[u64], f64)]) -> Option<Self> {
         let is_even = |split: &[u64]| split.windows(2).all(|pair| pair[0] == pair[1]);
         let (even, long) = steps.iter().find(|(split, _)| is_even(split))?;
@@ -170,7 +165,6 @@ impl Pair {
     /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
     /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,
     /// with `u` left on the first rank: `(l - u + e)/l`.
-    #[must_use]
     pub fn bound(&self) -> Option<(u64, u64)> {
         let (first, before) = (self.uneven.first()?, self.even.first()?);
         let longest = self.uneven.iter().max()?;
@@ -191,7 +185,6 @@ fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evalua
 }
 
 /// Balances the layers of `evaluation`; none for a single stage.
-#[must_use]
 pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     let scenario = &evaluation.scenario;
     let stages = scenario.stage_layers.len();

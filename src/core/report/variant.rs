@@ -20,7 +20,6 @@ pub struct Variant {
 
 impl Variant {
     /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
-    #[must_use]
     pub fn all(run: &Run) -> Vec<Self> {
         let chosen = Self::of(run);
         let mut all = Vec::new();
@@ -41,7 +40,6 @@ impl Variant {
     }
 
     /// The one that `run` has.
-    #[must_use]
     pub fn of(run: &Run) -> Self {
         let schedule = run.schedule;
         let chunks = (schedule == Schedule::Interleaved).then_some(run.virtual_stages);
@@ -49,7 +47,6 @@ impl Variant {
     }
 
     /// The one that a link names: `zb-v`, `interleaved-1f1b.4`.
-    #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let (id, chunks) = match text.split_once('.') {
             Some((id, chunks)) => (id, Some(chunks.parse().ok().filter(|chunks| *chunks > 0)?)),
@@ -60,7 +57,6 @@ impl Variant {
     }
 
     /// As people write it.
-    #[must_use]
     pub fn name(self) -> Message {
         let name = Message::plain(self.schedule.choice().label);
         match self.chunks {
@@ -71,7 +67,6 @@ impl Variant {
 
     /// Settings that make it the schedule of `run`, as the registry's texts: an empty text unsets. `limit` is the
     /// activations that a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
-    #[must_use]
     pub fn set(self, run: &Run, limit: u64) -> Vec<(&'static str, String)> {
         let mut set = with_chunks(run, self.schedule, self.chunks);
         let row = Some(self.schedule.row()).filter(|row| row.uses("memory_limit"));
@@ -96,7 +91,6 @@ impl Display for Variant {
 }
 
 /// The activations that a rank of `run` may hold, in stage-micro-batches: p where its schedule takes no limit.
-#[must_use]
 pub fn memory_limit(run: &Run) -> u64 {
     let row = Some(run.schedule.row()).filter(|row| row.uses("memory_limit"));
     let limit = row.and_then(|row| {
@@ -108,7 +102,6 @@ pub fn memory_limit(run: &Run) -> u64 {
 
 /// Settings of `run` under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
 /// where their number of stages changes.
-#[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
     Schedule::from_id(id).map(|schedule| with_chunks(run, schedule, None)).unwrap_or_default()
 }

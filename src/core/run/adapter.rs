@@ -67,7 +67,6 @@ impl BaseFormat {
     /// 8 bit, blocks of 256 of them with an fp32 scale); axolotl pull request 3721 (NVFP4, `base_mode: storage`); GPTQ: fp16 scale and 4-bit zero for 128
     /// elements, an int32 group number a row; fp8: MLPerf Training v4.0, NVIDIA, `megatron_gpt_peft_tuning_config.yaml`
     /// (`fp8_params`, `disable_parameter_transpose_cache`).
-    #[must_use]
     pub fn bytes(self, input: f64) -> f64 {
         match self {
             Self::Nf4 | Self::Nvfp4 => 0.5 + 4.0 / 64.0,
@@ -80,14 +79,12 @@ impl BaseFormat {
     }
 
     /// True if products in `format` read it as it is stored: no kernel unpacks it, no pass quantises it.
-    #[must_use]
     pub(crate) fn is_read_by(self, format: Format) -> bool {
         matches!((self, format), (Self::Fp8, Format::Fp8) | (Self::Nvfp4, Format::Fp4))
     }
 
     /// True if a matrix in 16 bits stays from its forward to its backward pass: kernels unpack it for each product.
     /// Source: `AutoGPTQ` `qlinear_cuda_old.py`, bitsandbytes `MatMul4Bit`, fms-acceleration `triton_utils/dequant.py`.
-    #[must_use]
     pub(crate) fn stays_unpacked(self) -> bool {
         self == Self::Gptq4Torch
     }
@@ -144,7 +141,6 @@ pub struct Adapter {
 
 impl AdapterParts {
     /// Resolves them under `software` with a base of `precision`; none without a method.
-    #[must_use]
     pub fn resolve(&self, software: &Software, precision: Precision) -> Option<Adapter> {
         let method = self.method?;
         let every = || Target::ALL.iter().map(|(target, _)| *target).collect();
@@ -181,13 +177,11 @@ fn adapter_bytes(dtype: Option<AdapterType>, software: &Software, precision: Pre
 impl Adapter {
     /// True if the products of a layer of `precision` read the frozen linears as they are stored: no kernel unpacks them, no pass
     /// quantises them again.
-    #[must_use]
     pub(crate) fn is_read_by(&self, precision: Precision) -> bool {
         self.base.map_or(precision.param_gather, |base| base.is_read_by(precision.computes))
     }
 
     /// The linears of a layer of `kind` that have one.
-    #[must_use]
     pub fn beside(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {
         let mut list = linears(model, kind);
         list.retain(|linear| self.adapts(linear.target));
@@ -195,14 +189,12 @@ impl Adapter {
     }
 
     /// True if linears of this name have one.
-    #[must_use]
     pub(crate) fn adapts(&self, target: Target) -> bool {
         self.targets.contains(&target)
     }
 
     /// Elements of the adapters of a layer of `kind` that one token meets: outside the routed experts, and beside those
     /// that it visits.
-    #[must_use]
     pub fn active(&self, model: &Architecture, kind: LayerKind) -> [f64; 2] {
         let visited = model.moe.map_or(0, |moe| moe.top_k) as f64;
         let own = |experts: bool| {
@@ -214,7 +206,6 @@ impl Adapter {
     }
 
     /// The same of all layers.
-    #[must_use]
     pub(crate) fn active_elements(&self, model: &Architecture) -> f64 {
         let kinds = model.all_kinds();
         let of = |(kind, layers): &(LayerKind, u64)| *layers as f64 * self.active(model, *kind).iter().sum::<f64>();
@@ -222,7 +213,6 @@ impl Adapter {
     }
 
     /// Elements of the adapters of a layer of `kind` on one rank: outside the routed experts, and beside them.
-    #[must_use]
     pub fn elements(&self, model: &Architecture, kind: LayerKind, tp: u64, ep: u64, etp: u64) -> [f64; 2] {
         let magnitudes = self.method == AdapterMethod::Dora;
         let (mut dense, mut routed) = (0.0, 0.0);

@@ -6,6 +6,7 @@ use crate::t;
 
 /// A preset's id, if one is named, and what differs from it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Based<Parts> {
     /// Id of the preset; none: the parts must say everything.
     pub base: Option<&'static str>,
@@ -15,17 +16,14 @@ pub struct Based<Parts> {
 
 impl<Parts: Default + PartialEq> Based<Parts> {
     /// The preset as it is.
-    #[must_use]
     pub fn preset(id: &'static str) -> Self {
         Self { base: Some(id), parts: Parts::default() }
     }
     /// The preset, if one is named, with nothing set besides.
-    #[must_use]
     pub fn bare(&self) -> Self {
         Self { base: self.base, parts: Parts::default() }
     }
     /// Something is set besides the preset.
-    #[must_use]
     pub fn is_changed(&self) -> bool {
         self.parts != Parts::default()
     }

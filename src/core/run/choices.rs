@@ -308,7 +308,6 @@ impl Graphs {
     pub const ITERATION: Self = Self::of(&[GraphPart::Iteration]);
 
     /// Graphs of `parts`.
-    #[must_use]
     pub const fn of(parts: &[GraphPart]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < parts.len() {
@@ -318,7 +317,6 @@ impl Graphs {
         Self(bits & !(1 << GraphPart::None as u16))
     }
     /// The parts, as a field holds them.
-    #[must_use]
     pub fn parts(self) -> Vec<GraphPart> {
         let named: Vec<_> = GraphPart::ALL.iter().map(|(part, _)| *part).filter(|part| self.names(*part)).collect();
         if named.is_empty() { vec![GraphPart::None] } else { named }
@@ -327,12 +325,10 @@ impl Graphs {
         self.0 & (1 << part as u16) != 0
     }
     /// Launches no kernel one by one where `part` runs.
-    #[must_use]
     pub fn hold(self, part: GraphPart) -> bool {
         self.names(part) || self.names(GraphPart::Layer) || self.names(GraphPart::Iteration)
     }
     /// Has any graph.
-    #[must_use]
     pub fn any(self) -> bool {
         self != Self::NONE
     }
@@ -363,7 +359,6 @@ one_of! {
 impl Balance {
     /// Tokens of the busiest rank over the average. Natural: Megatron-MoE-ModelZoo, Qwen3-235B on 256 H100 forced and
     /// natural, 1.24 to 1.09 times the step at 16k to 128k tokens: 1.3 to 1.5 times the routed part.
-    #[must_use]
     pub fn imbalance(self) -> f64 {
         match self {
             Self::Forced => 1.0,
@@ -374,7 +369,6 @@ impl Balance {
 
 impl Schedule {
     /// Compute that its pairs hide messages of experts behind; none where it has no pairs.
-    #[must_use]
     pub const fn overlaps_experts(self) -> Option<EpOverlap> {
         match self {
             Self::DualPipe | Self::DualPipeV => Some(EpOverlap::DualPipe),
@@ -383,14 +377,12 @@ impl Schedule {
         }
     }
     /// Passes of two micro-batches run as one block, the messages of one behind the compute of the other.
-    #[must_use]
     pub const fn pairs_passes(self) -> bool {
         self.overlaps_experts().is_some()
     }
     /// A pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
     /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
     /// `--overlap-moe-expert-parallel-comm` hold a micro-batch less than both would.
-    #[must_use]
     pub(crate) fn pairs_by_layer(self) -> bool {
         matches!(self, Self::Overlap | Self::InterleavedOverlap)
     }
@@ -428,13 +420,11 @@ pub enum Recompute {
 
 impl Recompute {
     /// The one called `id`: nothing, everything, or a selection by rule.
-    #[must_use]
     pub(crate) fn whole(id: &str) -> Option<Self> {
         let named = WHOLE.iter().find(|(_, choice)| choice.id == id);
         named.map(|(recompute, _)| recompute.clone())
     }
     /// As a sentence names it: "selective recomputation", "3 recomputed layers".
-    #[must_use]
     pub fn words(&self) -> Message {
         match self {
             Self::None => t!("no recomputation"),

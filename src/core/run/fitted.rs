@@ -75,7 +75,6 @@ impl Default for Fitted {
 
 impl Fitted {
     /// The value of `constant`.
-    #[must_use]
     pub fn of(&self, constant: Constant) -> f64 {
         self.0[constant as usize]
     }

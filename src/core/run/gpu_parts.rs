@@ -16,7 +16,6 @@ impl Preset for GpuParts {
 
 impl Based<GpuParts> {
     /// The family of the preset that it is or is based on.
-    #[must_use]
     pub fn family(&self) -> Option<presets::GpuFamily> {
         self.base.and_then(presets::gpu).map(|preset| preset.family)
     }
@@ -37,7 +36,6 @@ impl Based<GpuParts> {
     }
 
     /// Its name on the page.
-    #[must_use]
     pub fn title(&self) -> Message {
         let name = self.base.and_then(presets::gpu).map(|preset| preset.choice.label);
         title(name, "own GPU", self.is_changed())

@@ -74,7 +74,6 @@ impl Run {
 
     /// The fields that differ from the default, as dotted pairs in the registry's order; `model.base` is written where
     /// the model is changed, `model` where it is not.
-    #[must_use]
     pub fn changes(&self) -> Vec<(String, Value)> {
         let mut pairs = self.changes_from(&Self::default());
         pairs.retain(|(_, value)| *value != Value::Null);
@@ -82,14 +81,12 @@ impl Run {
     }
 
     /// The same as a link writes them: dotted key and text.
-    #[must_use]
     pub fn changed_texts(&self) -> Vec<(String, String)> {
         let changes = self.changes().into_iter();
         changes.filter_map(|(key, value)| Some((key, plain(&value)?))).collect()
     }
 
     /// Differences from `first`, as a link writes a second Run: dotted key and text, no text where it is unset here.
-    #[must_use]
     pub fn differences(&self, first: &Self) -> Vec<(String, String)> {
         let changes = self.changes_from(first).into_iter();
         changes.map(|(key, value)| (key, plain(&value).unwrap_or_default())).collect()
@@ -118,14 +115,12 @@ impl Run {
     }
 
     /// The Run as an object of what differs from the default.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         Value::nested(self.changes())
     }
 
     /// Reads dotted pairs of text, as a link has them. A bad value takes its default with an issue at its field; an
     /// unknown key is left out with an issue.
-    #[must_use]
     pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
         Self::of(pairs, |run, key, text| run.read(key, "the default", |field| field.parse(text)))
     }
@@ -151,7 +146,6 @@ impl Run {
     }
 
     /// Reads [`differences`](Self::differences) from this Run: what it makes of it, and what was not understood.
-    #[must_use]
     pub fn with_differences(&self, pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
         let mut run = self.clone();
         let mut issues = Vec::new();
@@ -178,7 +172,6 @@ impl Run {
     }
 
     /// This Run with those fields set, as links write them; an empty text unsets. None where one of them cannot be set.
-    #[must_use]
     pub fn with_texts(&self, set: &[(&str, String)]) -> Option<Self> {
         let mut run = self.clone();
         for (key, text) in set {

@@ -23,7 +23,6 @@ pub struct Kinds {
 
 impl Kinds {
     /// The kinds among the stages of `scenario`.
-    #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let layers = &scenario.stage_layers;
         let model = &scenario.model;

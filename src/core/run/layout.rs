@@ -35,7 +35,6 @@ pub struct Layout {
 
 impl Layout {
     /// The groups on the nodes.
-    #[must_use]
     pub fn mesh(&self) -> Mesh {
         Mesh {
             tp: self.tp,
@@ -63,12 +62,10 @@ pub struct Zero {
 
 impl Run {
     /// Data-parallel size d = gpus / (t p c); none where the GPUs do not divide.
-    #[must_use]
     pub fn data_parallel(&self) -> Option<u64> {
         exactly(self.gpus, self.tp.saturating_mul(self.pp).saturating_mul(self.cp))
     }
     /// Micro-batches a step and rank, m = global batch / (d b); none where they do not divide.
-    #[must_use]
     pub fn microbatches(&self) -> Option<u64> {
         let each = self.data_parallel()?.saturating_mul(self.micro_batch);
         exactly(self.global_batch, each)
@@ -81,7 +78,6 @@ fn exactly(of: u64, by: u64) -> Option<u64> {
 
 impl Schedule {
     /// Model chunks a rank that the schedule fixes; none where `virtual_stages` decides.
-    #[must_use]
     pub fn fixed_chunks(self, options: &ScheduleOptions) -> Option<u64> {
         match self {
             Self::Interleaved | Self::LoopedBfs | Self::InterleavedZb | Self::InterleavedOverlap | Self::Custom => None,
@@ -92,7 +88,6 @@ impl Schedule {
     }
 
     /// Global stages: p times the chunks a rank, whichever way round a rank holds them.
-    #[must_use]
     pub fn stages(self, run: &Run) -> u64 {
         let chunks = self.fixed_chunks(&run.schedule_options).unwrap_or(run.virtual_stages);
         run.pp.saturating_mul(chunks)
@@ -101,7 +96,6 @@ impl Schedule {
 
 /// `layers` over `stages` as evenly as it goes; where they do not divide, the inner stages take one more, because the
 /// outer ones hold the embedding and the head.
-#[must_use]
 pub fn even_split(layers: u64, stages: u64) -> Vec<u64> {
     let (each, extra) = (layers / stages, layers % stages);
     let first = (stages - extra) / 2;

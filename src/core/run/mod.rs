@@ -65,6 +65,7 @@ fields! {
     /// A complete configuration as typed. Every field has a default; the default Run is Llama-3.1-8B on 64 H100.
     #[allow(clippy::struct_excessive_bools)] // they are what a person sets
     #[derive(Clone, Debug, PartialEq)]
+    #[must_use]
     pub struct Run in "" {
         /// a published model; its shapes can be changed one by one
         model: Based<ModelParts> = Based::preset("llama-3.1-8b") => model("Model"),
@@ -242,26 +243,22 @@ shape! {
 
 impl Run {
     /// A fine-tuning run has few GPUs, trains a part of the weights or moves something to its host.
-    #[must_use]
     pub fn is_tuned(&self) -> bool {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()
     }
 
     /// Tokens of the busiest expert rank over the average.
-    #[must_use]
     pub fn imbalance(&self) -> f64 {
         let balanced = || self.moe_balance.map(Balance::imbalance);
         self.moe_imbalance.or_else(balanced).unwrap_or(1.0)
     }
 
     /// True if attention stores no scores: FlashAttention has no fp32 kernel.
-    #[must_use]
     pub(crate) fn runs_flash_attention(&self) -> bool {
         self.attention_kernel() != AttentionKernel::Eager && self.precision.computes() != Format::Fp32
     }
 
     /// In words: how model FLOPs count attention.
-    #[must_use]
     pub(crate) fn attention_flops_note(&self) -> &'static str {
         match self.attention_flops {
             AttentionCount::Causal => "by half the square, as current Megatron-LM does",

@@ -83,7 +83,6 @@ impl Based<ModelParts> {
     }
 
     /// Its name on the page: its own, else the preset's, "modified" where shapes differ.
-    #[must_use]
     pub fn title(&self) -> Message {
         let name = self.base.and_then(presets::model).map(|preset| preset.choice.label);
         if let Some(given) = &self.parts.name {
@@ -93,7 +92,6 @@ impl Based<ModelParts> {
     }
 
     /// The preset whose shapes these are, where one is named.
-    #[must_use]
     pub fn as_published(&self) -> Option<&'static str> {
         let shapes = |model: &Self| model.resolve().ok();
         self.base.filter(|_| !self.is_changed() || shapes(self).is_some_and(|own| shapes(&self.bare()) == Some(own)))

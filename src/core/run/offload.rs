@@ -37,19 +37,16 @@ pub struct Activations {
 
 impl Activations {
     /// The same as a list; none where nothing leaves.
-    #[must_use]
     pub fn of(list: &[Leaving]) -> Option<Self> {
         let modules = list.iter().filter(|part| !matches!(part, Leaving::Cpu | Leaving::Nvme));
         let to = if list.contains(&Leaving::Nvme) { OffloadTo::Nvme } else { OffloadTo::Cpu };
         (!list.is_empty()).then(|| Self { to, modules: modules.fold(0, |bits, part| bits | 1 << *part as u16) })
     }
     /// Whole layers leave.
-    #[must_use]
     pub fn are_all(self) -> bool {
         self.modules == 0
     }
     /// The inputs of `module` leave.
-    #[must_use]
     pub fn hold(self, module: Leaving) -> bool {
         self.modules & (1 << module as u16) != 0
     }
@@ -76,13 +73,11 @@ pub struct Offload {
 
 impl OffloadParts {
     /// Something leaves the GPU.
-    #[must_use]
     pub fn leaves(&self) -> bool {
         self.activations.is_some() || [self.optimizer, self.gradients, self.parameters].iter().any(Option::is_some)
     }
 
     /// The ZeRO stage from which on it works: what `check` asks for.
-    #[must_use]
     pub(crate) fn least_zero(&self, run: &Run) -> u64 {
         let alone = || Run { zero: 0, ..run.clone() };
         match (self.parameters, self.optimizer) {
@@ -96,7 +91,6 @@ impl OffloadParts {
     }
 
     /// Resolves the settings in `run` under `software`; none where nothing leaves.
-    #[must_use]
     pub fn resolve(&self, run: &Run, software: &Software) -> Option<Offload> {
         if !self.leaves() {
             return None;
@@ -135,13 +129,11 @@ fn usual(run: &Run, software: &Software) -> OffloadFramework {
 
 impl Offload {
     /// Share of the optimizer's states that leave the GPU.
-    #[must_use]
     pub fn states(&self) -> f64 {
         self.optimizer.map_or(0.0, |_| self.fraction)
     }
 
     /// The master weights stay: Megatron moves the moments alone. Source: Megatron-LM `optimizer/cpu_offloading`.
-    #[must_use]
     pub(crate) fn keeps_masters(&self) -> bool {
         self.framework == OffloadFramework::Megatron
     }

@@ -160,7 +160,6 @@ const OPENRLHF_COLOCATED: f64 = 0.5;
 
 impl PhasesParts {
     /// Resolves them on `gpu`; none without a framework.
-    #[must_use]
     pub fn resolve(&self, gpu: &Gpu) -> Option<Phases> {
         let framework = self.framework?;
         let usual = framework.usual();
@@ -186,7 +185,6 @@ impl PhasesParts {
 
 impl Run {
     /// The Run that trains the `second` model in this one's layout: its head gives one number, so that it has no logits.
-    #[must_use]
     pub(crate) fn of_second(&self, second: SecondModel) -> Self {
         let mut run = Self {
             phases: PhasesParts::default(),

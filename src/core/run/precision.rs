@@ -28,7 +28,6 @@ pub enum Format {
 
 impl Format {
     /// Bytes of an activation, in memory and in a message.
-    #[must_use]
     pub fn activation(self) -> f64 {
         if self == Self::Fp32 { 4.0 } else { 2.0 }
     }
@@ -89,19 +88,16 @@ impl Based<PrecisionParts> {
     }
 
     /// Format of the passes: the policy's, bf16 where none is named.
-    #[must_use]
     pub fn computes(&self) -> Format {
         self.named().map_or(Format::Bf16, |policy| policy.bytes.computes)
     }
 
     /// The policy's quantisation of linears.
-    #[must_use]
     pub fn recipe(&self) -> Option<&'static Recipe> {
         self.named().and_then(|policy| policy.bytes.recipe)
     }
 
     /// Id and label of the policy, if one is named.
-    #[must_use]
     pub fn policy(&self) -> Option<Choice> {
         self.named().map(|policy| policy.choice)
     }
@@ -116,14 +112,12 @@ impl Precision {
 
     /// The same in FSDP's shards: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps` is
     /// true of software whose linears keep bf16 weights and quantised copies. Source: torchao `float8/fsdp_utils.py`.
-    #[must_use]
     pub(crate) fn in_shards(self, keeps: bool) -> Self {
         let beside = (self.weights, self.master) == (2.0, 4.0);
         if self.recipe.is_some() && !keeps && beside { Self { weights: 4.0, master: 0.0, ..self } } else { self }
     }
 
     /// True if linears compute in eight bits or fewer.
-    #[must_use]
     pub(crate) fn is_low(self) -> bool {
         matches!(self.computes, Format::Fp8 | Format::Fp4)
     }
@@ -132,7 +126,6 @@ impl Precision {
     ///
     /// Weights that are kept in a recipe's copies travel as one of them; those of MXFP8 in bf16, through the gradients'
     /// buffer (Megatron-LM `--reuse-grad-buf-for-mxfp8-param-ag`).
-    #[must_use]
     pub(crate) fn gathered_weight(self) -> f64 {
         match self.recipe {
             Some(recipe) if self.param_gather && *recipe != MXFP8 => recipe.weight,
@@ -141,7 +134,6 @@ impl Precision {
     }
 
     /// Bytes of the weights of `elements` parameters, `linears` of them in the linears of layers, on `gpu`.
-    #[must_use]
     pub(crate) fn weight_bytes<Q: Quantity>(self, elements: Q, linears: f64, gpu: &Gpu) -> Q {
         let linears = LINEARS.summand::<Q>(linears);
         let plain = if self.param_gather { elements - linears } else { elements };
@@ -149,26 +141,22 @@ impl Precision {
     }
 
     /// Bytes a weight of a linear of the recipe's copies on `gpu`; none without a recipe.
-    #[must_use]
     pub fn copies(self, gpu: &Gpu) -> f64 {
         self.recipe.map_or(0.0, |recipe| recipe.weights(gpu))
     }
 
     /// Gradients and their accumulation.
-    #[must_use]
     pub fn gradients(self) -> f64 {
         self.grads + self.grad_accumulation
     }
 
     /// Bytes of what gradients of several micro-batches are added to.
-    #[must_use]
     pub(crate) fn accumulated(self) -> f64 {
         if self.grad_accumulation > 0.0 { self.grad_accumulation } else { self.grads }
     }
 
     /// Bytes of a gradient between ranks: one of the two travels. Source: nanotron `gradient_accumulator.py`, which reduces
     /// its fp32 sums; DeepSeek-V3, section 3.3.3.
-    #[must_use]
     pub fn reduced(self) -> f64 {
         if self.reduces_first { self.grads } else { self.accumulated() }
     }
@@ -181,7 +169,6 @@ impl Precision {
     /// 8-bit Adam keeps its moments in one byte each with a scale for 256 (bitsandbytes `optim/optimizer.py`), paged
     /// where the GPU's allocator does not count them; Adafactor's factored second moment and Adam-mini's, one a block, are
     /// negligible. `GaLore` of a square matrix at a quarter of its width; see `memory::detailed` for others.
-    #[must_use]
     pub fn optimizer(self, optimizer: Optimizer) -> f64 {
         self.master
             + match optimizer {
@@ -194,7 +181,6 @@ impl Precision {
     }
 
     /// All bytes a parameter with Adam.
-    #[must_use]
     pub fn total(self) -> f64 {
         self.weights + self.gradients() + self.optimizer(Optimizer::Adam)
     }

@@ -47,7 +47,6 @@ named! {
 
 impl Multiplier {
     /// Its key in requests.
-    #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Gemm => "gemm",
@@ -101,14 +100,12 @@ pub(crate) struct Uncertainty {
 impl Uncertainty {
     /// Standard deviation of the logarithm of a step whose logarithm has `slopes` by those of the multipliers:
     /// `(J V Jᵀ + σ²)^(1/2)`.
-    #[must_use]
     pub fn of(&self, slopes: &Vector) -> f64 {
         (quadratic(&self.covariance, slopes).max(0.0) + self.spread.powi(2)).sqrt()
     }
 }
 
 /// `v M vᵀ`.
-#[must_use]
 pub(crate) fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
     let rows = matrix.iter().zip(vector);
     rows.map(|(row, left)| {
@@ -120,13 +117,11 @@ pub(crate) fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
 
 impl Profile {
     /// The multipliers.
-    #[must_use]
     pub fn factors(&self) -> Factors {
         Factors(numbers(self.means.as_ref(), 1.0))
     }
 
     /// Their certainty; none without widths.
-    #[must_use]
     pub(crate) fn uncertainty(&self) -> Option<Uncertainty> {
         let widths = numbers(Some(self.widths.as_ref()?), 0.0);
         let letters = self.correlations.as_deref().unwrap_or_default().bytes();
@@ -143,7 +138,6 @@ impl Profile {
     }
 
     /// The profile of `means` (logarithms of the multipliers) and their `covariance`, rounded to what a link holds.
-    #[must_use]
     pub(crate) fn of_logarithms(means: &Vector, covariance: &Matrix) -> Self {
         // Significant digits, by the exponential form.
         let rounded = |value: f64, digits: usize| -> f64 {
@@ -165,14 +159,12 @@ impl Profile {
     }
 
     /// GiB that a process takes beyond the model's own.
-    #[must_use]
     pub fn overhead(&self) -> Bytes {
         let gib = self.memory.as_ref().and_then(|memory| memory.first());
         Bytes(gib.copied().unwrap_or(0.0) * crate::units::GIB)
     }
 
     /// Reserved over allocated memory, where runs said it.
-    #[must_use]
     pub fn fragmentation(&self) -> Option<f64> {
         let ratio = self.memory.as_ref()?.get(1)?;
         Some(ratio.clamp(1.0, 4.0))
@@ -211,7 +203,6 @@ pub struct Factors(pub Vector);
 
 impl Factors {
     /// Factor of work of this kind: its own multiplier times that of everything.
-    #[must_use]
     pub fn of(&self, kind: Multiplier) -> f64 {
         let everything = self.0[Multiplier::All as usize];
         match kind {
@@ -222,7 +213,6 @@ impl Factors {
 
     /// `gpu` with the memory, links and network that it shows in training. Its peaks stay: they are what utilisation is
     /// counted against, and `time::Rates` divides by the multiplier of GEMM and attention itself.
-    #[must_use]
     pub(super) fn gpu(&self, gpu: Gpu) -> Gpu {
         Gpu {
             hbm: gpu.hbm * (1.0 / self.of(Multiplier::Elementwise)),
@@ -233,7 +223,6 @@ impl Factors {
     }
 
     /// `software` with the host and loader that it shows in training.
-    #[must_use]
     pub(super) fn software(&self, software: Software) -> Software {
         Software {
             host: software.host * self.of(Multiplier::Host),

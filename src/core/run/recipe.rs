@@ -86,25 +86,21 @@ pub static NVFP4: Recipe = Recipe {
 
 impl Recipe {
     /// Copies of a tensor that products need on `gpu`: by row and by column, or one that they read both ways.
-    #[must_use]
     pub fn copies(&self, gpu: &Gpu) -> f64 {
         if self.per_tensor && gpu.computes_in_fp4() { 1.0 } else { 2.0 }
     }
 
     /// Bytes of the copies of a weight on `gpu`.
-    #[must_use]
     pub fn weights(&self, gpu: &Gpu) -> f64 {
         self.weight * self.copies(gpu)
     }
 
     /// Bytes an element that quantisation writes.
-    #[must_use]
     pub fn written(&self, gpu: &Gpu) -> f64 {
         self.element * self.copies(gpu)
     }
 
     /// Bytes an element that quantisation reads and writes.
-    #[must_use]
     pub fn moved(&self, gpu: &Gpu) -> f64 {
         self.read + self.written(gpu)
     }

@@ -16,7 +16,6 @@ pub type Field = field::Field<Run>;
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| Run::fields("", Row::default()));
 
 /// Issues at fields of `run` that no link could say: for Runs that were not read by the fields themselves.
-#[must_use]
 pub fn out_of_range(run: &Run) -> Vec<Issue> {
     let mut probe = run.clone();
     FIELDS
@@ -29,7 +28,6 @@ pub fn out_of_range(run: &Run) -> Vec<Issue> {
 }
 
 /// The field with this dotted key; `model`, `gpu`, `precision` and `stack` also answer to `.base`.
-#[must_use]
 pub fn field(key: &str) -> Option<&'static Field> {
     let key = key.strip_suffix(".base").filter(|whole| BASED.contains(whole)).unwrap_or(key);
     FIELDS.iter().find(|field| field.key == key)

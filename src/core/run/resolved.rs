@@ -12,7 +12,6 @@ const SEARCH: u64 = 4096;
 impl Run {
     /// The same Run with its presets spelled out and its unset fields set to what they mean, as far as it resolves:
     /// what the form shows in fields that were left alone.
-    #[must_use]
     pub fn resolved(&self) -> Self {
         let mut run = self.clone();
         if let Ok(model) = self.model.resolve() {
@@ -40,7 +39,6 @@ impl Run {
     }
 
     /// This Run with `field` one step up or down; none where there is no further value that works.
-    #[must_use]
     pub fn stepped(&self, field: &Field, up: bool) -> Option<Self> {
         let now = match field.get(self) {
             Value::Null => field.get(&self.resolved()),

@@ -99,7 +99,6 @@ impl Scenario {
 
     /// When gradients are reduced: at the end of the step up to ZeRO-1, as the Run says with ZeRO-2, in every micro-batch
     /// with ZeRO-3. A group of all micro-batches on ranks of one stage ends with the step.
-    #[must_use]
     pub fn reduction(&self) -> Reduction {
         match (self.zero.stage, self.run.zero2_reduce) {
             (0 | 1, _) => Reduction::Step,
@@ -110,13 +109,11 @@ impl Scenario {
     }
 
     /// True if a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
-    #[must_use]
     pub(crate) fn shards_gradients(&self) -> bool {
         self.zero.stage >= 2 && self.reduction() != Reduction::Step
     }
 
     /// Reductions a step of a stage's gradients, at most its micro-batches.
-    #[must_use]
     pub fn reductions(&self) -> u64 {
         let m = self.layout.microbatches;
         match self.reduction() {
@@ -127,7 +124,6 @@ impl Scenario {
     }
 
     /// Updates of the weights a step: after every micro-batch in PipeDream (section 3.2), elsewhere once.
-    #[must_use]
     pub fn updates(&self) -> f64 {
         match self.run.schedule {
             Schedule::Pipedream if self.layout.pp > 1 => self.layout.microbatches as f64,
@@ -156,7 +152,6 @@ impl Scenario {
     }
 
     /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own.
-    #[must_use]
     pub fn tokens_per_step(&self) -> f64 {
         match self.lengths() {
             Some(tokens) => self.layout.dp as f64 * tokens,
@@ -166,7 +161,6 @@ impl Scenario {
 
     /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L / (s
     /// b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
-    #[must_use]
     pub(crate) fn usual_microbatches(&self) -> f64 {
         self.lengths().map_or(self.layout.microbatches as f64, |tokens| {
             tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
@@ -180,7 +174,6 @@ impl Scenario {
     }
 
     /// Tokens of one micro-batch on one context-parallel rank: T = s b / c.
-    #[must_use]
     pub fn tokens_per_rank(&self) -> f64 {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
@@ -188,7 +181,6 @@ impl Scenario {
     /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that a
     /// token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
     /// FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
-    #[must_use]
     pub fn attended_tokens(&self) -> u64 {
         let Some(documents) = &self.run.documents else {
             return self.run.seq_len;
@@ -201,7 +193,6 @@ impl Scenario {
     /// Ranks of the all-to-all where context parallelism is hierarchical: as set, else those of a node. Source: Megatron-LM
     /// `transformer_config.py`, `cp_comm_type`: "A2A communications in low-level CP groups (e.g., via `NVLink`), and P2P
     /// communications in high-level CP groups (e.g., via `IBLink`)".
-    #[must_use]
     pub fn exchange_ranks(&self) -> u64 {
         let (layout, cp) = (&self.layout, self.layout.cp);
         let near = (layout.per_node / layout.tp.max(1)).max(1);
@@ -212,7 +203,6 @@ impl Scenario {
 
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
     /// buffers that stay: in a pipeline FSDP keeps gathered weights and gradients until the last micro-batch.
-    #[must_use]
     pub(crate) fn peaks_by_moment(&self) -> bool {
         let software = self.software;
         let waits = self.zero.stage == 3 && self.layout.pp > 1;
@@ -220,52 +210,44 @@ impl Scenario {
     }
 
     /// True of adapters and of full fine-tuning by PyTorch's operators, launched one by one.
-    #[must_use]
     pub(crate) fn tunes_eagerly(&self) -> bool {
         self.peaks_by_moment() && (self.adapter.is_some() || self.software.launches.is_some())
     }
 
     /// Bytes a parameter of what is trained.
-    #[must_use]
     pub(crate) fn trained_bytes(&self) -> Precision {
         let adapter = self.adapter.as_ref();
         adapter.map_or(self.precision, |adapter| adapter.bytes)
     }
 
     /// True if parameters come from the host layer by layer.
-    #[must_use]
     pub(crate) fn fetches_parameters(&self) -> bool {
         self.offload.is_some_and(|offload| offload.parameters.is_some())
     }
 
     /// Bytes of a weight of the layers as it travels: quantised, where the frozen base is.
-    #[must_use]
     pub(crate) fn gathered_weight(&self) -> f64 {
         self.base_weight().unwrap_or(self.precision.gathered_weight())
     }
 
     /// Bytes of a weight that ZeRO-3 gathers on its way: eight bits with qwZ. Source: ZeRO++, section 3.1.
-    #[must_use]
     pub(crate) fn sent_weight(&self) -> f64 {
         let whole = self.gathered_weight();
         if self.run.zero_qwz { whole.min(1.0) } else { whole }
     }
 
     /// Ranks of the second copy of the weights, where ZeRO-3 keeps one. Source: ZeRO++, section 3.2.
-    #[must_use]
     pub(crate) fn second_copy(&self) -> Option<u64> {
         self.run.zero_hpz.filter(|_| self.zero.stage == 3)
     }
 
     /// Bytes of a quantised weight of the frozen base.
-    #[must_use]
     pub(crate) fn base_weight(&self) -> Option<f64> {
         let format = self.adapter.as_ref()?.base?;
         Some(format.bytes(self.model.hidden as f64))
     }
 
     /// Bytes of a gradient on its way between ranks.
-    #[must_use]
     pub fn reduced_gradient(&self) -> f64 {
         let sent = self.software.grad_reduce_bytes.unwrap_or_else(|| self.trained_bytes().reduced());
         // Four bits by all-to-all, in a node and between nodes: ZeRO++, section 3.3.
@@ -273,13 +255,11 @@ impl Scenario {
     }
 
     /// Model FLOPs a step, by the Run's convention.
-    #[must_use]
     pub fn model_flops(&self) -> f64 {
         self.flops_per_token(self.run.attention_flops) * self.tokens_per_step()
     }
 
     /// Model FLOPs of a token: of a frozen base without the gradients of its weights, with 6 an adapter's parameter.
-    #[must_use]
     pub fn flops_per_token(&self, count: AttentionCount) -> f64 {
         let (model, seq) = (&self.model, self.attended_tokens());
         let trained_whole = model_flops_per_token(model, seq, count);

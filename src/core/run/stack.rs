@@ -34,7 +34,6 @@ impl Preset for StackParts {
 
 impl Based<StackParts> {
     /// The preset it starts from.
-    #[must_use]
     pub fn preset_row(&self) -> &'static Stack {
         let named = STACKS.iter().find(|row| Some(row.choice.id) == self.base);
         // The table is not empty: its first row is the default of the format.
@@ -75,7 +74,6 @@ columns! {
 
 impl Run {
     /// Decisions of the software: the stack's preset, its parts, and the fields of their own, which win.
-    #[must_use]
     pub fn software(&self) -> Software {
         let mut software = self.stack.preset_row().software;
         win(self, &mut software);
@@ -92,7 +90,6 @@ impl Run {
     }
 
     /// Parts of a step that CUDA graphs launch: by `graph_scope`, else `cuda_graphs` (all or none), else the stack.
-    #[must_use]
     pub fn graphs(&self) -> Graphs {
         match (&self.graph_scope, self.cuda_graphs) {
             (Some(parts), _) => Graphs::of(parts),
@@ -103,7 +100,6 @@ impl Run {
     }
 
     /// Recomputation of the run, `selective` spelled out as the software means it.
-    #[must_use]
     pub fn recomputed(&self) -> &Recompute {
         match (&self.recompute, self.stack.preset_row().software.selective) {
             (Recompute::Selective, Selective::Operators) => &Recompute::OpSelective,
@@ -113,7 +109,6 @@ impl Run {
     }
 
     /// The attention kernel: the stack's, unless `flash_attention` is set.
-    #[must_use]
     pub fn attention_kernel(&self) -> AttentionKernel {
         let set = self.stack.parts.attention;
         let kernel = set.unwrap_or_else(|| self.stack.preset_row().software.attention);

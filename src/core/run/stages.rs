@@ -6,7 +6,6 @@ use std::ops::Range;
 
 impl Scenario {
     /// The heads of `mixer` as attention reads them: PyTorch's models may repeat keys and values for every query head.
-    #[must_use]
     pub(crate) fn attended(&self, mixer: Mixer) -> Option<Heads> {
         let heads = self.model.attention_heads(mixer)?;
         let repeats = self.software.repeats_kv;
@@ -14,26 +13,22 @@ impl Scenario {
     }
 
     /// The layers of global stage `stage`, by index in the model.
-    #[must_use]
     pub(crate) fn layers_of(&self, stage: usize) -> Range<u64> {
         stage_range(&self.stage_layers, stage)
     }
 
     /// The stage that ends with the loss.
-    #[must_use]
     pub(crate) fn last_stage(&self) -> usize {
         self.stage_layers.len().saturating_sub(1)
     }
 
     /// Modules of multi-token prediction on `stage`: all stand on one. Source: Megatron-LM
     /// `multi_token_prediction.py`, `mtp_on_this_rank`.
-    #[must_use]
     pub(crate) fn modules_on(&self, stage: usize) -> u64 {
         if stage == self.mtp_stage { self.model.mtp_modules } else { 0 }
     }
 
     /// The kinds of layers on `stage`, those of its modules among them.
-    #[must_use]
     pub(crate) fn kinds_on(&self, stage: usize) -> Kinds {
         let kinds = self.model.kinds(self.layers_of(stage));
         match self.modules_on(stage) {
@@ -43,7 +38,6 @@ impl Scenario {
     }
 
     /// True if its modules need an embedding of their own, beside none that stands on their stage.
-    #[must_use]
     pub(crate) fn embeds_again(&self) -> bool {
         let (model, at) = (&self.model, self.mtp_stage);
         let has_head = model.tied_embeddings && at == self.last_stage();
@@ -51,7 +45,6 @@ impl Scenario {
     }
 
     /// Ranks of a pipeline that hold the embedding: the first, the last where it is tied, that of the modules.
-    #[must_use]
     pub(crate) fn embedding_copies(&self) -> u64 {
         if self.layout.pp <= 1 {
             return 1;
@@ -61,7 +54,6 @@ impl Scenario {
 
     /// Hidden states of a micro-batch that `stage` hands on: its own, and from modules on a stage before the loss one of
     /// each, `1 + D`. Source: Megatron-LM `p2p_communication.py`, `mtp_standalone`.
-    #[must_use]
     pub(crate) fn states_sent(&self, stage: usize) -> u64 {
         let carries = (self.mtp_stage..self.last_stage()).contains(&stage);
         1 + u64::from(carries) * self.model.mtp_modules
@@ -69,7 +61,6 @@ impl Scenario {
 
     /// Number of `layers`, at their start and at their end, that keep their linears in bf16 under a policy of fewer
     /// bits. Source: Megatron-LM `is_first_last_bf16_layer`.
-    #[must_use]
     pub(crate) fn bf16_ends(&self, layers: &Range<u64>) -> [u64; 2] {
         if !self.precision.is_low() {
             return [0; 2];
@@ -90,7 +81,6 @@ impl Scenario {
     }
 
     /// True if any layer stays in bf16 under a policy of fewer bits.
-    #[must_use]
     pub(crate) fn keeps_bf16(&self) -> bool {
         self.bf16_ends(&(0..self.model.layers)) != [0; 2]
     }

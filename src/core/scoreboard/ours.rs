@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 const STEPS: [&str; 2] = ["fujii_measured.csv", "throughput.csv"];
 
 /// Predictions of `rows`, one for each line of the tables.
-#[must_use]
 pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut predictions: Vec<Predicted> = Vec::new();

@@ -42,7 +42,6 @@ pub struct Predicted {
 
 impl Predicted {
     /// The first of its figures that is none: not finite, or not above 0.
-    #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         let figures =
             [("step_s", self.step_s), ("low_s", self.low_s), ("high_s", self.high_s), ("peak_gib", self.peak_gib)];
@@ -51,7 +50,6 @@ impl Predicted {
     }
 
     /// True if the tool was fitted to the answer.
-    #[must_use]
     pub fn is_fitted(&self, asked: Asked) -> bool {
         self.fitted.contains(&asked)
     }

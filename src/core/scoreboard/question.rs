@@ -69,7 +69,6 @@ pub struct Question {
 }
 
 /// The questions that `rows` answer, in their order: one for each line of the tables.
-#[must_use]
 pub fn questions(rows: &[Evidence]) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -124,7 +123,6 @@ const OURS: [&str; 8] = [
 
 impl Question {
     /// The document that printed it, as far as its line says, else its table.
-    #[must_use]
     pub fn document(&self) -> &str {
         if self.origin.is_empty() { self.source.name } else { &self.origin }
     }
@@ -139,7 +137,6 @@ impl Question {
     }
 
     /// The question as an object: the run with everything that follows from its presets, and no answer.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let text = |text: &str| Value::Text(text.to_owned());
         let asks = [

@@ -53,7 +53,6 @@ pub struct ColumnScore {
 
 impl ColumnScore {
     /// Covered over asked; 0 where nothing is asked.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         self.covered as f64 / self.asked.max(1) as f64
     }
@@ -80,7 +79,6 @@ pub struct Outcomes {
 
 impl Outcomes {
     /// Runs with a verdict over runs.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         (self.ran_covered + self.ran_out_covered) as f64 / (self.ran + self.ran_out).max(1) as f64
     }
@@ -103,7 +101,6 @@ pub struct Score {
 
 impl Score {
     /// Scores `predictions`; of several for one question the first counts.
-    #[must_use]
     pub fn new(questions: &[Question], predictions: &[Predicted]) -> Self {
         let mut by_id: BTreeMap<&str, &Predicted> = BTreeMap::new();
         for predicted in predictions {
@@ -171,7 +168,6 @@ impl Score {
     }
 
     /// Score in `column`.
-    #[must_use]
     pub fn column(&self, column: Column) -> &ColumnScore {
         &self.columns[column as usize]
     }

@@ -23,7 +23,6 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
 }
 
 /// True if `stack` runs pipelines under `schedule`.
-#[must_use]
 pub fn has_schedule(stack: &Stack, schedule: Schedule) -> bool {
     stack.trainer.abilities().pipeline && schedule.row().called(stack.trainer).is_some()
 }
@@ -44,7 +43,6 @@ pub(crate) fn is_able(space: &Space, block: &Block, member: Member) -> bool {
 }
 
 /// True if the software of `run` can run its layout.
-#[must_use]
 pub fn can_run(run: &Run) -> bool {
     runs(run.stack.preset_row(), [run.tp, run.pp, run.cp, run.ep], run.schedule, run.zero)
 }

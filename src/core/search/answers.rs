@@ -34,7 +34,6 @@ pub enum Answer {
 
 impl Question {
     /// The sweep that answers it for `run`.
-    #[must_use]
     pub fn sweep(self, run: &Run) -> Sweep {
         let (grown, values, until) = match self {
             Self::FewestGpus => (Grown::Gpus, doublings(1, MAX_GPUS), Until::Fits),
@@ -57,7 +56,6 @@ pub(crate) fn fewer_gpus(run: &Run) -> Sweep {
 }
 
 /// The largest micro-batch that divides the batch and fits in the layout of `run`.
-#[must_use]
 pub(crate) fn largest_micro_batch(run: &Run) -> Option<Run> {
     let sizes = (1..=MAX_SEQUENCES.min(run.global_batch)).rev();
     sizes

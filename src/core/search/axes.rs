@@ -189,7 +189,6 @@ impl Axes {
     }
 
     /// Chunks a rank that `schedule` is tried with on `pp` ranks of `layers`.
-    #[must_use]
     pub fn chunks(&self, schedule: Schedule, run: &Run, pp: u64, layers: u64) -> Vec<Chunks> {
         if let Some(fixed) = schedule.fixed_chunks(&run.schedule_options) {
             return vec![Chunks { schedule, virtual_stages: 1, each: fixed }];

@@ -32,7 +32,6 @@ pub struct Path<'a> {
 
 impl<'a> Path<'a> {
     /// The path through stages of `kinds` that take `times`.
-    #[must_use]
     pub fn new(kinds: &'a Kinds, times: Vec<StageTime>) -> Self {
         let mut before = Vec::with_capacity(kinds.of.len() + 1);
         let mut sums = [0.0; 3];
@@ -144,7 +143,6 @@ impl Microbatches {
 }
 
 /// True if the weights and states of ranks that hold `owned` alone need more memory than there is.
-#[must_use]
 pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
         && owned.iter().any(|owned| {
@@ -154,7 +152,6 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
 }
 
 /// The least step time of layouts whose stages take at least `times`, seconds: some rank has the mean of the work.
-#[must_use]
 pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime]) -> f64 {
     let stage_times = kinds.of.iter().map(|kind| &times[*kind]);
     let work: f64 = stage_times.map(|time| time.forward + time.backward()).sum();
@@ -203,7 +200,6 @@ pub struct Layout<'a> {
 
 impl Layout<'_> {
     /// The least step time on `path`, seconds.
-    #[must_use]
     pub fn time(&self, path: &Path, rates: &Rates) -> f64 {
         let (scenario, facts) = (self.scenario, &self.profile.facts);
         let run = &scenario.run;
@@ -233,7 +229,6 @@ impl Layout<'_> {
     }
 
     /// Memory of its fullest rank where chunks of each kind of stage take `bytes`.
-    #[must_use]
     pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Peak {
         if self.scenario.run.memory_method != Method::Detailed {
             return self.estimated_peak(bytes);

@@ -68,19 +68,16 @@ pub(crate) struct Bounding {
 
 impl Bounding {
     /// Share of the blocks of `space` that is done.
-    #[must_use]
     pub fn share(&self, space: &Space) -> f64 {
         (self.next as f64 / space.blocks.len().max(1) as f64).min(1.0)
     }
 
     /// The next block.
-    #[must_use]
     pub(crate) fn next(&self) -> usize {
         self.next
     }
 
     /// True if every block of `space` is done.
-    #[must_use]
     pub(crate) fn is_over(&self, space: &Space) -> bool {
         self.next >= space.blocks.len()
     }

@@ -42,7 +42,6 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Of the cluster, software, sequence and batch of `run`.
-    #[must_use]
     pub fn new(run: &Run, days: f64) -> Self {
         let run = Run {
             stage_layers: None,

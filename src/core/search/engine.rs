@@ -37,7 +37,6 @@ pub struct Progress {
 
 impl Progress {
     /// True if nothing more is searched: it is done, or stopped at its limit of work.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.done || self.stopped.is_some()
     }
@@ -89,6 +88,7 @@ impl Allowance {
 
 /// A search under way.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Search {
     space: Space,
     bounding: Bounding,
@@ -110,7 +110,6 @@ pub struct Search {
 
 impl Search {
     /// A search for the `top` fastest layouts of `space`.
-    #[must_use]
     pub fn new(space: Space, top: usize) -> Self {
         Self {
             space,
@@ -130,14 +129,12 @@ impl Search {
     }
 
     /// Ranks only what is called "fits"; before the first step.
-    #[must_use]
     pub fn sure(mut self) -> Self {
         self.ranking = Ranking::new(&[], self.ranking.top(), true);
         self
     }
 
     /// Ranks only what the software of the base can run; before the first step.
-    #[must_use]
     pub(crate) fn able(mut self) -> Self {
         self.able = true;
         self
@@ -149,7 +146,6 @@ impl Search {
     }
 
     /// The fastest layout with an order of its own, where it gains and the software takes an order.
-    #[must_use]
     pub fn proposal(&self) -> Option<&Proposal> {
         self.proposing.as_ref()?.best.as_ref()
     }
@@ -199,7 +195,6 @@ impl Search {
     }
 
     /// Its progress.
-    #[must_use]
     pub fn progress(&self) -> Progress {
         let (ranking, bounding) = (&self.ranking, &self.bounding);
         Progress {
@@ -216,19 +211,16 @@ impl Search {
     }
 
     /// The fastest layouts so far, strictly by step time; equal ones in the order of the space.
-    #[must_use]
     pub fn best(&self) -> &[Rc<Found>] {
         self.ranking.best()
     }
 
     /// The layout at `place`, where it was reported and counts as feasible.
-    #[must_use]
     pub fn found(&self, place: Place) -> Option<Rc<Found>> {
         self.reported.found(place)
     }
 
     /// True if the layout at `place` was reported.
-    #[must_use]
     pub(crate) fn is_reported(&self, place: Place) -> bool {
         self.reported.has(place)
     }
@@ -245,26 +237,22 @@ impl Search {
     }
 
     /// The space of layouts.
-    #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
     }
 
     /// True if every layout is bounded.
-    #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.bounding.is_over(&self.space)
     }
 
     /// Lower bounds of every layout that memory does not rule out, in the order of the space: the best bounds after
     /// [`Search::time_all`].
-    #[must_use]
     pub(crate) fn promises(&self) -> &[Promise] {
         &self.bounding.promises
     }
 
     /// Layouts that are tight at best and not listed, in the order of the space.
-    #[must_use]
     pub(crate) fn near(&self) -> &[Place] {
         &self.bounding.near
     }

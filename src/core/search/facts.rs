@@ -35,7 +35,6 @@ pub struct Facts {
 
 impl Facts {
     /// These facts with so many `times` more of the work that `next` has more; none where it has more than that.
-    #[must_use]
     pub(crate) fn stretched(&self, next: &Self, times: f64) -> Option<Self> {
         let mut longer = self.clone();
         for (rank, next) in longer.ranks.iter_mut().zip(&next.ranks) {
@@ -54,7 +53,6 @@ impl Facts {
 
     /// Facts of an order of `spec` that depends on durations: those that no duration changes, and that need no order. None
     /// where ranks may hold other stages than their placement says.
-    #[must_use]
     pub fn timed(spec: &Spec) -> Option<Self> {
         let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
         if !row.uses_durations || !matches!(row.placement, Placement::Loop | Placement::Snake) {
@@ -81,7 +79,6 @@ impl Facts {
     }
 
     /// Facts of `order`; of one that is `timed` by durations only those that no duration changes.
-    #[must_use]
     pub fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
         Self {
             ranks: (0..order.ranks.len()).map(|rank| rank_facts(order, spec, rank, timed)).collect(),

@@ -32,7 +32,6 @@ named! {
 
 impl Axis {
     /// The values that are tried, in order.
-    #[must_use]
     pub fn values(self, axes: &Axes) -> Vec<u64> {
         let indices = |count: usize| (0..count as u64).collect();
         match self {
@@ -48,7 +47,6 @@ impl Axis {
     }
 
     /// The value of a layout.
-    #[must_use]
     pub fn of(self, space: &Space, block: &Block, member: Member) -> u64 {
         match self {
             Self::Tp => block.tp,
@@ -67,7 +65,6 @@ impl Axis {
     }
 
     /// A value in words.
-    #[must_use]
     pub fn label(self, axes: &Axes, value: u64) -> Message {
         let index = usize::try_from(value).unwrap_or(usize::MAX);
         match self {
@@ -104,13 +101,11 @@ impl Filter {
     pub const AXES: [Axis; 3] = [Axis::Schedule, Axis::Zero, Axis::Recompute];
 
     /// True if everything is shown.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// True if `value` of `axis` is the one that is shown.
-    #[must_use]
     pub fn has(&self, axis: Axis, value: u64) -> bool {
         self.chosen.contains(&(axis, value))
     }
@@ -130,7 +125,6 @@ impl Filter {
     }
 
     /// True if a layout is shown.
-    #[must_use]
     pub fn keeps(&self, space: &Space, block: &Block, member: Member) -> bool {
         let same = |(axis, value): &(Axis, u64)| axis.of(space, block, member) == *value;
         self.max_tp.is_none_or(|tp| block.tp <= tp) && self.chosen.iter().all(same)

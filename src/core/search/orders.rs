@@ -96,7 +96,6 @@ pub struct Family {
 
 impl Family {
     /// True if a schedule has an order.
-    #[must_use]
     pub fn has(&self, chunks: Chunks) -> bool {
         self.of(chunks).is_some()
     }

@@ -12,18 +12,15 @@ pub struct Place {
 
 impl Place {
     /// The `member`-th layout of the `block`-th block.
-    #[must_use]
     pub fn new(block: usize, member: usize) -> Self {
         let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         Self { block: small(block), member: small(member) }
     }
     /// Index of the block.
-    #[must_use]
     pub fn block(self) -> usize {
         self.block as usize
     }
     /// Index among the layouts of the block.
-    #[must_use]
     pub fn member(self) -> usize {
         self.member as usize
     }

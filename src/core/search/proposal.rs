@@ -29,7 +29,6 @@ pub struct Proposal {
 
 impl Proposal {
     /// In a sentence.
-    #[must_use]
     pub fn words(&self) -> Message {
         let share = show_percent(self.gain);
         t!(

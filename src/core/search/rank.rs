@@ -57,7 +57,6 @@ pub struct Plan {
 
 impl Plan {
     /// The answer of a search that found `found`, and `proposal`.
-    #[must_use]
     pub fn new(found: &[Rc<Found>], proposal: Option<&Proposal>, progress: Progress, warnings: Vec<Issue>) -> Self {
         let tied = ties(found);
         let row = |one: &Found, tie_with_first, why| {
@@ -82,7 +81,6 @@ impl Plan {
 }
 
 /// Number of `found`, fastest first, that tie with the first.
-#[must_use]
 pub fn ties(found: &[Rc<Found>]) -> usize {
     let time = |one: &Rc<Found>| one.figures.time_s.0;
     let Some(first) = found.first() else { return 0 };
@@ -92,7 +90,6 @@ pub fn ties(found: &[Rc<Found>]) -> usize {
 
 /// The simplest of those that tie with the first, of those that fit where some do: smallest tp cp pp, then most memory left,
 /// then fastest.
-#[must_use]
 pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];

@@ -120,7 +120,6 @@ pub(crate) struct Known(BTreeMap<Place, Outcome>);
 
 impl Known {
     /// The layout at `place`, where it was asked for and counts as feasible.
-    #[must_use]
     pub fn found(&self, place: Place) -> Option<Rc<Found>> {
         match self.0.get(&place)? {
             Outcome::Fits(found) => Some(Rc::clone(found)),
@@ -129,7 +128,6 @@ impl Known {
     }
 
     /// True if the report of the layout at `place` was asked for.
-    #[must_use]
     pub fn has(&self, place: Place) -> bool {
         self.0.contains_key(&place)
     }
@@ -169,7 +167,6 @@ impl Known {
 /// estimate); it is neither first nor a tie in its group. `tests/search/plans.rs` holds all of that. The rule was chosen with
 /// these outcomes in view, and the estimate's constants are fitted on them: this says how well it follows them, not how
 /// often it will be right elsewhere.
-#[must_use]
 pub fn is_listed(memory: &Memory) -> bool {
     memory.overall() != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes
 }
@@ -193,7 +190,6 @@ pub(crate) struct Ranking {
 
 impl Ranking {
     /// The `top` fastest of `promises`; with `sure` only of what is called "fits".
-    #[must_use]
     pub fn new(promises: &[Promise], top: usize, sure: bool) -> Self {
         let queue = BinaryHeap::new();
         let mut ranking =
@@ -209,7 +205,6 @@ impl Ranking {
     }
 
     /// The fastest so far, strictly by step time; equal ones in the order of the space.
-    #[must_use]
     pub fn best(&self) -> &[Rc<Found>] {
         &self.best
     }
@@ -220,7 +215,6 @@ impl Ranking {
     }
 
     /// True if nothing left can be among the fastest.
-    #[must_use]
     pub(crate) fn is_over(&self) -> bool {
         let Some(next) = self.queue.peek() else {
             return true;
@@ -229,13 +223,11 @@ impl Ranking {
     }
 
     /// The least bound left.
-    #[must_use]
     pub(crate) fn next_bound(&self) -> Option<f64> {
         self.queue.peek().map(|next| next.bound)
     }
 
     /// Time of the last row, once there are enough.
-    #[must_use]
     pub fn slowest(&self) -> Option<f64> {
         let last = self.best.last().filter(|_| self.best.len() >= self.top);
         last.map(|found| found.figures.time_s.0)

@@ -53,7 +53,6 @@ fn tried(run: Run) -> Option<Tried> {
 }
 
 /// Walks the recipe for `run`; `best` is the search's first.
-#[must_use]
 pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
     let Some((rule, start)) = fit(run) else {
         return Walk { steps: Vec::new(), end: t!("No rule of the playbook fits in memory on these GPUs.") };

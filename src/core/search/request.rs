@@ -74,7 +74,6 @@ impl Request {
     }
 
     /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
-    #[must_use]
     pub(crate) fn also(mut self, run: &Run) -> Self {
         let mut others = Vec::new();
         let mut other = |key: &'static str, value: &str| {
@@ -168,7 +167,6 @@ impl Request {
     }
 
     /// `run` without what a search changes: two runs with the same have the same plan.
-    #[must_use]
     pub fn question(run: &Run) -> Run {
         let usual = Run::default();
         Run {
@@ -193,7 +191,6 @@ impl Request {
     }
 
     /// The answer so far; the whole one once the search is done.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         let mut warnings = self.warnings.clone();
         let progress = self.search.progress();
@@ -219,7 +216,6 @@ fn only_tight(best: &[Rc<Found>]) -> Option<Issue> {
 }
 
 /// Why a finished search found nothing.
-#[must_use]
 pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
     let message = if progress.evaluated == 0 {
         "no layout divides these GPUs, this batch and this model"
@@ -238,7 +234,6 @@ fn measured(run: &Run) -> Option<Issue> {
 }
 
 /// The same of a run that takes `factor` times its own estimate.
-#[must_use]
 pub fn measured_step(factor: Option<f64>) -> Issue {
     let mut clauses = vec![t!(
         "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the run has a profile"

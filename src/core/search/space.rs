@@ -39,7 +39,6 @@ pub struct Block {
 
 impl Block {
     /// Sizes that the times of single layers depend on.
-    #[must_use]
     pub fn kernels(&self) -> [u64; 7] {
         [self.variant as u64, self.tp, self.cp, u64::from(self.sequence_parallel), self.micro_batch, self.ep, self.etp]
     }
@@ -75,7 +74,6 @@ pub struct Space {
 
 impl Space {
     /// The layouts of `base` over `axes` that divide the GPUs, the batch and the model.
-    #[must_use]
     pub fn new(base: Run, axes: Axes, model: &Architecture) -> Self {
         let mut space = Self {
             base,
@@ -252,7 +250,6 @@ impl Space {
     }
 
     /// The schedules that are tried on `pp` ranks.
-    #[must_use]
     pub fn schedules(&self, pp: u64) -> Vec<Chunks> {
         let axes = &self.axes;
         let plain = Schedule::OneFOneB;
@@ -263,7 +260,6 @@ impl Space {
     }
 
     /// The layouts of `block`, one of [`Space::blocks`].
-    #[must_use]
     pub fn members(&self, block: &Block) -> &[Member] {
         let list = self.members.get(&self.members_key(block));
         list.map_or(&[], Vec::as_slice)
@@ -296,7 +292,6 @@ impl Space {
     }
 
     /// The run of a layout.
-    #[must_use]
     pub fn run(&self, block: &Block, member: Member) -> Run {
         Run {
             tp: block.tp,

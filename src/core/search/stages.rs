@@ -28,7 +28,6 @@ pub struct StageTime {
 
 impl StageTime {
     /// Both gradients.
-    #[must_use]
     pub fn backward(&self) -> f64 {
         self.backward_input + self.backward_weight
     }
@@ -57,7 +56,6 @@ pub struct Stages {
 
 impl Stages {
     /// Nothing known of the kernels of `block` but their times.
-    #[must_use]
     pub fn new(block: &Block, scenario: &Scenario) -> Self {
         Self {
             clock: Clock::new(scenario),
@@ -70,7 +68,6 @@ impl Stages {
     }
 
     /// True if `block` has the same kernels.
-    #[must_use]
     pub fn serve(&self, block: &Block) -> bool {
         self.kernels == block.kernels() && self.pp.is_none_or(|pp| pp == block.pp)
     }

@@ -21,7 +21,6 @@ pub enum Grown {
 
 impl Grown {
     /// `run` with `value` of it.
-    #[must_use]
     pub fn set(self, run: &Run, value: u64) -> Run {
         let mut run = run.clone();
         match self {
@@ -66,14 +65,12 @@ pub struct Points {
 
 impl Points {
     /// The last value with a layout that fits.
-    #[must_use]
     pub fn last_fit(&self) -> Option<(u64, &Found)> {
         let mut points = self.points.iter().rev();
         points.find_map(|point| Some((point.value, point.best.as_deref()?)))
     }
 
     /// The layouts found, those that train most tokens a second and GPU first.
-    #[must_use]
     pub fn cheapest(&self) -> Vec<Rc<Found>> {
         let rate = |found: &Found| found.figures.tokens_per_s_per_gpu;
         let found = self.points.iter().filter_map(|point| point.best.clone());
@@ -96,7 +93,6 @@ pub struct Sweep {
 
 impl Sweep {
     /// A sweep of `run` over `values` of `grown`, all layouts free.
-    #[must_use]
     pub fn new(run: &Run, grown: Grown, values: Vec<u64>, until: Until) -> Self {
         Self {
             found: Points { grown, points: Vec::new(), done: values.is_empty() },
@@ -142,14 +138,12 @@ impl Sweep {
     }
 
     /// Share of the values that is done.
-    #[must_use]
     pub fn share(&self) -> f64 {
         if self.found.done { 1.0 } else { self.found.points.len() as f64 / self.values.len().max(1) as f64 }
     }
 }
 
 /// The powers of two from `low` to `high`.
-#[must_use]
 pub fn doublings(low: u64, high: u64) -> Vec<u64> {
     let next = |value: &u64| value.checked_mul(2);
     std::iter::successors(Some(low.max(1)), next).take_while(|value| *value <= high).collect()

@@ -21,7 +21,6 @@ fn parts(found: &Found) -> [Part; 5] {
 }
 
 /// Settings of `one` that `other` does not have, in the field's own terms.
-#[must_use]
 pub fn differences(one: &Run, other: &Run) -> Message {
     let mut list: Vec<Message> = [
         ("TP", one.tp, other.tp),
@@ -64,7 +63,6 @@ pub fn differences(one: &Run, other: &Run) -> Message {
 }
 
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
-#[must_use]
 pub fn why(one: &Found, next: &Found) -> Message {
     let step = next.figures.time_s.0;
     let (mut most, mut least) = (("", 0.0), ("", 0.0));

@@ -41,7 +41,6 @@ pub struct Core {
 
 /// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys are
 /// gathered before attention.
-#[must_use]
 pub(crate) fn ring_ranks(scenario: &Scenario) -> f64 {
     match scenario.run.cp_comm {
         CpComm::Ring => scenario.layout.cp as f64,
@@ -51,7 +50,6 @@ pub(crate) fn ring_ranks(scenario: &Scenario) -> f64 {
 }
 
 /// Forward and backward seconds.
-#[must_use]
 pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
     let square = 4.0 * core.heads * core.head_width * core.tokens * core.keys;
     if core.fused {

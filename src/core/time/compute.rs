@@ -21,6 +21,7 @@ use crate::units::Seconds;
 
 /// Seconds of one micro-batch on one GPU of a global stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[must_use]
 pub struct ComputeTime {
     /// Forward pass.
     pub forward: Seconds,
@@ -50,7 +51,6 @@ pub struct ComputeTime {
 
 impl ComputeTime {
     /// Forward and backward together.
-    #[must_use]
     pub fn total(self) -> Seconds {
         self.forward + self.backward_input + self.backward_weight
     }
@@ -67,7 +67,6 @@ pub struct Clock {
 
 impl Clock {
     /// Times the layers of `scenario`.
-    #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let rates = Rates::of(scenario);
         let model = &scenario.model;
@@ -96,13 +95,11 @@ impl Clock {
     }
 
     /// The rates behind the times.
-    #[must_use]
     pub fn rates(&self) -> &Rates {
         &self.rates
     }
 
     /// Passes of global stage `stage`.
-    #[must_use]
     pub fn stage(&self, scenario: &Scenario, stage: usize) -> ComputeTime {
         let range = scenario.layers_of(stage);
         let layers = (range.end - range.start) as f64;
@@ -185,7 +182,6 @@ impl Clock {
 impl ComputeTime {
     /// Seconds that the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as slow
     /// as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
-    #[must_use]
     pub fn behind_host(&self, exposed: Seconds, host: f64) -> Seconds {
         if self.routed.layers <= 0.0 {
             return Seconds::ZERO;
@@ -195,7 +191,6 @@ impl ComputeTime {
     }
 
     /// With `host` seconds more that its kernels wait for their launches.
-    #[must_use]
     pub fn waiting(mut self, host: Seconds) -> Self {
         self.forward += host * FORWARD_HOST;
         self.backward_input += host * (1.0 - FORWARD_HOST);
@@ -206,7 +201,6 @@ impl ComputeTime {
     /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
     /// `waits`: backward twice the kernels of the forward pass, in half the time each (autograd's engine is no Python), and
     /// those of the layers that run again.
-    #[must_use]
     pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2]) -> Self {
         let Some(launches) = scenario.software.launches else {
             return self;
@@ -296,7 +290,6 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
 
 /// Seconds of the updates of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and the
 /// gradients of all it `held`, as often as the weights are updated, and the host once.
-#[must_use]
 pub fn step_end<Q: Quantity>(scenario: &Scenario, rates: &Rates, [sharded, held]: [Q; 2]) -> Q {
     let moved = optimizer(rates, scenario.trained_bytes(), scenario.run.optimizer, sharded, held);
     let products = Q::number(seconds_a_parameter(scenario, rates));

@@ -32,7 +32,6 @@ pub(crate) struct LayerBytes {
 impl LayerBytes {
     /// Kernels over width `h / cut` (cut: the tensor-parallel size with sequence parallelism), activations over `ffn`
     /// and rotary over `rotary` elements a token on the rank, `e` bytes an activation; `fused` or operator by operator.
-    #[must_use]
     pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64, e: f64, fused: bool) -> Self {
         let h = model.hidden as f64 / cut;
         let mask = if model.dropout { (2.0 * e + 1.0) * h } else { 0.0 };
@@ -58,7 +57,6 @@ impl LayerBytes {
         }
     }
     /// Forward and backward bytes.
-    #[must_use]
     pub fn total(self) -> (f64, f64) {
         let parts = [self.norms, self.activation, self.rotary, self.qk_norm];
         parts.into_iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
@@ -67,7 +65,6 @@ impl LayerBytes {
 
 /// Forward and backward bytes of the activation function over `ffn` channels: `SwiGLU` reads 2 f and writes f, its
 /// backward pass reads 3 f and writes 2 f (two operators: reads 3 f and writes 2 f, then reads 6 f and writes 3 f); GELU reads f and writes f, then reads 2 f and writes f.
-#[must_use]
 pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
     match (gated, fused) {
         (true, true) => (3.0 * e * ffn, 5.0 * e * ffn),
@@ -79,7 +76,6 @@ pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
 /// Bytes a logit that the loss moves, forward and backward together: fp32 passes for the maximum, the exponential, the
 /// sum and the gradient where each is a kernel; fused kernels keep to one or two passes. A metric reads 2, writes 4, reads 4 and
 /// writes the log-softmax of 4 (Composer, `trainer.py`, `_eval_train_metrics`).
-#[must_use]
 pub(crate) fn loss_bytes(software: &Software) -> f64 {
     let kernel = match software.cross_entropy {
         CrossEntropy::Megatron => 30.0,
@@ -90,7 +86,6 @@ pub(crate) fn loss_bytes(software: &Software) -> f64 {
 }
 
 /// Forward and backward seconds of the embedding of `tokens` rows of width `h`: a gather, and a scattered addition.
-#[must_use]
 pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
     let row = tokens * h / rates.elementwise.0;
     (2.0 * rates.element * row, (2.0 * rates.element + 8.0) * row)
@@ -98,7 +93,6 @@ pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
 
 /// Seconds of the optimizer on one rank: states read and written, gradient read, weight written for the `sharded`
 /// elements that it updates; gradients of all `held` elements read for the norm and cleared.
-#[must_use]
 pub fn optimizer<Q: Quantity>(rates: &Rates, precision: Precision, kind: Optimizer, sharded: Q, held: Q) -> Q {
     let (states, g) = (STATES_MOVED.of::<Q>(precision.optimizer(kind)), GRADIENT.of::<Q>(precision.gradients()));
     let update = states * 2.0 + g + WEIGHT.of::<Q>(precision.gathered_weight());

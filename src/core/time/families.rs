@@ -155,7 +155,6 @@ pub static FAMILIES: &[Family] = &[
 ];
 
 /// The rates of the scenario's GPU, by the preset it is or is based on.
-#[must_use]
 pub fn family(scenario: &Scenario) -> &'static Family {
     let gpu = scenario.run.gpu.family();
     let row = FAMILIES.iter().find(|family| gpu.is_some_and(|gpu| family.gpus.contains(&gpu)));

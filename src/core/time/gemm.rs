@@ -59,20 +59,17 @@ fn seconds(rates: &Rates, rate: f64, m: f64, n: f64, k: f64, output: Output) -> 
 }
 
 /// One of the layers' linears.
-#[must_use]
 pub fn gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
     seconds(rates, rates.gemm.0, m, n, k, output)
 }
 
 /// A multiplication that does not run in fp8 where the linears do.
-#[must_use]
 pub(crate) fn plain_gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
     seconds(rates, rates.gemm_plain.0, m, n, k, output)
 }
 
 /// Forward, input-gradient and weight-gradient time of a linear `k -> n` over `m` rows, quantisation of its operands
 /// included.
-#[must_use]
 pub fn linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let [input, gradient] = quantising(rates, m, k, n, 1.0);
     [
@@ -83,7 +80,6 @@ pub fn linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3]
 }
 
 /// The same behind a norm, which writes its output quantised.
-#[must_use]
 pub(crate) fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let [forward, input, gradient] = linear(rates, m, k, n, weight);
     let fused = (rates.quantise - rates.quantise_normed) * m * k;
@@ -98,7 +94,6 @@ fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] 
 }
 
 /// The same for `experts` linears `k -> n` that share `rows` rows, launched as one grouped kernel.
-#[must_use]
 pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
     let end = rates.tile_end;

@@ -107,7 +107,6 @@ pub(crate) static KERNELS: &[KernelRate] = &[
 ];
 
 /// Shares of the bf16 peak that `kernel` reaches on `gpu`: those of `family` where no table has it.
-#[must_use]
 pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: Option<GpuFamily>, family: &Family) -> (f64, f64) {
     let measured = KERNELS.iter().find(|row| row.kernel == kernel && gpu.is_some_and(|gpu| row.gpus.contains(&gpu)));
     match (measured, kernel) {

@@ -33,7 +33,6 @@ struct Setting<'a> {
 }
 
 /// Time of a layer of `kind` of `scenario` on one rank.
-#[must_use]
 pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerTime {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let t = layout.tp as f64;

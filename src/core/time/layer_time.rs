@@ -45,17 +45,14 @@ pub(crate) const FORWARD_HOST: f64 = 1.0 / 3.0;
 
 impl LayerTime {
     /// Forward pass.
-    #[must_use]
     pub fn forward(&self) -> f64 {
         self.linear[0] + self.core.0 + self.elementwise.0 + self.host * FORWARD_HOST
     }
     /// Backward pass without the weights' gradients.
-    #[must_use]
     pub fn backward_input(&self) -> f64 {
         self.linear[1] + self.core.1 + self.elementwise.1 + self.host * (1.0 - FORWARD_HOST)
     }
     /// Gradients of the weights.
-    #[must_use]
     pub fn backward_weight(&self) -> f64 {
         self.linear[2]
     }

@@ -23,7 +23,6 @@ fn flops(rows: f64, columns: f64) -> f64 {
 }
 
 /// Seconds a parameter that a rank updates; 0 for other optimizers.
-#[must_use]
 pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates) -> f64 {
     if scenario.run.optimizer != Optimizer::Muon {
         return 0.0;
@@ -33,7 +32,6 @@ pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates) -> f64 {
 }
 
 /// FLOPs a parameter on a rank: those of whole matrices over their elements, once for each rank that has a part.
-#[must_use]
 pub(crate) fn flops_a_parameter(scenario: &Scenario) -> f64 {
     let model = &scenario.model;
     let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);

@@ -23,7 +23,6 @@ pub enum Products {
 
 impl Products {
     /// Range of `scenario`.
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         match scenario.precision.computes {
             Format::Fp8 => Self::Fp8,
@@ -145,7 +144,6 @@ pub static RANGES: &[Range] = &[
 ];
 
 /// The class of `scenario`, or all runs of its kind where fewer than ten of it are published.
-#[must_use]
 pub fn range(scenario: &Scenario) -> Range {
     let (products, experts) = (Products::of(scenario), scenario.model.moe.is_some());
     let peers = scenario.software.peers;
@@ -175,13 +173,11 @@ pub struct RangeOf {
 
 impl Range {
     /// Standard deviation of a logarithm of which the range holds four of five.
-    #[must_use]
     pub fn deviation(&self) -> f64 {
         ln(self.high / self.low) / (2.0 * FOUR_OF_FIVE)
     }
 
     /// Its text in the report.
-    #[must_use]
     pub fn behind(&self) -> RangeOf {
         RangeOf { runs: self.runs, of: self.of, of_its_class: self.tuned || !self.software.is_empty() }
     }

@@ -65,7 +65,6 @@ pub(crate) const ATTENTION_HALF: Cited<f64> =
     Cited::new(400.0, &crate::source::FLASH_3, "FA2 forward, d 128, causal, 512 to 16k");
 
 /// Time of products on the slowest of `gpus` GPUs over the slowest of 128, where the other figures were fitted.
-#[must_use]
 pub fn slowest(gpus: u64) -> f64 {
     let longest = |n: f64| 1.0 + SPREAD.value * (2.0 * ln(n)).sqrt();
     longest(gpus.max(1) as f64) / longest(128.0)
@@ -137,7 +136,6 @@ pub struct Peak {
 
 impl Peak {
     /// The rate of `scenario`: TF32 for fp32, half the bf16 peak.
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;
         let (precision, peak) = match scenario.precision.computes {
@@ -150,7 +148,6 @@ impl Peak {
         Self { precision, tflops: peak.0 / 1e12 }
     }
     /// In FLOP/s.
-    #[must_use]
     pub fn rate(self) -> FlopsPerSecond {
         FlopsPerSecond(self.tflops * 1e12)
     }
@@ -158,13 +155,11 @@ impl Peak {
 
 impl Rates {
     /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`Peak`]).
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         Self::with(scenario, scenario.precision)
     }
 
     /// The rates of layers that stay in bf16 whatever the others compute in.
-    #[must_use]
     pub(crate) fn unquantised(scenario: &Scenario) -> Self {
         let bf16 = Precision { computes: Format::Bf16, recipe: None, ..scenario.precision };
         Self::with(scenario, bf16)

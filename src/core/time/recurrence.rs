@@ -44,7 +44,6 @@ fn executed(model: &Architecture, mixer: Mixer) -> (f64, f64) {
 }
 
 /// Forward and backward seconds for `tokens`, all heads, on a GPU of this bf16 peak.
-#[must_use]
 pub(crate) fn recurrence(peak: f64, model: &Architecture, mixer: Mixer, tokens: f64) -> (f64, f64) {
     let (flops, rate) = executed(model, mixer);
     let forward = tokens * flops / (rate * pow(peak / HOPPER, GROWTH));

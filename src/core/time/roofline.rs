@@ -22,19 +22,16 @@ pub struct Kernel {
 
 impl Kernel {
     /// FLOPs a byte.
-    #[must_use]
     pub fn intensity(&self) -> f64 {
         self.flops / self.bytes
     }
     /// FLOP/s that it reaches.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.flops / self.seconds
     }
 }
 
 /// The FLOP/s that the data sheet of `scenario`'s GPU allows at `intensity` FLOPs a byte, in bf16.
-#[must_use]
 pub fn roof(scenario: &Scenario, intensity: f64) -> f64 {
     scenario.gpu.bf16.0.min(scenario.gpu.hbm.0 * intensity)
 }
@@ -44,7 +41,6 @@ const NORM: f64 = 5.0;
 const ACTIVATION: f64 = 5.0;
 
 /// The kernels of the forward pass of a dense layer with plain attention in bf16, in their order.
-#[must_use]
 pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
     let rates = Rates::of(scenario);
     let (model, layout) = (&scenario.model, &scenario.layout);

@@ -20,7 +20,6 @@ pub struct RoutedTime {
 
 impl RoutedTime {
     /// A layer's kernels, forward and backward.
-    #[must_use]
     pub fn layer(&self) -> f64 {
         let seconds = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
         seconds / self.layers.max(1.0)
@@ -31,7 +30,6 @@ impl RoutedTime {
 const PACE: f64 = 6.0;
 
 /// Seconds of work for `gpu` seconds whose host needs `host`.
-#[must_use]
 pub fn paced_by(gpu: f64, host: f64) -> f64 {
     let longer = gpu.max(host);
     if longer <= 0.0 {
@@ -45,7 +43,6 @@ const CAPTURED: f64 = 0.2e-3;
 
 /// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in every
 /// layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that wait.
-#[must_use]
 pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
     let Some(moe) = scenario.model.moe else {
         return 0.0;

@@ -19,7 +19,6 @@ pub(crate) const COUPLING: Cited<f64> = Cited::fitted(6.0, &FUJII_2024, "fitted 
 
 /// Seconds of a step whose GPUs need `busy` and whose data loader needs `floor`: never shorter than either,
 /// `(busy⁶ + floor⁶)^(1/6)`.
-#[must_use]
 pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
     let longer = busy.max(floor);
     if floor.0 <= 0.0 || longer.0 <= 0.0 {
@@ -36,7 +35,6 @@ pub(crate) fn together<Q: Quantity>(busy: Q, floor: Q) -> Q {
 
 /// Time of a rank's data loader for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
 /// micro-batches have lengths of their own.
-#[must_use]
 pub(crate) fn loader_floor(scenario: &Scenario) -> Seconds {
     Seconds(loading(scenario))
 }
@@ -119,7 +117,6 @@ pub struct Part {
 }
 
 /// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images besides.
-#[must_use]
 pub fn executed_flops(scenario: &Scenario) -> f64 {
     let (model, seq) = (&scenario.model, scenario.run.seq_len);
     let token = scenario.flops_per_token(AttentionCount::Causal);
@@ -248,7 +245,6 @@ pub struct Step {
 impl Step {
     /// Joins the parts: time = compute + bubble + exposed + optimizer + what the loader adds, all of it scaled to the
     /// measured step where there is one.
-    #[must_use]
     pub fn new(scenario: &Scenario, parts: StepParts) -> Self {
         let run = &scenario.run;
         let gpus = scenario.layout.gpus as f64;

@@ -14,7 +14,6 @@ use crate::run::Scenario;
 const HEAD: f64 = 128.0;
 
 /// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank.
-#[must_use]
 pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = scenario.layout.tp as f64;
     let images = scenario.run.micro_batch as f64;
@@ -73,7 +72,6 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
 /// FLOPs of an image, forward and backward, as [`tower_time`] runs it: of N tokens with width h and FFN f,
 /// `L (N (8 h² + 4 h f) + 4 N² h)`, the patches' embedding and a projector of two products; backward is twice forward,
 /// and none of a frozen tower.
-#[must_use]
 pub(crate) fn tower_flops(vision: Vision, wide: u64) -> f64 {
     let n = vision.patches() as f64;
     let (h, f, wide) = (vision.hidden as f64, vision.ffn as f64, wide as f64);

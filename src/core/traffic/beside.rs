@@ -22,7 +22,6 @@ pub struct Beside {
 
 impl Beside {
     /// `comm` beside `window`, of which `share` may hide it; a hidden second slows the compute by `tax` seconds.
-    #[must_use]
     pub fn new(comm: Seconds, window: Seconds, share: f64, tax: f64) -> Self {
         if comm.0 <= 0.0 {
             return Self::default();
@@ -31,12 +30,10 @@ impl Beside {
         Self { comm, window, not_hidden: Seconds(comm.0 - hidden), slows: Seconds(tax * hidden) }
     }
     /// Nothing runs beside it.
-    #[must_use]
     pub fn alone(comm: Seconds) -> Self {
         Self::new(comm, Seconds::ZERO, 0.0, 0.0)
     }
     /// Seconds by which the step is longer.
-    #[must_use]
     pub fn exposed(self) -> Seconds {
         self.not_hidden + self.slows
     }
@@ -106,12 +103,10 @@ pub struct Wait {
 
 impl Wait {
     /// Both passes together.
-    #[must_use]
     pub fn both(self) -> Beside {
         self.forward + self.backward
     }
     /// Seconds by which the passes are longer.
-    #[must_use]
     pub fn exposed(self) -> Seconds {
         self.both().exposed()
     }

@@ -55,7 +55,6 @@ pub struct Fabric {
 
 impl Fabric {
     /// The wires of `scenario`'s GPUs.
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;
         let pairwise = scenario.run.gpu.family().is_some_and(GpuFamily::joins_pairs);
@@ -103,7 +102,6 @@ impl Fabric {
     }
 
     /// All-gather to, or reduce-scatter of, `bytes`: `(n-1)/n S / β`, n - 1 hops.
-    #[must_use]
     pub fn gather(&self, group: Group, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
@@ -113,7 +111,6 @@ impl Fabric {
     }
 
     /// All-reduce of `bytes`: `2 (n-1)/n S / β`; twice round the ring, or up and down a tree, whichever is sooner.
-    #[must_use]
     pub fn all_reduce(&self, group: Group, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
@@ -132,7 +129,6 @@ impl Fabric {
     }
 
     /// All-to-all of `bytes` a rank: what stays in the node over the scale-up link, what leaves it over the card.
-    #[must_use]
     pub(crate) fn all_to_all(&self, group: Group, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
@@ -145,7 +141,6 @@ impl Fabric {
 
     /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
     /// link: "communications via IB and `NVLink` are fully overlapped" (`DeepSeek-V3`, section 3.2.2).
-    #[must_use]
     pub(crate) fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
         let network = crossing.0 / (self.network * DISPATCH.value.1);
         let link = inside.0 / (self.link * self.dispatch);
@@ -153,7 +148,6 @@ impl Fabric {
     }
 
     /// One send of `bytes` to the neighbour.
-    #[must_use]
     pub fn send(&self, link: Link, bytes: Bytes) -> Seconds {
         if bytes.0 <= 0.0 {
             return Seconds::ZERO;

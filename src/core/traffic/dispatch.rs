@@ -29,7 +29,6 @@ pub struct Copies {
 
 impl Copies {
     /// Both.
-    #[must_use]
     pub fn total(self) -> f64 {
         self.crossing + self.inside
     }
@@ -40,7 +39,6 @@ impl Copies {
 /// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places (survey of memory, section 2.7). Over n nodes of g
 /// ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for every
 /// rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
-#[must_use]
 pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
@@ -62,7 +60,6 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
 }
 
 /// True if `scenario` sends a token once a node.
-#[must_use]
 pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
     scenario.software.moe_dispatch != MoeDispatch::AllToAll
 }
@@ -70,7 +67,6 @@ pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
 /// Bytes of an element on its way to the experts, and on its way back: forward tokens and sums, backward gradients of
 /// both. In fp8 the way there alone: "for both the forward and backward combine components, we retain them in BF16"
 /// (`DeepSeek-V3`, section 3.3.3).
-#[must_use]
 pub(crate) fn element_bytes(scenario: &Scenario) -> (f64, f64) {
     let back = scenario.precision.computes.activation();
     let there = if scenario.software.fp8_dispatch { FP8_ELEMENT.value } else { back };

@@ -31,7 +31,6 @@ pub struct StepMessages {
 }
 
 /// Messages of an update for the parameters that a GPU has `held`.
-#[must_use]
 pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
@@ -124,7 +123,6 @@ pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> 
 }
 
 /// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every update.
-#[must_use]
 pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
     let beside = |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);

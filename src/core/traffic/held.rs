@@ -19,7 +19,6 @@ pub struct Held {
 
 impl Held {
     /// Parameters of one GPU that has `stages`.
-    #[must_use]
     pub fn of(scenario: &Scenario, stages: &[usize]) -> Self {
         let (model, layout) = (&scenario.model, &scenario.layout);
         let ranks = model.key_value_ranks(layout.tp);
@@ -38,7 +37,6 @@ impl Held {
         })
     }
     /// Trained parameters: beside a frozen base its adapters, and copies of the ends.
-    #[must_use]
     pub fn trained(scenario: &Scenario, stages: &[usize]) -> Self {
         let Some(adapter) = &scenario.adapter else {
             return Self::of(scenario, stages);
@@ -61,13 +59,11 @@ impl Held {
         held
     }
     /// All of them.
-    #[must_use]
     pub fn total(self) -> f64 {
         self.dense + self.experts
     }
 
     /// Of trained parameters those that the rank updates, and those whose gradients it has.
-    #[must_use]
     pub(crate) fn updated<Q: Quantity>(self, scenario: &Scenario) -> [Q; 2] {
         let zero = scenario.zero;
         let dense = DENSE.of::<Q>(self.dense);

@@ -126,7 +126,6 @@ pub(crate) struct OverlapTotals {
 }
 
 /// A row for every parallelism larger than 1, and for ZeRO-3, from what the stages waited for.
-#[must_use]
 pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapRow> {
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;

@@ -47,7 +47,6 @@ fn corrected<Q: Quantity>(scenario: &Scenario, traffic: Traffic, b: BytesPerSeco
 
 /// The playbook's ratio for `traffic` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
 /// `next_layers` those of the next pipeline stage. None for rows that the playbook has no formula for.
-#[must_use]
 pub fn playbook_ratio(
     scenario: &Scenario,
     traffic: Traffic,
@@ -61,7 +60,6 @@ pub fn playbook_ratio(
 }
 
 /// The corrected ratio of `traffic` as a formula; notes name the differences to the printed form.
-#[must_use]
 pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond) -> Option<Term> {
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let name = "the playbook's ratio, corrected to bytes";

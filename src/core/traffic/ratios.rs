@@ -6,14 +6,12 @@
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
 /// FLOPs that a GPU computes in the time of a byte on the link, F/B.
-#[must_use]
 pub fn flops_per_byte(peak: FlopsPerSecond, wire: BytesPerSecond) -> f64 {
     peak.0 / wire.0
 }
 
 /// Ring attention: a block of keys and values against the attention of the block before, `(k/a) F/((s/c) B)`; twice as
 /// much under a causal mask, which halves the attention.
-#[must_use]
 pub fn ring_block_ratio(kv_share: f64, tokens_per_rank: f64, causal: bool, per_byte: f64) -> f64 {
     let mask = if causal { 2.0 } else { 1.0 };
     mask * kv_share / tokens_per_rank * per_byte

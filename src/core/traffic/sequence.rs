@@ -31,7 +31,6 @@ pub struct SequenceCut {
 /// Megatron SP: 4 N d reduce-scattered and 4 N d gathered; Ulysses: 8 N d / P in eight all-to-alls, of which queries and
 /// outputs are a half and keys and values k/a of the other; ring: `P - 1` blocks of K and V forward, twice backward. The
 /// lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above the other two.
-#[must_use]
 pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: f64, heads: u64) -> [SequenceCut; 3] {
     let p = ranks as f64;
     let all = 8.0 * tokens * width * bytes;
@@ -64,7 +63,6 @@ pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: 
 /// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and the
 /// one on its way, Q and the output: `b (2 (k + v) + q + o) c` over TP, b bytes an element. With as many key-value heads as
 /// heads that is `6 b d c`, in bf16 the lecture's `12 d c`; grouped queries share keys and values: `(2 + 4 k/a) b d c`.
-#[must_use]
 pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
     let [query, output] = query_and_output(&scenario.model);
     let widths = 4.0 * rank_key_width(scenario) + (query + output) / scenario.layout.tp as f64;
@@ -81,14 +79,12 @@ fn query_and_output(model: &Architecture) -> [f64; 2] {
 
 /// The two pieces of a sequence of `2 ranks` pieces that `rank` holds: neighbours with the plain split; with the zig-zag
 /// split one from either end.
-#[must_use]
 pub fn ring_pieces(rank: u64, ranks: u64, zigzag: bool) -> [u64; 2] {
     if zigzag { [rank, 2 * ranks - 1 - rank] } else { [2 * rank, 2 * rank + 1] }
 }
 
 /// Work of `rank` under a causal mask in `step` of ring attention, where it meets the keys of the rank so many before it;
 /// a full block is 1: pairs of pieces before the diagonal count a quarter, those on it half of that.
-#[must_use]
 pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
     let keys = ring_pieces((rank + ranks - step % ranks) % ranks, ranks, zigzag);
     let pair = |query: u64, key: u64| match key.cmp(&query) {
@@ -102,7 +98,6 @@ pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
 
 /// Work of the last rank under a causal mask in every one of `ranks` steps of ring attention, and none has more: with the
 /// plain split early ranks wait for late ones; the zig-zag split gives all the same.
-#[must_use]
 pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
     (0..ranks).map(|step| ring_work(ranks - 1, step, ranks, zigzag)).collect()
 }

@@ -37,7 +37,6 @@ pub struct MicrobatchTraffic {
 }
 
 /// Traffic of one micro-batch on global stage `stage`.
-#[must_use]
 pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
     let kinds = scenario.kinds_on(stage);
     let pairs: f64 = kinds.iter().map(|(kind, n)| *n as f64 * tensor_pairs(&scenario.model, *kind)).sum();
@@ -69,13 +68,11 @@ fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
 }
 
 /// Bytes that `layers` send in the tensor-parallel group; one with half of the messages counts half.
-#[must_use]
 pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     hidden::<Q>(scenario) * layers * 8.0 * ring(TENSOR.of::<Q>(scenario.layout.tp))
 }
 
 /// Bytes that `layers` with routed experts send to them and back, forward and backward.
-#[must_use]
 pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     let (Some(moe), layout) = (scenario.model.moe, &scenario.layout) else {
         return Q::number(0.0);
@@ -95,7 +92,6 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
 }
 
 /// Bytes of `states` between two stages, output forward and gradient backward.
-#[must_use]
 pub(crate) fn boundary_bytes<Q: Quantity>(scenario: &Scenario, states: Q) -> Q {
     let bytes = hidden::<Q>(scenario) * states * 2.0;
     if scenario.layout.sequence_parallel { bytes / TENSOR.of::<Q>(scenario.layout.tp) } else { bytes }
@@ -103,7 +99,6 @@ pub(crate) fn boundary_bytes<Q: Quantity>(scenario: &Scenario, states: Q) -> Q {
 
 /// Pairs of tensor-parallel messages of a layer and pass: one a mixer, one a dense FFN or shared experts. A routed FFN
 /// gathers and scatters its tokens over the experts instead.
-#[must_use]
 pub(crate) fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
     let shared = kind.ffn.is_routed() && model.moe.is_some_and(|moe| moe.shared_experts > 0);
     let ffn = kind.ffn.is_dense() || shared;
@@ -111,7 +106,6 @@ pub(crate) fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
 }
 
 /// Layers of global stage `stage` that route tokens to experts.
-#[must_use]
 pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
     let kinds = scenario.kinds_on(stage);
     let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
@@ -122,7 +116,6 @@ pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
 ///
 /// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
 /// convolution reads and what it returns, `4 b T w (c - 1)/c`. Source: Megatron-LM `mamba_context_parallel.py`.
-#[must_use]
 pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let (t, c) = (TENSOR.of::<Q>(layout.tp), CONTEXT.of::<Q>(layout.cp));
@@ -187,14 +180,12 @@ fn key_width(heads: Heads, tp: u64) -> f64 {
 }
 
 /// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
-#[must_use]
 pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
     Bytes(hidden(scenario))
 }
 
 /// Bytes of one block of keys and values of a layer with `mixer` on its way round a ring, `4 T w` with w the width of
 /// the keys on a rank.
-#[must_use]
 pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let heads = scenario.attended(mixer);
     let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
@@ -202,7 +193,6 @@ pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
 }
 
 /// The largest such block of any layer.
-#[must_use]
 pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
     let kinds = scenario.model.all_kinds();
     let blocks = kinds.iter().map(|(kind, _)| layer_block(scenario, kind.mixer));
@@ -210,13 +200,11 @@ pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
 }
 
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
-#[must_use]
 pub(crate) fn rank_key_width(scenario: &Scenario) -> f64 {
     ring_block(scenario).0 / (2.0 * attended::<f64>(scenario))
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.
-#[must_use]
 pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
     match link {
         Link::Intra => scenario.gpu.intra,

@@ -41,17 +41,14 @@ impl StageWaits {
         [&self.tp, &self.cp, &self.ep, &self.zero3, &self.gradients]
     }
     /// Wait of the forward pass.
-    #[must_use]
     pub fn forward(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.forward.exposed()).sum()
     }
     /// Wait of the backward pass.
-    #[must_use]
     pub fn backward(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.backward.exposed()).sum()
     }
     /// Seconds by which the traffic beside it slows compute, in both passes.
-    #[must_use]
     pub fn slows(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.both().slows).sum()
     }
@@ -67,14 +64,12 @@ fn repeated(recompute: &Recompute, layers: f64) -> f64 {
 }
 
 /// The waits of one micro-batch on global stage `stage`.
-#[must_use]
 pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let (zero3, gradients) = shards(scenario, stage, windows);
     StageWaits { zero3, gradients, ..layer_waits(scenario, stage, windows) }
 }
 
 /// The same without what `ZeRO` moves.
-#[must_use]
 pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let fabric = Fabric::of(scenario);
     let traffic = microbatch_traffic(scenario, stage);

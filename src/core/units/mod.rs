@@ -25,13 +25,13 @@ macro_rules! quantity {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[serde(transparent)]
+        #[must_use]
         pub struct $name(pub f64);
 
         impl $name {
             /// Nothing of it.
             pub const ZERO: Self = Self(0.0);
             /// The larger of two.
-            #[must_use]
             pub fn max(self, other: Self) -> Self {
                 Self(self.0.max(other.0))
             }
@@ -134,17 +134,14 @@ impl Div<FlopsPerSecond> for Flops {
 
 impl Bytes {
     /// From GiB (2³⁰ bytes).
-    #[must_use]
     pub fn from_gib(gib: f64) -> Self {
         Self(gib * GIB)
     }
     /// As a number of GiB (2³⁰ bytes).
-    #[must_use]
     pub fn gib(self) -> f64 {
         self.0 / GIB
     }
     /// As a number of GB (10⁹ bytes).
-    #[must_use]
     pub fn gb(self) -> f64 {
         self.0 / 1e9
     }

@@ -3,7 +3,6 @@
 /// Parses a whole number as typed: `64`, `8k` (8192), `1 024`, `1e6`, `4*8`.
 ///
 /// `k` and `m` are binary here, as in "8k tokens". `None` for anything else.
-#[must_use]
 pub fn parse_count(text: &str) -> Option<u64> {
     let mut product: u64 = 1;
     for factor in text.split(['*', '×']) {
@@ -25,7 +24,6 @@ pub fn parse_count(text: &str) -> Option<u64> {
 }
 
 /// The integer that `value` is, if it is one that f64 holds exactly.
-#[must_use]
 pub fn whole(value: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 to 2⁵³ and whole
     ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
@@ -33,7 +31,6 @@ pub fn whole(value: f64) -> Option<u64> {
 
 /// Parses a number as typed: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`; a trailing unit is decimal (`k M B G T`) or dropped
 /// (`GiB`, `GB/s`, `ns`). `None` for anything that is not finite and non-negative.
-#[must_use]
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
     // The number ends where something stands that no number has; an "e" does not end one if digits follow.
@@ -62,7 +59,6 @@ pub fn parse_number(text: &str) -> Option<f64> {
 }
 
 /// Invisible characters that are copied along with text: marks of direction, joiners, the mark of a byte order.
-#[must_use]
 pub(crate) const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -15,7 +15,6 @@ pub enum MemoryUnit {
 
 impl MemoryUnit {
     /// "GiB" or "GB".
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Gib => "GiB",
@@ -23,7 +22,6 @@ impl MemoryUnit {
         }
     }
     /// The number alone, one decimal: `61.2`.
-    #[must_use]
     pub fn number(self, bytes: Bytes) -> String {
         let value = match self {
             Self::Gib => bytes.gib(),
@@ -32,12 +30,10 @@ impl MemoryUnit {
         fixed(value, 1)
     }
     /// Number and unit: `61.2 GiB`.
-    #[must_use]
     pub fn show(self, bytes: Bytes) -> String {
         format!("{} {}", self.number(bytes), self.name())
     }
     /// Bytes at a fitting unit of this kind, three significant digits: `8.30 GiB`, `25.0 MB`, `512 B`.
-    #[must_use]
     pub fn fitting(self, bytes: Bytes) -> String {
         match self {
             Self::Gib => show_bytes(bytes),
@@ -50,26 +46,22 @@ impl MemoryUnit {
 const DECIMAL: &[(f64, &str)] = &[(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 
 /// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
-#[must_use]
 pub fn show_bytes(bytes: Bytes) -> String {
     let units = [(GIB * 1024.0, "Ti"), (GIB, "Gi"), (1024.0 * 1024.0, "Mi"), (1024.0, "Ki"), (1.0, "")];
     scaled(bytes.0, &units, "B")
 }
 
 /// Bytes a second in decimal units, as data sheets count them: `450 GB/s`.
-#[must_use]
 pub fn show_bandwidth(rate: f64) -> String {
     scaled(rate, &DECIMAL[3..], "B/s")
 }
 
 /// Floating-point operations: `108 PFLOP`.
-#[must_use]
 pub fn show_flops(flops: f64) -> String {
     scaled(flops, DECIMAL, "FLOP")
 }
 
 /// A duration at a fitting unit, three significant digits: `9.84 s`, `178 ms`, `3.20 µs`.
-#[must_use]
 pub fn show_seconds(seconds: Seconds) -> String {
     let s = seconds.0;
     if s >= 2.0 * 86_400.0 {
@@ -85,7 +77,6 @@ pub fn show_seconds(seconds: Seconds) -> String {
 }
 
 /// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
-#[must_use]
 pub fn show_count(count: f64) -> String {
     let (prefixes, billion) = (DECIMAL, "B");
     let shown = scaled(count, prefixes, "");
@@ -97,13 +88,11 @@ pub fn show_count(count: f64) -> String {
 }
 
 /// A share in percent, one decimal below 100: `15.8 %`.
-#[must_use]
 pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
 }
 
 /// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`.
-#[must_use]
 pub fn show_off(share: f64, decimals: usize) -> String {
     let sign = if share < 0.0 { "" } else { "+" };
     format!("{sign}{} %", fixed(share * 100.0, decimals))
@@ -126,7 +115,6 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
 }
 
 /// A count or what may be one: whole numbers are shown whole, others with `digits` significant digits: `6`, `6.25`.
-#[must_use]
 pub fn number(value: f64, digits: usize) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return group(&format!("{value:.0}"));
@@ -135,7 +123,6 @@ pub fn number(value: f64, digits: usize) -> String {
 }
 
 /// A number without a prefix that could be a symbol: plain from 0.0001 to a million, else `2.10e6`.
-#[must_use]
 pub fn scientific(value: f64) -> String {
     if value == 0.0 || (1e-4..1e6).contains(&value.abs()) {
         return number(value, 4);
@@ -150,7 +137,6 @@ const PLAIN: std::ops::Range<f64> = 1e-9..1e15;
 const LEAST: f64 = 1e-200;
 
 /// A number as it reads back, with a power of ten where it would have more digits than any count: `0.1`, `1e-320`.
-#[must_use]
 pub fn shortest(number: f64) -> String {
     /// Digits of the largest 64-bit count.
     const COUNT: usize = 20;
@@ -159,13 +145,11 @@ pub fn shortest(number: f64) -> String {
 }
 
 /// A number with `decimals` and grouped thousands: `12 345.6`.
-#[must_use]
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.abs() < PLAIN.end { group(&format!("{value:.decimals$}")) } else { significant(value, 3) }
 }
 
 /// A number with `digits` significant digits and grouped thousands: `9.84`, `178`, `12 300`, `1.20e17`.
-#[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
     if value.abs() < LEAST || !value.is_finite() {
         return "0".to_owned();
@@ -200,7 +184,6 @@ fn first_digit(value: f64) -> i32 {
 
 /// Thin spaces between groups of three digits before the decimal point; four digits stay together. A power of ten stays as
 /// it is.
-#[must_use]
 pub fn group(number: &str) -> String {
     if number.contains('e') {
         return number.replace('-', "−");
@@ -223,7 +206,6 @@ pub fn group(number: &str) -> String {
 }
 
 /// A count with grouped thousands: `16 384`.
-#[must_use]
 pub fn thousands(count: u64) -> String {
     group(&count.to_string())
 }

@@ -62,7 +62,6 @@ pub struct Loss {
 
 impl Calendar {
     /// The calendar of a setting. Of `W` productive time, `W/τ` segments fail `e^((τ+δ)/M) - 1` times each.
-    #[must_use]
     pub fn new(setting: &Setting) -> Self {
         let rhythm = setting.rhythm;
         let work = setting.work();
@@ -88,13 +87,11 @@ impl Calendar {
     }
 
     /// The whole calendar.
-    #[must_use]
     pub fn total(&self) -> Seconds {
         self.training + self.losses().iter().map(|loss| loss.seconds).sum()
     }
 
     /// All parts but the training.
-    #[must_use]
     pub fn losses(&self) -> Vec<Loss> {
         let parts = [
             (LossKind::Startup, self.startup),

@@ -41,7 +41,6 @@ pub struct Rhythm {
 
 impl Rhythm {
     /// Productive share of the calendar, ETTR.
-    #[must_use]
     pub fn share(&self) -> f64 {
         let (m, tau, delta) = (self.mtti.0, self.every.0, self.save.0);
         if tau.is_infinite() {
@@ -54,7 +53,6 @@ impl Rhythm {
     }
 
     /// Downtime of an interruption of the running job, with the restarts that another interruption begins anew.
-    #[must_use]
     pub fn downtime(&self) -> Seconds {
         if self.by_calendar && self.mtti.0.is_finite() {
             self.mtti * exp_m1((self.restart / self.mtti).min(LONGEST_DRAWN))
@@ -64,38 +62,32 @@ impl Rhythm {
     }
 
     /// Calendar of `productive` time in the mean.
-    #[must_use]
     pub fn calendar(&self, productive: Seconds) -> Seconds {
         productive / self.share()
     }
 
     /// Time of training and saving, without interruptions.
-    #[must_use]
     pub fn uninterrupted(&self, productive: Seconds) -> Seconds {
         productive + self.saving(productive)
     }
 
     /// Time that saves block.
-    #[must_use]
     pub fn saving(&self, productive: Seconds) -> Seconds {
         if self.every.0.is_infinite() { Seconds::ZERO } else { self.save * (productive / self.every) }
     }
 
     /// Segments that no mean time to interrupt lets finish.
-    #[must_use]
     pub fn never_finishes(&self) -> bool {
         self.mtti.0.is_finite() && (self.every + self.save).0 > LONGEST_SEGMENT * self.mtti.0
     }
 
     /// Restarts that are interrupted nearly always.
-    #[must_use]
     pub fn never_restarts(&self) -> bool {
         self.by_calendar && self.mtti.0.is_finite() && self.restart.0 > LONGEST_RESTART * self.mtti.0
     }
 }
 
 /// The principal branch of Lambert's W on [-1/e, 0), from its series at the branch point by Halley's iteration.
-#[must_use]
 pub fn lambert_w0(z: f64) -> f64 {
     refined(z, (2.0 * (1.0 + std::f64::consts::E * z)).max(0.0).sqrt())
 }
@@ -117,7 +109,6 @@ fn refined(z: f64, p: f64) -> f64 {
 }
 
 /// Training between two saves that loses least, `τ*`, for saves of `save` and a mean time to interrupt of `mtti`.
-#[must_use]
 pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
     let x = save / mtti;
     if mtti.0.is_infinite() {
@@ -132,7 +123,6 @@ pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
 }
 
 /// The whole number of steps of `step` nearest to `interval` that loses less, at least one.
-#[must_use]
 pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
     if rhythm.every.0.is_infinite() {
         return rhythm;
@@ -146,7 +136,6 @@ pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
 
 /// Intervals on both sides of the best one that take less than half a percent more calendar; none is shorter than the time until a save
 /// is durable.
-#[must_use]
 pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
     const MORE: f64 = 1.005;
     if best.0.is_infinite() {

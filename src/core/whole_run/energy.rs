@@ -23,7 +23,6 @@ pub struct Energy {
 }
 
 /// Shares of a step: kernels (compute, recomputation, the optimizer), and waiting for the rest.
-#[must_use]
 pub fn activity(step: &Step) -> Activity {
     let kernels = [PartKind::Ideal, PartKind::Kernels, PartKind::Recompute, PartKind::Optimizer];
     let parts = step.parts.iter().filter(|part| kernels.contains(&part.kind));
@@ -32,7 +31,6 @@ pub fn activity(step: &Step) -> Activity {
 }
 
 /// Energy of the calendar of an evaluated Run.
-#[must_use]
 pub(super) fn energy(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar) -> Energy {
     let rated = evaluation.scenario.gpu.tdp_w * setting.gpus as f64;
     let (training_w, idle_w) =

@@ -39,7 +39,6 @@ pub enum Figure {
 
 impl Figure {
     /// As an attribute of the page writes it: `whole:days`.
-    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Self::Days => "whole:days",
@@ -63,7 +62,6 @@ impl Figure {
 }
 
 /// The formulas of the figures: cost and emissions where price and grid are given, the interval where something is saved.
-#[must_use]
 pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(Figure, Term)> {
     let calendar = Calendar::new(setting);
     let book = book(evaluation, setting, &calendar);

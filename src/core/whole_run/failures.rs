@@ -25,7 +25,6 @@ pub struct Uncertain {
 
 /// Interruptions per 1,000 node-days. Vetted: geometric mean and spread of the four rows of vetted fleets; shared: of the two others; unknown:
 /// geometric mean of both.
-#[must_use]
 pub fn rate(failures: Failures) -> Uncertain {
     let (value, sigma) = match failures {
         Failures::Class(FailureClass::Vetted) => (3.57, 0.43),
@@ -38,13 +37,11 @@ pub fn rate(failures: Failures) -> Uncertain {
 
 /// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes × rate)`, at least
 /// one node.
-#[must_use]
 pub fn time_to_interrupt(rate: f64, gpus: u64) -> Seconds {
     Seconds(1000.0 * DAY / (nodes(gpus) * rate))
 }
 
 /// Nodes of eight GPUs, at least one: a node fails as a whole.
-#[must_use]
 pub fn nodes(gpus: u64) -> f64 {
     (gpus as f64 / NODE).max(1.0)
 }
@@ -54,7 +51,6 @@ pub const GIVEN_TIME: f64 = GIVEN;
 
 /// Mean downtime of an interruption. Automatic: MegaScale (detection below 10 minutes, back at the lost step within 15); warm: standby nodes and
 /// saves in memory (ByteRobust); manual: a person is called, the weakest number here.
-#[must_use]
 pub fn downtime(operation: Operation) -> Uncertain {
     let hours = match operation {
         Operation::Warm => 0.10,
@@ -65,7 +61,6 @@ pub fn downtime(operation: Operation) -> Uncertain {
 }
 
 /// Median time from the first process to the first step of 111 MLPerf runs by size (`tests/data/mlperf_training.csv`).
-#[must_use]
 pub fn startup(gpus: u64) -> Seconds {
     Seconds(match gpus {
         0..=8 => 70.0,

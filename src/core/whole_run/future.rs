@@ -24,7 +24,6 @@ pub struct Event {
 }
 
 /// The seed of a Run's own future: FNV-1a over the settings that differ from the default, so that a link shows the same future everywhere.
-#[must_use]
 pub fn seed(run: &Run) -> u64 {
     let texts = run.changed_texts();
     let bytes = texts.iter().flat_map(|(key, text)| key.bytes().chain([b'=']).chain(text.bytes()).chain([b'&']));
@@ -32,7 +31,6 @@ pub fn seed(run: &Run) -> u64 {
 }
 
 /// The interruptions of a future, and the calendar at the last token.
-#[must_use]
 pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
     let Rhythm { mtti, by_calendar, restart, save, lag, every } = setting.rhythm;
     let work = setting.work().0;

@@ -98,7 +98,6 @@ pub struct Dates {
 
 impl Dates {
     /// Of a Run, whose number of GPUs matters only where it has a measured step or time between interruptions.
-    #[must_use]
     pub fn new(run: &Run, tokens: f64, days: f64) -> Self {
         let measured = run.measured_step_s.and_then(|_| evaluate(run).ok());
         Self {

@@ -11,7 +11,6 @@ const ALPHA: f64 = 0.3478;
 const BETA: f64 = 0.3658;
 
 /// Parameters and tokens that reach the least loss with `flops`.
-#[must_use]
 pub fn compute_optimal(flops: f64) -> (f64, f64) {
     let g = pow(ALPHA * A / (BETA * B), 1.0 / (ALPHA + BETA));
     let parameters = g * pow(flops / 6.0, BETA / (ALPHA + BETA));
@@ -19,7 +18,6 @@ pub fn compute_optimal(flops: f64) -> (f64, f64) {
 }
 
 /// Tokens for which a model of `parameters` is compute-optimal.
-#[must_use]
 pub fn optimal_tokens(parameters: f64) -> f64 {
     let g = pow(ALPHA * A / (BETA * B), 1.0 / (ALPHA + BETA));
     pow(parameters / g, (ALPHA + BETA) / BETA) / parameters

@@ -28,7 +28,6 @@ impl Activity {
 }
 
 /// Watts on the AC side of a node whose GPUs are rated `rated_w` together.
-#[must_use]
 pub fn node_power(rated_w: f64, activity: Activity) -> f64 {
     let Activity { busy, waiting } = activity;
     rated_w * (BUSY * busy + WAITING * waiting + IDLE * (1.0 - busy - waiting))

@@ -61,7 +61,6 @@ impl Ramp {
     /// drain take `t (b/(mbs dp) + (p-1)/v) / (B/(mbs dp) + (p-1)/v)`.
     ///
     /// `full` is the batch after the ramp, `step` its step, `microbatches` its micro-batches a pipeline, `fill` is `(p-1)/v`.
-    #[must_use]
     pub fn steps(&self, total: f64, full: f64, step: Seconds, microbatches: f64, fill: f64) -> Steps {
         let stages = ((full - self.start) / self.increment).max(0.0);
         let each = if stages > 0.0 { self.samples / stages } else { 0.0 };

@@ -7,7 +7,6 @@ pub struct Random(u64);
 
 impl Random {
     /// The stream of `seed`.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -40,7 +39,6 @@ impl Random {
 }
 
 /// The `share` quantile of `sorted` values by linear interpolation.
-#[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * sorted.len().saturating_sub(1) as f64;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index of a list of some thousands

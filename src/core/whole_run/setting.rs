@@ -146,25 +146,21 @@ impl Setting {
     }
 
     /// Time of all steps, stragglers included.
-    #[must_use]
     pub fn training(&self) -> Seconds {
         self.steps.time * self.straggler
     }
 
     /// Time that saves and interruptions follow: steps with stragglers, evaluations, and what rollbacks repeat.
-    #[must_use]
     pub fn work(&self) -> Seconds {
         self.training() + self.evaluating() + self.rolled_back()
     }
 
     /// Time of all steps that rollbacks repeat or skip.
-    #[must_use]
     pub fn rolled_back(&self) -> Seconds {
         self.step * (self.rollbacks * self.rollback_steps * self.straggler)
     }
 
     /// Time of all evaluations.
-    #[must_use]
     pub fn evaluating(&self) -> Seconds {
         self.evaluation * self.evaluations
     }
@@ -226,14 +222,12 @@ fn phase_steps(run: &Run, phase: ContextPhase) -> Result<(f64, Seconds), Issue> 
 }
 
 /// Time of an evaluation of `samples` sequences whose forward passes take `share` of a step with `batch` of them.
-#[must_use]
 pub fn evaluation_time(share: f64, samples: f64, step: Seconds, batch: f64) -> Seconds {
     step * (share * samples / batch)
 }
 
 /// Time of an evaluated Run until `samples` sequences and `evaluations` evaluations of `set` sequences are done: MLPerf's time to train, whose
 /// clock starts at the first sample.
-#[must_use]
 pub fn time_to_train(evaluation: &Evaluation, samples: f64, evaluations: f64, set: f64) -> Seconds {
     let (run, step) = (&evaluation.scenario.run, evaluation.report.step.time_s);
     let batch = run.global_batch as f64;

@@ -7,7 +7,6 @@ use crate::maths::exp;
 const LARGE: f64 = 500.0;
 
 /// The least number of spares that suffices with probability `share` where `mean` nodes are under repair on average.
-#[must_use]
 pub fn spares(mean: f64, share: f64) -> u64 {
     if mean <= 0.0 {
         return 0;
@@ -33,7 +32,6 @@ const MOST: f64 = 1e4;
 
 /// Counts of nodes under repair with their probabilities, as far as they are at least a 500th of the largest; none where nothing is
 /// under repair or the mean is above 10,000. Terms go from the mode outwards, so that none is too small.
-#[must_use]
 pub fn under_repair(mean: f64) -> Vec<(u64, f64)> {
     const LEAST: f64 = 2e-3;
     if !(mean > 0.0 && mean <= MOST) {

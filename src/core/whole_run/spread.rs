@@ -40,7 +40,6 @@ pub struct Spread {
 pub type Draw = [f64; 4];
 
 /// The draws, the same for every run.
-#[must_use]
 pub fn draws() -> Vec<Draw> {
     let mut random = Random::new(SEED);
     let draw = |_| {
@@ -51,7 +50,6 @@ pub fn draws() -> Vec<Draw> {
 }
 
 /// The 10, 50 and 90 % quantiles of the calendar of `productive` time over `draws`.
-#[must_use]
 pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt, draws: &[Draw]) -> Spread {
     let mut calendars: Vec<f64> = draws.iter().map(|draw| calendar(rhythm, productive.0, doubt, *draw)).collect();
     sort_by(&mut calendars, f64::total_cmp);

@@ -127,7 +127,6 @@ pub fn setting(evaluation: &Evaluation, tokens: f64) -> Result<Setting, Vec<Issu
 }
 
 /// The range of a setting.
-#[must_use]
 pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let calendar = Calendar::new(setting);
     let total = calendar.total();
@@ -158,7 +157,6 @@ pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
 }
 
 /// The figures of a setting, without their range.
-#[must_use]
 pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
     let calendar = Calendar::new(setting);
     let total = calendar.total();
@@ -249,7 +247,6 @@ fn unfinished(rhythm: Rhythm) -> Message {
 }
 
 /// Doubts about settings that are taken as they are, each at its field.
-#[must_use]
 pub fn notes(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
     let length = &evaluation.scenario.run.length;
     let rhythm = setting.rhythm;

@@ -35,7 +35,6 @@ pub struct Config {
 
 impl Config {
     /// The model of a Run.
-    #[must_use]
     pub fn model(&self) -> Based<ModelParts> {
         Based { base: None, parts: self.parts.clone() }
     }

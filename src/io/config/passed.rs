@@ -30,7 +30,6 @@ pub(crate) fn is_plain(word: &str) -> bool {
 }
 
 /// Arguments of `config`, and the entries that they are of.
-#[must_use]
 pub(crate) fn of_config(config: &Value) -> (Option<String>, Vec<&'static str>) {
     let (mut words, mut entries) = (Vec::new(), Vec::new());
     // Since transformers 5 the base stands among the parameters of the rotary embedding.

@@ -34,7 +34,6 @@ const SIGNS: [&str; 5] =
     ["zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps", "bf16"];
 
 /// True if an object is a file of DeepSpeed.
-#[must_use]
 pub fn knows(object: &Value) -> bool {
     SIGNS.iter().any(|sign| object.get(sign).is_some())
 }

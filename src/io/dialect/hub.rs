@@ -143,7 +143,6 @@ const SIZES: &[(&str, &str, &str)] = &[
 ];
 
 /// The repository of a model that is a preset as it is.
-#[must_use]
 pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
     let base = model.as_published()?;
     let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
@@ -157,13 +156,11 @@ pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<Model
 }
 
 /// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
-#[must_use]
 pub(super) fn preset(name: &str) -> Option<&'static str> {
     model(name)?.as_published()
 }
 
 /// The model that a repository or a path holds: a preset, or one with other sizes.
-#[must_use]
 pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
     let last = |name: &str| {
         let last = name.trim_end_matches('/').trim_end_matches(".yaml").rsplit('/').next();

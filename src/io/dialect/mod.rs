@@ -56,7 +56,6 @@ pub static DIALECTS: &[&Dialect] = &[
 ];
 
 /// The program with this id.
-#[must_use]
 pub fn dialect(id: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.id == id).copied()
 }
@@ -71,7 +70,6 @@ pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
 
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
 /// are read into the default Run.
-#[must_use]
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
     let mut reader = SettingsReader::new(dialect.written(scenario), Run::default());

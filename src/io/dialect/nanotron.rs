@@ -39,7 +39,6 @@ const SECTIONS: [&str; 4] = ["parallelism", "tokens", "data_stages", "checkpoint
 const CONFIG: &str = "model.model_config.";
 
 /// True if a line begins a section of a file.
-#[must_use]
 pub fn knows(line: &str) -> bool {
     line.split_once(':').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }

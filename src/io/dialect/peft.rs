@@ -23,7 +23,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// True if an object is a file of PEFT.
-#[must_use]
 pub(crate) fn knows(object: &Value) -> bool {
     ["peft_type", "base_model_name_or_path"].iter().any(|sign| object.get(sign).is_some())
 }

@@ -30,7 +30,6 @@ pub struct Dialect {
 
 impl Dialect {
     /// The settings that say a Run.
-    #[must_use]
     pub fn written(&self, scenario: &Scenario) -> Entries {
         let mut writer = SettingsWriter::default();
         (self.write)(scenario, &mut writer);

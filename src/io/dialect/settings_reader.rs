@@ -51,7 +51,6 @@ pub struct SettingsReader {
 
 impl SettingsReader {
     /// Nothing taken yet.
-    #[must_use]
     pub fn new(entries: Entries, run: Run) -> Self {
         let in_text = |(name, value): (String, Value)| (Origin::Text(name.clone()), name, value);
         Self::translated(entries.into_iter().map(in_text), run)
@@ -70,7 +69,6 @@ impl SettingsReader {
     }
 
     /// Names that nothing asked for, or that turned out to say nothing.
-    #[must_use]
     pub fn left(&self) -> Vec<String> {
         let taken: BTreeSet<&String> =
             self.entries.iter().filter(|entry| entry.taken).filter_map(Entry::text).collect();
@@ -101,7 +99,6 @@ impl SettingsReader {
     }
 
     /// True if the text has `name`.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
     }
@@ -312,7 +309,6 @@ impl SettingsReader {
 }
 
 /// The preset with exactly these shapes.
-#[must_use]
 pub fn named(shapes: &Architecture) -> Option<Based<ModelParts>> {
     let preset = MODELS.iter().find(|preset| preset.architecture == *shapes)?;
     Some(Based::preset(preset.choice.id))

@@ -44,7 +44,6 @@ impl SettingsWriter {
     }
 
     /// All of it.
-    #[must_use]
     pub fn done(self) -> Entries {
         self.0
     }

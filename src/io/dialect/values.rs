@@ -21,13 +21,11 @@ pub struct Same {
 }
 
 /// A row of a table of [`Same`].
-#[must_use]
 pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
     Same { name, field, default }
 }
 
 /// Format of the passes: policies of as many bytes may differ by it.
-#[must_use]
 pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
     match precision.computes() {
         Format::Fp32 => "fp32",
@@ -39,7 +37,6 @@ pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
 }
 
 /// True if two policies are one: as many bytes of everything, computed in the same.
-#[must_use]
 pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
     one.resolve() == other.resolve()
 }
@@ -51,13 +48,11 @@ pub(super) fn is_precision(run: &Run, id: &'static str) -> bool {
 }
 
 /// Tokens that `steps` of `run` see.
-#[must_use]
 pub fn tokens(run: &Run, steps: u64) -> f64 {
     steps as f64 * run.global_batch as f64 * run.seq_len as f64
 }
 
 /// Steps that see the Run's tokens, if it has a budget.
-#[must_use]
 pub fn steps(run: &Run) -> Option<u64> {
     let steps = run.tokens_total? / tokens(run, 1);
     crate::core::units::whole(steps.ceil())

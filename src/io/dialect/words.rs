@@ -33,7 +33,6 @@ pub(crate) struct Script {
 
 impl Script {
     /// Reads a script.
-    #[must_use]
     pub fn read(text: &str) -> Self {
         let mut reader = Reader { left: MAX_EXPANDED, begins: true, ..Reader::default() };
         reader.take(text, 0);
@@ -41,13 +40,11 @@ impl Script {
     }
 
     /// The number that a variable holds.
-    #[must_use]
     pub fn number(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
 
     /// Notes on the choices that the script leaves open.
-    #[must_use]
     pub fn doubts(&self) -> Vec<Message> {
         let several = self.ambiguous.iter().map(|name| {
             t!(
@@ -71,7 +68,6 @@ impl Script {
 
     /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value that
     /// is a number as one.
-    #[must_use]
     pub fn arguments(&self) -> Entries {
         let mut entries: Entries = Vec::new();
         // Words behind the end of a statement belong to no argument before it.
@@ -321,7 +317,6 @@ fn several(word: &str) -> bool {
 }
 
 /// A number where the text is one, else the text.
-#[must_use]
 pub(crate) fn scalar(text: &str) -> Value {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Value::Number(number),

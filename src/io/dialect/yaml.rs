@@ -47,7 +47,6 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
 }
 
 /// A file that says `entries`, comments first.
-#[must_use]
 pub(crate) fn print(entries: &Entries, comments: &[String]) -> String {
     let comments = comments.iter().map(|comment| format!("# {comment}\n"));
     let mut lines: Vec<String> = comments.collect();

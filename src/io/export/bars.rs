@@ -27,7 +27,6 @@ const PLOT: f64 = 0.93;
 const APART: f64 = 0.0012;
 
 /// A picture as an SVG file `width` pixels wide, in the language of `catalogue`.
-#[must_use]
 pub fn picture(
     drawn: Drawn,
     evaluation: &Evaluation,

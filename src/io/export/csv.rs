@@ -6,7 +6,6 @@ use crate::core::report::Evaluation;
 use crate::core::run::OneOf;
 
 /// Four tables with an empty line between them, after comments with version, date and link.
-#[must_use]
 pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
     let mut lines = vec![

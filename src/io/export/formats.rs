@@ -148,7 +148,6 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 
 /// The format that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
 /// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
-#[must_use]
 pub fn launcher(run: &Run) -> &'static str {
     match run.stack.preset_row().trainer {
         Trainer::Torchtitan => "torchtitan",

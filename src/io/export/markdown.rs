@@ -16,7 +16,6 @@ const ALWAYS: [&str; 11] =
     ["gpus", "tp", "pp", "cp", "zero", "schedule", "seq_len", "micro_batch", "global_batch", "precision", "recompute"];
 
 /// The run, memory by stage, the step, communication and notes.
-#[must_use]
 pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
     let run = &evaluation.scenario.run;

@@ -9,7 +9,6 @@ use crate::view::node::markup::{Action, Node, copied, el, faint, leaf, text, tit
 use crate::view::panels::issues::line;
 
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
-#[must_use]
 pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
     let choices: Node = FORMATS

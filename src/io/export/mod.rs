@@ -24,7 +24,6 @@ use crate::core::report::Evaluation;
 use crate::core::run::OneOf;
 
 /// A name for a file of this Run: `shardscope-llama-3-1-8b-64-1f1b.svg`.
-#[must_use]
 pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
     let run = &evaluation.scenario.run;
     let words = format!("shardscope-{}-{}-{}", run.model.title(), run.gpus, evaluation.report.pipeline.schedule.id());

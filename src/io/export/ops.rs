@@ -4,7 +4,6 @@ use crate::core::pipeline::{Half, Timeline};
 use std::fmt::Write;
 
 /// `rank,kind,stage,microbatch,start_s,end_s,overlapped` and a line an op; times as exact as they were computed.
-#[must_use]
 pub fn ops_csv(timeline: &Timeline) -> String {
     let mut out = String::from("rank,kind,stage,microbatch,start_s,end_s,overlapped\n");
     for (rank, ops) in timeline.ranks.iter().enumerate() {

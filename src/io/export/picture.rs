@@ -42,7 +42,6 @@ pub struct Picture<'a> {
 
 impl Picture<'_> {
     /// Width and height with title and names, device pixels of `scale`.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     pub fn size(&self, scale: f64) -> (u32, u32) {
         let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
@@ -111,7 +110,6 @@ impl Picture<'_> {
 
 /// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window and
 /// width.
-#[must_use]
 pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     let Some(first) = pictures.first() else {
         return String::new();
@@ -172,7 +170,6 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
 }
 
 /// The picture as SVG; empty where it cannot be painted.
-#[must_use]
 pub fn svg(picture: &Picture) -> String {
     painted(picture.size(1.0), |backend| picture.paint(backend, 1.0))
 }

@@ -14,14 +14,12 @@ pub struct Stamp<'a> {
 
 impl Stamp<'_> {
     /// "Shardscope 0.1.0, 2026-11-21".
-    #[must_use]
     pub fn made(&self) -> String {
         let comma = if self.date.is_empty() { "" } else { ", " };
         format!("Shardscope {}{comma}{}", env!("CARGO_PKG_VERSION"), self.date)
     }
 
     /// The link of `run`.
-    #[must_use]
     pub fn link(&self, run: &Run) -> String {
         format!("{}#{}", self.address, encode(run))
     }

@@ -13,7 +13,6 @@ use std::fmt::Write;
 const MAX_ARROWS: usize = 100_000;
 
 /// The trace as JSON.
-#[must_use]
 pub fn chrome_trace(evaluation: &Evaluation) -> String {
     let (order, timeline) = (&evaluation.order, evaluation.timeline());
     let trace = Trace::new(order, timeline, evaluation.durations.p2p);

@@ -119,7 +119,6 @@ fn object(text: &str) -> Result<Kind, Issue> {
 }
 
 /// The first link in a text: an address with `#v=`, or the pairs alone.
-#[must_use]
 pub(crate) fn link_in(text: &str) -> Option<String> {
     let bare = ["v=", "?v="].iter().any(|start| text.trim().starts_with(start));
     let from = if bare { text.trim() } else { &text[text.find("#v=")?..] };

@@ -17,7 +17,6 @@ use crate::view::panels::words;
 use std::sync::Arc;
 
 /// Reads `text` and shows its effect on `present`, or why it cannot be read.
-#[must_use]
 pub fn summary(text: &str, present: &Run) -> Node {
     match read(text, present) {
         Ok(meaning) => understood(&meaning, present),

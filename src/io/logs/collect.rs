@@ -72,7 +72,6 @@ impl Log {
 
 impl Heard {
     /// The series of a quantity, of the program that printed it most often; of two the first by [`Program`].
-    #[must_use]
     pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
         let candidates = self.series.iter().filter(|(_, of, _)| *of == quantity);
         let longest = candidates.max_by_key(|(program, _, series)| (series.len(), Reverse(*program)))?;
@@ -81,7 +80,6 @@ impl Heard {
     }
 
     /// The program that wrote it: of those that tell of steps, if any does, the one of most lines.
-    #[must_use]
     pub(crate) fn program(&self) -> Option<Program> {
         let steps = |of: Program| {
             let mut own = self.series.iter().filter(|(program, ..)| *program == of);
@@ -95,7 +93,6 @@ impl Heard {
     }
 
     /// True if the lines of two runs stand in turn.
-    #[must_use]
     pub(crate) fn is_mixed(&self) -> bool {
         let (lines, back) = self.turns;
         let mut steps = self.series.iter().filter(|(_, what, _)| what.is_step());

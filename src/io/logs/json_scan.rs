@@ -39,14 +39,12 @@ enum State {
 
 impl Scanner {
     /// The key of the bracket `up` levels above the innermost.
-    #[must_use]
     pub fn above(&self, up: usize) -> &str {
         let at = self.open.len().checked_sub(1 + up);
         at.map_or("", |at| self.open[at].1.as_str())
     }
 
     /// Number of open brackets.
-    #[must_use]
     pub fn depth(&self) -> usize {
         self.open.len()
     }

@@ -62,7 +62,6 @@ fn plain(line: &str) -> String {
 
 /// The number that `text` begins with, blanks before it aside, and what follows: `5630.1`, `10,050`, `5630,1`, `1e-4`,
 /// `11.5K`, `'1.474'`.
-#[must_use]
 pub fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start_matches([' ', '\t', '\'', '"', '=', ':']);
     let mut end = 0;

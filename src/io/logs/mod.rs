@@ -57,7 +57,6 @@ impl Default for LogReader {
 }
 
 /// Why a file of `size` bytes is not read at all.
-#[must_use]
 pub fn too_large(size: u64, is_json: bool) -> Option<Issue> {
     let most = if is_json { MAX_JSON } else { MAX_TEXT };
     let megabytes = |bytes: u64| bytes / 1_000_000;
@@ -84,7 +83,6 @@ impl LogReader {
     }
 
     /// Bytes taken so far.
-    #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
     }

@@ -84,14 +84,12 @@ impl Nccl {
     }
 
     /// Hosts that took part, 1 where the header is missing.
-    #[must_use]
     pub fn nodes(&self) -> u64 {
         self.hosts.len().max(1) as u64
     }
 
     /// Latency and bus bandwidth of `t = α + S f/B`, by least squares of the relative error; the median bandwidth of large
     /// messages where there is too little to fit.
-    #[must_use]
     pub fn line(&self) -> Option<(f64, f64)> {
         let large: Vec<&(f64, f64, f64)> = self.rows.iter().filter(|row| row.0 >= LARGE).collect();
         let of: Vec<&(f64, f64, f64)> = if large.is_empty() { self.rows.iter().rev().take(1).collect() } else { large };
@@ -119,7 +117,6 @@ impl Nccl {
     }
 
     /// Rows that were read.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.rows.len()
     }
@@ -166,7 +163,6 @@ impl Mamf {
     }
 
     /// TFLOP/s that a large product reaches.
-    #[must_use]
     pub fn tflops(&self) -> Option<f64> {
         self.mean.or(self.best)
     }

@@ -76,7 +76,6 @@ pub enum Quantity {
 
 impl Quantity {
     /// True if a step follows from it.
-    #[must_use]
     pub fn is_step(self) -> bool {
         matches!(
             self,
@@ -91,7 +90,6 @@ impl Quantity {
     }
 
     /// True if it is a rate: of several ranks' the smallest is the slowest.
-    #[must_use]
     pub fn is_rate(self) -> bool {
         self.is_step() && !matches!(self, Self::Seconds | Self::Iterations)
     }
@@ -239,7 +237,6 @@ pub(crate) static PATTERNS: &[Pattern] = &[
 ];
 
 /// Ends of the words of `pattern` in `line`, one behind the other; none where one is missing.
-#[must_use]
 pub fn matches(pattern: &Pattern, line: &str) -> bool {
     let mut rest = line;
     pattern.words.iter().all(|word| match rest.find(word) {

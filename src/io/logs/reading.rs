@@ -58,7 +58,6 @@ pub struct Reading {
 
 impl Reading {
     /// Of `program`, with nothing understood yet.
-    #[must_use]
     pub fn new(program: Message, run: &Run) -> Self {
         let run = Run { measured_step_s: None, profile: crate::core::run::Profile::default(), ..run.clone() };
         Self {
@@ -76,7 +75,6 @@ impl Reading {
     }
 
     /// The observation that it is; none where nothing was measured.
-    #[must_use]
     pub fn observation(&self, name: &str) -> Option<Observation> {
         let observation = Observation {
             step_s: self.step.map(|step| step.seconds),
@@ -147,7 +145,6 @@ impl Reading {
     }
 
     /// The calculator's figures for the same run beside the measured step and peaks; nothing where the run does not work.
-    #[must_use]
     pub fn compared(&self) -> Vec<Message> {
         let Ok(report) = report(&self.run) else {
             return Vec::new();

@@ -38,7 +38,6 @@ pub(crate) struct Summary {
 
 impl Series {
     /// A series of `quantity`, empty.
-    #[must_use]
     pub fn of(quantity: Quantity) -> Self {
         Self { is_rate: quantity.is_rate(), ..Self::default() }
     }
@@ -74,20 +73,17 @@ impl Series {
     }
 
     /// Number of values.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
     /// True if there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
     /// True if the values are those of two runs that write in turn: most steps have two values, or every other value is of
     /// another size.
-    #[must_use]
     pub fn is_mixed(&self) -> bool {
         let (repeated, differing) = self.repeated;
         let twice = self.len() > 1 && repeated >= self.len() / 2 && differing > repeated / 2;
@@ -115,7 +111,6 @@ impl Series {
     }
 
     /// The summary of durations: the first two are left out where there are more, then those over 1.5 medians.
-    #[must_use]
     pub fn durations(&self) -> Option<Summary> {
         let mut ordered = self.values.clone();
         ordered.sort_by_key(|(number, _)| *number);
@@ -144,7 +139,6 @@ impl Series {
     }
 
     /// The summary of rates: that of their durations, back to a rate.
-    #[must_use]
     pub fn rates(&self) -> Option<Summary> {
         let turned = Self {
             values: self.values.iter().map(|(number, rate)| (*number, 1.0 / rate)).collect(),
@@ -155,13 +149,11 @@ impl Series {
     }
 
     /// The largest value.
-    #[must_use]
     pub fn largest(&self) -> Option<f64> {
         self.values.iter().map(|(_, value)| *value).max_by(f64::total_cmp)
     }
 
     /// Growth a step of a sum over the steps: between the first and the last that were printed; of one alone, from 0.
-    #[must_use]
     pub fn growth(&self) -> Option<f64> {
         let (first, last) = (
             self.values.iter().min_by_key(|(number, _)| *number)?,
@@ -173,7 +165,6 @@ impl Series {
     }
 
     /// The last value.
-    #[must_use]
     pub fn last(&self) -> Option<f64> {
         self.values.last().map(|(_, value)| *value)
     }
@@ -185,7 +176,6 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 /// The middle of sorted values.
-#[must_use]
 pub fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {

@@ -13,7 +13,6 @@ use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
 /// A file that was read, beside the Run of the page.
-#[must_use]
 pub fn summary(of: &Reading, present: &Run) -> Node {
     let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = &of.program))];
     if let Some(step) = of.step {

@@ -37,7 +37,6 @@ const CLASSES: [Class; 5] = [Class::Communication, Class::Attention, Class::Gemm
 
 impl Class {
     /// By the kernel's name; the first that matches.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         let lower = name.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

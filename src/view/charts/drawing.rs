@@ -109,7 +109,6 @@ fn px(y: f64) -> String {
 
 impl Drawing {
     /// Nothing yet, `height` pixels high.
-    #[must_use]
     pub fn new(height: f64) -> Self {
         Self { height, ..Self::default() }
     }
@@ -283,7 +282,6 @@ impl Drawing {
         pieces
     }
     /// For the page; `label` describes it to screen readers.
-    #[must_use]
     pub fn inline(self, label: impl Into<Message>) -> Node {
         // The height once more, for style sheets that shrink it.
         let height = px(self.height);
@@ -292,7 +290,6 @@ impl Drawing {
         el("svg", &attributes, &self.content()).label(label)
     }
     /// As a file: `width` pixels for the picture, names beside it, the title above it, in the language of `catalogue`.
-    #[must_use]
     pub fn file(self, width: f64, theme: Theme, title: impl Into<Message>, catalogue: &Catalogue) -> String {
         let across = width + NAMES + MARGIN;
         let down = self.height + TITLE + MARGIN;

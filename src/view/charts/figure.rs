@@ -7,7 +7,6 @@ use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, aside, el, leaf, text};
 
 /// The buttons that save the SVG picture of the same panel as `name`.
-#[must_use]
 pub(crate) fn save(name: &'static str) -> Node {
     let button = |png: bool, label: &'static str| {
         let title = t!("Save this picture as {label}", label);
@@ -20,25 +19,21 @@ pub(crate) fn save(name: &'static str) -> Node {
 }
 
 /// Legend of a picture.
-#[must_use]
 pub fn legend(entries: impl IntoIterator<Item = Node>) -> Node {
     el("div", &[("class", "legend")], &[entries.into_iter().collect()])
 }
 
 /// Entry of a legend: class of the swatch and words.
-#[must_use]
 pub fn swatch((class, words): &(&str, &'static str)) -> Node {
     el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(*words)])
 }
 
 /// Legend of a picture: class of each swatch and words.
-#[must_use]
 pub fn key(kinds: &[(&str, &'static str)]) -> Node {
     legend(kinds.iter().map(swatch))
 }
 
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
-#[must_use]
 pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> Node {
     let head = [aside(words), leaf("span", "spring", ""), save(name)];
     el("figure", &[], &[el("div", &[("class", "panel-head")], &head), picture])

@@ -38,7 +38,6 @@ const MEMORY: [&str; 6] =
 
 impl Ink {
     /// Ink of an op.
-    #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::F => Self::Forward,
@@ -47,7 +46,6 @@ impl Ink {
         }
     }
     /// The style sheet's name of it.
-    #[must_use]
     pub fn token(self) -> &'static str {
         match self {
             Self::Paper => "--bg",
@@ -65,7 +63,6 @@ impl Ink {
         }
     }
     /// Its colour in `palette`.
-    #[must_use]
     pub const fn rgb(self, palette: &Palette) -> Rgb {
         match self {
             Self::Paper => palette.paper,

@@ -38,7 +38,6 @@ fn add(work: &mut Work, op: &TimedOp, until: f64) {
 
 impl Sums {
     /// Of all ranks.
-    #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
         let sums = |ops: &Vec<TimedOp>| {
             let mut work = [0.0; 3];
@@ -55,7 +54,6 @@ impl Sums {
     }
 
     /// Every `stride`-th rank of the timeline that these are of.
-    #[must_use]
     pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<Row<'a>> {
         let both = timeline.ranks.iter().zip(&self.ranks);
         both.step_by(stride.max(1)).map(|(ops, sums)| Row { ops, sums }).collect()
@@ -64,7 +62,6 @@ impl Sums {
 
 impl<'a> Row<'a> {
     /// The ops that touch `[start, end]`.
-    #[must_use]
     pub fn visible(self, start: f64, end: f64) -> &'a [TimedOp] {
         let from = self.ops.partition_point(|op| op.end < start);
         let to = self.ops.partition_point(|op| op.start <= end);
@@ -72,7 +69,6 @@ impl<'a> Row<'a> {
     }
 
     /// Work done before `time`.
-    #[must_use]
     pub(crate) fn work_before(self, time: f64) -> Work {
         let started = self.ops.partition_point(|op| op.start < time);
         // The last two may still run: they are never taken from a sum.

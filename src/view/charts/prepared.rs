@@ -24,32 +24,27 @@ pub struct Prepared {
 
 impl Prepared {
     /// Of an evaluation.
-    #[must_use]
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
         Self { versions: versions(&evaluation), evaluation, sums, places: OnceLock::new(), path: OnceLock::new() }
     }
     /// The op at `place`.
-    #[must_use]
     pub fn op(&self, place: Place) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
     }
     /// The version of the weights that a micro-batch meets on `rank`, where a rank keeps several: the updates behind them
     /// since the step began.
-    #[must_use]
     pub fn version(&self, rank: usize, microbatch: u32) -> Option<i32> {
         version(&self.versions, rank, microbatch)
     }
     /// Answers why an op starts when it does.
-    #[must_use]
     pub fn trace(&self) -> Trace<'_> {
         let (order, timeline) = (&self.evaluation.order, self.evaluation.timeline());
         let places = self.places.get_or_init(|| Places::of(order, timeline));
         Trace::with(order, timeline, self.evaluation.durations.p2p, places)
     }
     /// The chain of ops that fixes the makespan.
-    #[must_use]
     pub fn critical_path(&self) -> &[(Place, TimedOp)] {
         self.path.get_or_init(|| {
             let path = self.trace().critical_path().into_iter();
@@ -57,17 +52,14 @@ impl Prepared {
         })
     }
     /// Memory of `rank` over time, MiB.
-    #[must_use]
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
         memory_curve(&self.evaluation, rank)
     }
     /// Seconds from the first start to the last end.
-    #[must_use]
     pub fn makespan(&self) -> f64 {
         self.evaluation.spans.makespan()
     }
     /// Pipeline ranks.
-    #[must_use]
     pub fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
     }
@@ -75,7 +67,6 @@ impl Prepared {
 
 /// The versions of the weights that micro-batches meet on each rank, as updates since the step began; empty where a rank
 /// keeps one. A step of `PipeDream-2BW` meets the weights of one update before it.
-#[must_use]
 pub fn versions(evaluation: &Evaluation) -> Vec<Vec<i32>> {
     let versions: fn(&[TimedOp]) -> Vec<i32> = match evaluation.scenario.run.schedule {
         _ if evaluation.scenario.layout.pp == 1 => return Vec::new(),
@@ -88,13 +79,11 @@ pub fn versions(evaluation: &Evaluation) -> Vec<Vec<i32>> {
 }
 
 /// One of them.
-#[must_use]
 pub fn version(versions: &[Vec<i32>], rank: usize, microbatch: u32) -> Option<i32> {
     versions.get(rank)?.get(microbatch as usize).copied()
 }
 
 /// Memory of `rank` over the step, MiB.
-#[must_use]
 pub fn memory_curve(evaluation: &Evaluation, rank: usize) -> Vec<(f64, u32)> {
     let instants = over_time(evaluation, rank).map(|curve| curve.instants);
     let instants = instants.unwrap_or_default().into_iter();
@@ -102,7 +91,6 @@ pub fn memory_curve(evaluation: &Evaluation, rank: usize) -> Vec<(f64, u32)> {
 }
 
 /// Whole MiB: finer than a pixel of any GPU's memory.
-#[must_use]
 pub fn mebibytes(bytes: Bytes) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
     let whole = (bytes.gib() * 1024.0).round() as u32;

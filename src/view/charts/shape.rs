@@ -21,14 +21,12 @@ pub struct Rows {
 
 impl Rows {
     /// Rows for `count` ranks: 28 px where they fit, thinner where there are many.
-    #[must_use]
     pub fn fitting(count: usize) -> Self {
         let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
         let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
         Self { pitch, height: pitch - gap }
     }
     /// The row at `y`, and whether in its upper half.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // y is on the picture
     pub fn at(self, y: f64) -> (usize, bool) {
         let row = (y.max(0.0) / self.pitch).floor();
@@ -40,6 +38,7 @@ impl Rows {
 const MAX_ROWS: usize = 128;
 /// Ranks that are rows of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Shape {
     /// Rows drawn.
     pub count: usize,
@@ -55,14 +54,12 @@ pub struct Shape {
 
 impl Shape {
     /// The shape of a picture of `ranks` pipeline ranks.
-    #[must_use]
     pub fn of(ranks: usize) -> Self {
         let stride = ranks.div_ceil(MAX_ROWS).max(1);
         let count = ranks.div_ceil(stride);
         Self { count, stride, rows: Rows::fitting(count), axis: AXIS, curve: CURVE }
     }
     /// The shape of one of several pictures that share an axis.
-    #[must_use]
     pub fn low(ranks: usize) -> Self {
         let mut shape = Self::of(ranks);
         let pitch = (LOW / shape.count.max(1) as f64).clamp(2.0, 17.0);
@@ -71,7 +68,6 @@ impl Shape {
         shape
     }
     /// The shape of a picture whose rows fill `height`, however many ranks there are.
-    #[must_use]
     pub fn filling(ranks: usize, height: f64) -> Self {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let most = (height / SLIM_PITCH) as usize;
@@ -82,28 +78,23 @@ impl Shape {
         Self { count, stride, rows, axis: SLIM_AXIS, curve: 0.0 }
     }
     /// The same rows at twice the height, without an axis.
-    #[must_use]
     pub fn doubled(self) -> Self {
         let pitch = self.rows.pitch * 2.0;
         Self { rows: Rows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }
     }
     /// True if the axis stands below several pictures.
-    #[must_use]
     pub(crate) fn shares_axis(self) -> bool {
         self.axis < SLIM_AXIS
     }
     /// Height in CSS pixels.
-    #[must_use]
     pub fn height(self) -> f64 {
         self.rows_height() + self.axis + self.curve
     }
     /// Height of the rows alone.
-    #[must_use]
     pub fn rows_height(self) -> f64 {
         self.count as f64 * self.rows.pitch
     }
     /// The middle of the row of `rank`.
-    #[must_use]
     pub fn middle(self, rank: usize) -> f64 {
         (rank / self.stride) as f64 * self.rows.pitch + self.rows.height / 2.0
     }

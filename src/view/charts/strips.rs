@@ -21,7 +21,6 @@ const GAP: f64 = 10.0;
 const AXIS: f64 = 18.0;
 
 /// The picture of timelines with the words above each.
-#[must_use]
 pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
     let longest = ends.fold(0.0, f64::max);

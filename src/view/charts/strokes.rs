@@ -6,7 +6,6 @@ use crate::core::pipeline::trace::Place;
 use std::fmt::Write;
 
 /// A stepped curve as a path of `(x, value)`: of the steps within one pixel only the first, the extremes and the last.
-#[must_use]
 pub fn steps(curve: &[(f64, u32)], view: Viewport, width: f64) -> Vec<(f64, u32)> {
     let from = curve.partition_point(|(time, _)| *time < view.start);
     let to = curve.partition_point(|(time, _)| *time <= view.end);
@@ -32,7 +31,6 @@ pub fn steps(curve: &[(f64, u32)], view: Viewport, width: f64) -> Vec<(f64, u32)
 }
 
 /// A chain of ops as an SVG path through the middles of their rows; steps within a pixel and a row are left out.
-#[must_use]
 pub fn chain(path: &[(Place, TimedOp)], view: Viewport, width: f64, middle: impl Fn(usize) -> f64) -> String {
     let mut out = String::new();
     let mut last: Option<(f64, f64)> = None;

@@ -3,7 +3,6 @@
 use crate::core::units::{Seconds, show_seconds};
 
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
-#[must_use]
 pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
     let span = end - start;
     if span.is_nan() || span <= 0.0 || most == 0 {
@@ -21,7 +20,6 @@ pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
 }
 
 /// A time of [`ticks`] as it stands at an axis: `0`, `2.5 s`, without zeros that say nothing.
-#[must_use]
 pub(crate) fn tick_label(time: f64) -> String {
     let label = show_seconds(Seconds(time));
     match label.split_once(' ') {

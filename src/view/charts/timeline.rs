@@ -36,7 +36,6 @@ pub struct Cell {
 }
 
 /// The visible part of some rows of ops.
-#[must_use]
 pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MAX_CELLS;
@@ -156,7 +155,6 @@ fn block(cell: &Cell) -> Option<(usize, Kind, u32)> {
 
 /// The cells `to`, `share` of the way (0 to 1) from their places among the cells `from`: a block that was not there opens from
 /// its middle, columns of many ops stand where they will.
-#[must_use]
 pub fn moved(from: &[Cell], to: &[Cell], share: f64) -> Vec<Cell> {
     let mut places: HashMap<_, VecDeque<(f64, f64)>> = HashMap::new();
     for cell in from {
@@ -176,7 +174,6 @@ pub fn moved(from: &[Cell], to: &[Cell], share: f64) -> Vec<Cell> {
 }
 
 /// The op of a row at `time`; of a pair the upper half where `upper`.
-#[must_use]
 pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
     let from = ops.partition_point(|op| op.end < time);
     let found = |index: &usize| ops.get(*index).is_some_and(|op| op.start <= time && time <= op.end);

@@ -16,51 +16,42 @@ const MIN_SPAN: f64 = 1e-6;
 
 impl Viewport {
     /// All of an axis of length `full`.
-    #[must_use]
     pub fn all(full: f64) -> Self {
         let full = if full > 0.0 { full } else { 1.0 };
         Self { start: 0.0, end: full, full }
     }
     /// Visible length.
-    #[must_use]
     pub fn span(self) -> f64 {
         self.end - self.start
     }
     /// Place of `time` on a picture `width` wide.
-    #[must_use]
     pub fn x(self, time: f64, width: f64) -> f64 {
         (time - self.start) / self.span() * width
     }
     /// The time at `x` of a picture `width` wide.
-    #[must_use]
     pub fn time(self, x: f64, width: f64) -> f64 {
         self.start + x / width * self.span()
     }
     /// Zooms by `factor` (above 1: closer) and keeps the time `at` where it is.
-    #[must_use]
     pub fn zoomed(self, factor: f64, at: f64) -> Self {
         let span = (self.span() / factor).clamp(self.full * MIN_SPAN, self.full);
         let share = (at - self.start) / self.span();
         self.placed(at - share * span, span)
     }
     /// Moves by `seconds`, not past the ends.
-    #[must_use]
     pub fn panned(self, seconds: f64) -> Self {
         self.placed(self.start + seconds, self.span())
     }
     /// The same part of an axis of another length.
-    #[must_use]
     pub fn on(self, full: f64) -> Self {
         let ratio = full / self.full;
         Self { start: self.start * ratio, end: self.end * ratio, full }
     }
     /// Exactly `[start, end]`, as far as the axis goes.
-    #[must_use]
     pub fn between(self, start: f64, end: f64) -> Self {
         self.placed(start, (end - start).clamp(self.full * MIN_SPAN, self.full))
     }
     /// Shows `[start, end]` with a margin on both sides.
-    #[must_use]
     pub fn showing(self, start: f64, end: f64) -> Self {
         let span = ((end - start) * 6.0).clamp(self.full * MIN_SPAN, self.full);
         self.placed(f64::midpoint(start, end) - span / 2.0, span)
@@ -70,7 +61,6 @@ impl Viewport {
         Self { start, end: start + span, full: self.full }
     }
     /// True if the whole axis is visible.
-    #[must_use]
     pub fn is_all(self) -> bool {
         self.span() >= self.full * (1.0 - 1e-9)
     }

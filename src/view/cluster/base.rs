@@ -15,13 +15,11 @@ const MAX_TONES: u64 = 64;
 const MAX_NUMBERED: usize = 64;
 
 /// Number of colours of the stages of `scene`.
-#[must_use]
 pub(crate) fn tones(scene: &Scene) -> usize {
     usize::try_from(scene.mesh.pp.min(MAX_TONES)).unwrap_or(1)
 }
 
 /// The first stage of a colour.
-#[must_use]
 pub(crate) fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
     tone * usize::try_from(scene.mesh.pp).unwrap_or(1) / tones(scene)
 }
@@ -45,7 +43,6 @@ pub(super) fn rect(at: Rect, class: &str, style: &str) -> Node {
 }
 
 /// Draws nodes, names, and the cells of each stage as one path.
-#[must_use]
 pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
     let mut paths = vec![String::new(); tones(scene)];
     for cell in &scene.cells {

@@ -13,7 +13,6 @@ use crate::view::node::markup::{Node, apply, faint, paragraph, table, text};
 type Figures = (Seconds, f64, f64);
 
 /// Both tables, one below the other, for a selected GPU and the traffic of all ranks.
-#[must_use]
 pub fn tables(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: MemoryUnit) -> Node {
     let scenario = &evaluation.scenario;
     let rank = usize::try_from(scenario.layout.mesh().place(gpu).pp).unwrap_or(0);

@@ -18,7 +18,6 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Of `mesh`. Where stages do not divide into blocks, nor blocks into stages, there is one row.
-    #[must_use]
     pub fn of(mesh: Mesh, block: u64) -> Self {
         let (stage, ranks) = (mesh.stage_stride(), mesh.ranks());
         let (blocks, pipeline) = (ranks.div_ceil(block), stage * mesh.pp);
@@ -32,12 +31,10 @@ impl Grid {
         Self { block, rows, columns: blocks.div_ceil(rows), run }
     }
     /// The block at `row` and `column`.
-    #[must_use]
     pub fn at(self, row: u64, column: u64) -> u64 {
         column / self.run * self.run * self.rows + row * self.run + column % self.run
     }
     /// Row and column of a block.
-    #[must_use]
     pub fn place(self, block: u64) -> (u64, u64) {
         let (turn, within) = (block / (self.run * self.rows), block % (self.run * self.rows));
         (within / self.run, turn * self.run + within % self.run)
@@ -46,7 +43,6 @@ impl Grid {
 
 /// The largest block that holds ranks of one stage and of one node, cut further where a node has more GPUs than any that
 /// is built.
-#[must_use]
 pub(crate) fn largest_block(mesh: Mesh) -> u64 {
     const MAX_BLOCK: u64 = 144;
     const PART: u64 = 64;

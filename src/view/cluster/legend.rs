@@ -21,7 +21,6 @@ pub(super) fn class(kind: GroupKind) -> &'static str {
 
 /// Line and colour of each group, the load of its link and its bytes; `most` is the load of the links that have the
 /// darkest colour.
-#[must_use]
 pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
     let item = |wire: &Wire| {
         let width = format!("border-top-width:{:.0}px", wire.thickness().max(1.0));

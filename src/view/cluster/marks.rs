@@ -28,7 +28,6 @@ const MAX_MARKED: usize = 700;
 const LANE: f64 = 6.0;
 
 /// Marks of the groups of `gpu`.
-#[must_use]
 pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut lane = 0;

@@ -38,7 +38,6 @@ use wires::Wire;
 const MAX_NODE: u64 = 16;
 
 /// The picture in a sentence; `load`: the links whose load colours it.
-#[must_use]
 pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
     let mesh = scene.mesh;
     let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
@@ -69,7 +68,6 @@ pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
 }
 
 /// The stage whose links are busiest, and their traffic.
-#[must_use]
 pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
     let of = |link: Link| {
         let (stage, busy, most) = wires::busiest(ranks, link)?;
@@ -96,7 +94,6 @@ pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
 }
 
 /// The buttons above the picture: what colours it, which groups it shows, and saving it.
-#[must_use]
 pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Link>) -> Node {
     let kinds = kinds(evaluation).into_iter().map(Some);
     let option = |kind: Option<GroupKind>| {
@@ -117,7 +114,6 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Li
 }
 
 /// The kinds of group that the Run has.
-#[must_use]
 pub fn kinds(evaluation: &Evaluation) -> Vec<GroupKind> {
     let mesh = evaluation.scenario.layout.mesh();
     let experts = evaluation.scenario.model.moe.is_some();

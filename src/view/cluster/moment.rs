@@ -9,7 +9,6 @@ use crate::core::t;
 use crate::view::charts::prepared::Prepared;
 
 /// The op of `rank` at `time`, by its place in the timeline.
-#[must_use]
 pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(Place, TimedOp)> {
     let ops = timeline.ranks.get(rank)?;
     let at = ops.partition_point(|op| op.end <= time);
@@ -28,7 +27,6 @@ pub struct Waits {
 
 impl Waits {
     /// Of the block at `place`.
-    #[must_use]
     pub fn of(prepared: &Prepared, place: Place, wires: &[Wire]) -> Self {
         let Some(op) = prepared.op(place) else {
             return Self::default();
@@ -50,7 +48,6 @@ impl Waits {
         Self { from, kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect() }
     }
     /// Of `rank` at `time`: inside the block that runs then, else before the one that runs next.
-    #[must_use]
     pub fn at(prepared: &Prepared, rank: usize, time: f64, wires: &[Wire]) -> Self {
         let timeline = prepared.evaluation.timeline();
         if let Some((place, _)) = op_at(timeline, rank, time) {
@@ -61,13 +58,11 @@ impl Waits {
         Self { kinds: Vec::new(), ..Self::of(prepared, Place { rank, at }, wires) }
     }
     /// The pipeline link that `rank` waited over, by its lower stage; none where stages are no neighbours.
-    #[must_use]
     pub fn link(&self, rank: usize) -> Option<usize> {
         let from = self.from?;
         (from.abs_diff(rank) == 1).then_some(from.min(rank))
     }
     /// In words.
-    #[must_use]
     pub fn words(&self) -> Message {
         let kinds = Message::joined(", ", self.kinds.iter().map(|kind| kind.name().into()));
         match (self.from, self.kinds.is_empty()) {

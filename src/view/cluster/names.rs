@@ -7,7 +7,6 @@ use crate::core::report::Evaluation;
 use crate::core::t;
 
 /// Place of a GPU, in words.
-#[must_use]
 pub fn who(scene: &Scene, gpu: u64) -> Message {
     let place = scene.mesh.place(gpu);
     let local = gpu % scene.mesh.per_node;
@@ -26,7 +25,6 @@ pub fn who(scene: &Scene, gpu: u64) -> Message {
 }
 
 /// The layers of a pipeline rank: `0–19`, or `0–3, 28–31` where it has several stages.
-#[must_use]
 pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
     let load = evaluation.loads.get(rank);
     let stages = load.map_or(&[][..], |load| &load.stages).iter();

@@ -9,7 +9,6 @@ const STRIP_HEAD: f64 = 22.0;
 const MAX_STRIP: u64 = 144;
 
 /// The cells of the node of `gpu`, where the picture has none of its own; below the others.
-#[must_use]
 pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
     let mesh = scene.mesh;
     if scene.level == Level::Gpus {
@@ -34,7 +33,6 @@ pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
 }
 
 /// The GPU at a point of the whole picture.
-#[must_use]
 pub fn hit(scene: &Scene, x: f64, y: f64, selected: u64) -> Option<u64> {
     let inside = |cell: &&Cell| {
         let at = cell.at;

@@ -173,7 +173,6 @@ impl Look<'_> {
         std::iter::once(name).chain(each).collect()
     }
     /// The picture; `label` describes it.
-    #[must_use]
     pub fn view(&self, label: Message) -> Node {
         let scene = self.scene;
         let marks = marks(scene, self.gpu, self.kinds);

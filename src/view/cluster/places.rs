@@ -35,7 +35,6 @@ const WIDE: f64 = 560.0;
 
 impl Scene {
     /// The cluster of `mesh`, so many pixels wide.
-    #[must_use]
     pub fn of(mesh: Mesh, width: f64) -> Self {
         let width = width.clamp(240.0, 4000.0);
         let gutter = GUTTERS[usize::from(width < WIDE)];

@@ -24,7 +24,6 @@ fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members
 }
 
 /// Groups of `gpu` that stay on its rail, and the number of rails of the others; empty where none leaves its node.
-#[must_use]
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
     let rails = mesh.per_node;
     let said = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {

@@ -11,7 +11,6 @@ const MAX_COPIED: u64 = 1 << 20;
 const MAX_SHOWN: u64 = 144;
 
 /// All ranks, a line each, columns apart by tabs, as spreadsheets take them.
-#[must_use]
 pub fn rank_table(mesh: Mesh) -> String {
     let mut out = RANK_COLUMNS.join("\t");
     for rank in 0..mesh.ranks().min(MAX_COPIED) {
@@ -26,7 +25,6 @@ pub fn rank_table(mesh: Mesh) -> String {
 }
 
 /// The rows of the node of `gpu`: what the picture shows of it, in figures.
-#[must_use]
 pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let mesh = scene.mesh;
     let first = gpu - gpu % mesh.per_node.min(MAX_SHOWN);

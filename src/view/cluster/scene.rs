@@ -23,12 +23,10 @@ pub struct Rect {
 
 impl Rect {
     /// Right edge.
-    #[must_use]
     pub fn right(self) -> f64 {
         self.x + self.width
     }
     /// Lower edge.
-    #[must_use]
     pub(crate) fn bottom(self) -> f64 {
         self.y + self.height
     }
@@ -94,7 +92,6 @@ pub struct Scene {
 
 impl Scene {
     /// The cell that `rank` is drawn in.
-    #[must_use]
     pub(crate) fn cell_of(&self, rank: u64) -> usize {
         let cell = match self.level {
             Level::Gpus => rank,
@@ -106,7 +103,6 @@ impl Scene {
         usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.len().saturating_sub(1))
     }
     /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its own.
-    #[must_use]
     pub fn hit(&self, x: f64, y: f64, selected: u64) -> Option<u64> {
         let cell = self.cells.iter().find(|cell| cell.at.holds(x, y))?;
         Some(match self.level {
@@ -115,13 +111,11 @@ impl Scene {
         })
     }
     /// Ranks of a block: what a cell stands for where blocks are not merged.
-    #[must_use]
     pub fn block(&self) -> u64 {
         self.grid.block
     }
     /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the stages
     /// beside, Home and End to the first and last GPU.
-    #[must_use]
     pub fn walked(&self, gpu: u64, key: &str) -> Option<u64> {
         let last = self.mesh.ranks() - 1;
         let stage = self.mesh.place(gpu).pp;
@@ -144,7 +138,6 @@ impl Scene {
         }
     }
     /// Number of items drawn.
-    #[must_use]
     pub fn items(&self) -> usize {
         self.cells.len() + 2 * self.nodes.len() + 2 * self.rows.len() + self.columns.len()
     }

@@ -14,7 +14,6 @@ use crate::view::node::markup::{Node, aside, el, inline, leaf, strong, text};
 const LISTED: u64 = 4;
 
 /// The panel beside the picture.
-#[must_use]
 pub fn selected(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
     let mesh = evaluation.scenario.layout.mesh();
     let groups = GroupKind::ALL.into_iter();
@@ -93,7 +92,6 @@ fn works(spans: &Spans, rank: usize) -> f64 {
 }
 
 /// The pipeline ranks whose results `rank` needs: forward, and backward.
-#[must_use]
 pub(crate) fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2] {
     let loads = &evaluation.loads;
     let own = loads.get(rank).map_or(&[][..], |load| &load.stages);

@@ -29,7 +29,6 @@ pub struct Wire {
 }
 
 /// Of each pipeline rank, a wire for each kind of group that sends.
-#[must_use]
 pub fn wires(evaluation: &Evaluation) -> Vec<Vec<Wire>> {
     let rows = rank_overlaps(evaluation);
     rows.iter().map(|rows| of_rows(evaluation, rows)).collect()
@@ -82,7 +81,6 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
 
 /// The rank whose links of that kind are busiest, for what share of the step, and the group that sends longest on it;
 /// none where nothing is sent.
-#[must_use]
 pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wire)> {
     let loads = ranks.iter().map(|wires| load(wires, link));
     let (rank, busy) = loads.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
@@ -92,7 +90,6 @@ pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wi
 }
 
 /// Share of the step for which a link is busy, all groups together.
-#[must_use]
 pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
     let on_link = wires.iter().filter(|wire| wire.link == link);
     on_link.fold(0.0, |sum, wire| sum + wire.busy)
@@ -100,7 +97,6 @@ pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
 
 impl Wire {
     /// "node link, 450 GB/s".
-    #[must_use]
     pub(crate) fn medium(&self) -> Message {
         let rate = show_bandwidth(self.rate.0);
         match self.link {
@@ -109,7 +105,6 @@ impl Wire {
         }
     }
     /// Load of its link, as a bar and in figures.
-    #[must_use]
     pub(crate) fn meter(&self) -> Node {
         let share = percent("width", self.busy.min(1.0));
         let bar = el("i", &[("style", &*share)], &[]);
@@ -117,7 +112,6 @@ impl Wire {
         el("span", &[("class", "meter")], &[el("u", &[], &[bar]), text(t!("{busy} busy", busy))])
     }
     /// "TP, node link, 18.8 % busy".
-    #[must_use]
     pub fn words(&self) -> Message {
         let (kind, busy) = (self.kind.name(), show_percent(self.busy));
         match self.link {
@@ -126,7 +120,6 @@ impl Wire {
         }
     }
     /// Width of its line, pixels.
-    #[must_use]
     pub(crate) fn thickness(&self) -> f64 {
         (1.0 + 20.0 * self.busy).min(5.0)
     }

@@ -30,7 +30,6 @@ fn known<'a>(gallery: &'a Gallery) -> Vec<(&'a ScheduleRow, &'a ScheduleFigures)
 }
 
 /// The best known pipeline against memory as a staircase, and what is proven of the best that fits.
-#[must_use]
 pub fn best_known(gallery: &Gallery) -> Node {
     let mut rows = known(gallery);
     if rows.len() < 2 || gallery.own.order.ranks.len() < 2 {
@@ -127,7 +126,6 @@ fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
 
 /// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before it is
 /// simulated.
-#[must_use]
 pub fn activation_bytes(rows: &[ScheduleRow]) -> Option<Bytes> {
     let row = rows.iter().find(|row| row.variant.schedule == Schedule::ZbAuto)?;
     let figures = row.figures.as_ref().ok().filter(|figures| figures.in_flight > 0.0)?;
@@ -172,7 +170,6 @@ pub struct Joint {
 }
 
 /// The result of the joint search beside the Run's own pipeline.
-#[must_use]
 pub fn joint(found: &Joint, own: Seconds) -> Node {
     let status = match (&found.best, found.running, found.ended) {
         (_, true, _) => t!("Searching…"),
@@ -206,7 +203,6 @@ pub fn joint(found: &Joint, own: Seconds) -> Node {
 }
 
 /// Places of the schedules that get a certificate, those that are compared first.
-#[must_use]
 pub fn wanted(rows: &[ScheduleRow], ticked: &[Variant]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].figures.is_ok()).collect();
     let rank = |at: &usize| ticked.iter().position(|one| *one == rows[*at].variant).unwrap_or(usize::MAX);

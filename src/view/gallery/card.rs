@@ -151,7 +151,6 @@ pub struct Gallery<'a> {
 }
 
 /// The letter of the `at`-th timeline that is compared.
-#[must_use]
 pub(crate) fn letter(at: usize) -> &'static str {
     ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
 }

@@ -27,7 +27,6 @@ fn is_stale(variant: Variant) -> bool {
 }
 
 /// The pictures, and what has none.
-#[must_use]
 pub fn cards(gallery: &Gallery) -> Node {
     let mut rows = sorted(gallery.rows, gallery.look.sort);
     if gallery.look.sort.is_by_certificate() {

@@ -15,7 +15,6 @@ const SORTS: [(&str, &str); 4] =
     [("step", "step"), ("bubble", "bubble"), ("peak", "memory"), ("certificate", "distance from the optimum")];
 
 /// The view's title, and what its schedules run.
-#[must_use]
 pub fn opening(gallery: &Gallery) -> Node {
     let about = t!(
         "{ranks} ranks, {microbatches} micro-batches, this run's stage times.",
@@ -26,7 +25,6 @@ pub fn opening(gallery: &Gallery) -> Node {
 }
 
 /// Counts, order and look of the cards; `left` schedules are still being simulated.
-#[must_use]
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
     let count = |wanted: Verdict| gallery.rows.iter().filter(|row| verdict(row) == Some(wanted)).count();

@@ -43,14 +43,12 @@ pub(crate) fn variants(list: &str) -> Vec<Variant> {
 
 impl Look {
     /// The schedules to compare under `run`, in the order of their letters.
-    #[must_use]
     pub(crate) fn ticked(&self, run: &Run) -> Vec<Variant> {
         let own = || vec![Variant::of(run)];
         self.ticked.clone().unwrap_or_else(own)
     }
 
     /// The limit of schedules that are laid out within one.
-    #[must_use]
     pub fn limit(&self, run: &Run) -> u64 {
         self.limit.unwrap_or_else(|| memory_limit(run)).max(1)
     }

@@ -33,7 +33,6 @@ const CHUNKS: usize = 4;
 /// A time axis from 0, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// Its end.
     pub end: f64,
     /// The part that is left out.
     pub cut: Option<(f64, f64)>,
@@ -41,7 +40,6 @@ pub struct Axis {
 
 impl Axis {
     /// The axis for the schedules of the Run of `own`: as long as two fills of the pipeline behind its work.
-    #[must_use]
     pub fn of(own: &Evaluation, whole: bool) -> Self {
         let report = &own.report;
         let work = report.pipeline.ideal_s.0;
@@ -54,7 +52,6 @@ impl Axis {
     }
 
     /// Visible pieces: from, to, and left edge as a share of the width.
-    #[must_use]
     pub fn pieces(self) -> Vec<(f64, f64, f64)> {
         match self.cut {
             None => vec![(0.0, self.end, 0.0)],
@@ -64,7 +61,6 @@ impl Axis {
 
     /// Place of `time`, as a share of the width; times that the cut leaves out stand at its left edge, times behind the
     /// end at the end.
-    #[must_use]
     pub fn x(self, time: f64) -> f64 {
         let time = time.clamp(0.0, self.end);
         let Some((from, to)) = self.cut else {
@@ -86,7 +82,6 @@ pub struct Sketch {
 
 impl Sketch {
     /// Of the timeline of `evaluation`.
-    #[must_use]
     pub fn of(evaluation: &Evaluation, axis: Axis) -> Self {
         let timeline = evaluation.timeline();
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);

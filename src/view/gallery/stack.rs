@@ -25,7 +25,6 @@ fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
 }
 
 /// Letter and name of a timeline, what takes it away and what makes it the Run's.
-#[must_use]
 pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
     let name = t!("{letter}  {name}", letter = verbatim(letter(at).to_string()), name = variant.name());
     let away = el("button", &[("class", "quiet")], &[text("×")])
@@ -38,7 +37,6 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
 }
 
 /// The schedules that are ticked, each with what takes it away.
-#[must_use]
 pub fn chips(ticked: &[Variant]) -> Node {
     let chip = |variant: &Variant| {
         let name = variant.name();
@@ -50,7 +48,6 @@ pub fn chips(ticked: &[Variant]) -> Node {
 }
 
 /// Step and bubble of a timeline, and the memory of the chosen rank: at `cursor`, and at most.
-#[must_use]
 pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, unit: MemoryUnit) -> Node {
     let figures = ScheduleFigures::of(&prepared.evaluation);
     let peak = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
@@ -67,7 +64,6 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
 }
 
 /// The time axis below all timelines, and the cursor's time.
-#[must_use]
 pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
     let marks = ticks(view.start, view.end, 6)
@@ -81,7 +77,6 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
 }
 
 /// Each timeline against the first, and as a table.
-#[must_use]
 pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     let name = |(variant, _): &(Variant, &Prepared)| variant.name();
     let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);

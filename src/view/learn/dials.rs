@@ -9,7 +9,6 @@ use crate::core::t;
 pub struct Slider {
     /// As formulas write it.
     pub symbol: &'static str,
-    /// Name.
     pub name: &'static str,
     /// The values that it takes, in order.
     pub values: &'static [u64],
@@ -45,7 +44,6 @@ pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4
 pub struct Scale {
     /// As formulas write it.
     pub symbol: String,
-    /// Name.
     pub name: Message,
     /// The values that it takes, in order.
     pub values: Vec<u64>,
@@ -56,14 +54,13 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Its value.
-    #[must_use]
     pub fn value(&self) -> u64 {
         self.values.get(self.position).copied().unwrap_or_default()
     }
 }
 
 /// The positions of a step's sliders, and the Run of the page.
+#[must_use]
 pub struct Dials {
     sliders: &'static [Slider],
     positions: Vec<usize>,
@@ -72,7 +69,6 @@ pub struct Dials {
 
 impl Dials {
     /// `sliders` at `positions`; where one is missing or too large, its start or its last value.
-    #[must_use]
     pub fn new(sliders: &'static [Slider], positions: &[usize]) -> Self {
         let each = sliders.iter().enumerate();
         let positions = each.map(|(at, slider)| {
@@ -82,17 +78,14 @@ impl Dials {
         Self { sliders, positions: positions.collect(), run: Run::default() }
     }
     /// The same beside `run`.
-    #[must_use]
     pub fn beside(self, run: &Run) -> Self {
         Self { run: run.clone(), ..self }
     }
     /// The Run of the page.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
     /// Values for a link to a step with the sliders `next`: those that were moved here and that it has too.
-    #[must_use]
     pub fn carried(&self, next: &[Slider]) -> String {
         let moved = self.sliders.iter().zip(&self.positions).filter(|(slider, at)| slider.start != **at);
         let kept = moved.filter_map(|(slider, at)| {
@@ -105,7 +98,6 @@ impl Dials {
     }
     /// `sliders` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
     /// is moved to its nearest value, or left out, with a notice.
-    #[must_use]
     pub fn linked(sliders: &'static [Slider], link: &str) -> (Self, Vec<Message>) {
         let mut dials = Self::new(sliders, &[]);
         let mut notices = Vec::new();
@@ -133,7 +125,6 @@ impl Dials {
         (dials, notices)
     }
     /// The sliders as they are shown.
-    #[must_use]
     pub fn scales(&self) -> Vec<Scale> {
         let scale = |(slider, position): (&Slider, &usize)| Scale {
             symbol: slider.symbol.to_owned(),
@@ -148,19 +139,16 @@ impl Dials {
         self.sliders.iter().zip(&self.positions).map(scale).collect()
     }
     /// The value of the slider `symbol`, where there is one.
-    #[must_use]
     pub fn of(&self, symbol: &str) -> Option<u64> {
         let mut each = self.sliders.iter().zip(&self.positions);
         let found = each.find(|(slider, _)| slider.symbol == symbol);
         found.map(|(slider, position)| slider.values[*position])
     }
     /// The same; 1 where there is none.
-    #[must_use]
     pub fn get(&self, symbol: &str) -> u64 {
         self.of(symbol).unwrap_or(1)
     }
     /// The same as a 32-bit count.
-    #[must_use]
     pub fn small(&self, symbol: &str) -> u32 {
         u32::try_from(self.get(symbol)).unwrap_or(u32::MAX)
     }

@@ -21,13 +21,11 @@ const MARKS: [f64; 2] = [0.2, 0.8];
 
 impl Goal {
     /// True if the number is beyond its mark.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         if self.is_below { self.now < self.mark } else { self.now > self.mark }
     }
 
     /// The challenge, how far it is, and a sign and a word when it is done.
-    #[must_use]
     pub fn view(&self) -> Node {
         let (subject, mark) = (&self.subject, (self.shown)(self.mark));
         let words = if self.is_below {

@@ -62,7 +62,6 @@ pub struct Page {
 
 impl Question {
     /// The step, shown.
-    #[must_use]
     pub fn page(&self) -> Page {
         let id = self.step;
         let step = id.step();

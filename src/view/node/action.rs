@@ -18,7 +18,6 @@ use std::sync::Arc;
 /// A press on an element, by who carries it out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Press {
-    /// The page.
     Page(Action),
     /// The panel that shows the element.
     Panel(PanelAction),
@@ -38,7 +37,6 @@ impl From<PanelAction> for Press {
 
 impl Press {
     /// Its name for style sheets and tests: `apply tp=4`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Page(action) => action.name(),
@@ -206,7 +204,6 @@ pub enum Choice {
     Load(Option<Link>),
 }
 
-/// Actions on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineAction {
     /// Zooms in.
@@ -237,7 +234,6 @@ pub enum Save {
         /// Its content.
         text: Arc<str>,
     },
-    /// A picture.
     Picture {
         /// Name of the file, without its end.
         name: &'static str,
@@ -256,7 +252,6 @@ pub enum Save {
 
 impl Action {
     /// Name in a word or two: `apply tp=4`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Explain(figure) => format!("explain {}", figure.id()),
@@ -293,7 +288,6 @@ fn pairs<K: std::fmt::Display>(set: &[(K, String)]) -> String {
 
 impl Dialog {
     /// As a link names it: `export json`.
-    #[must_use]
     pub fn id(self) -> String {
         match self {
             Self::Import => "import".to_owned(),
@@ -311,7 +305,6 @@ impl Dialog {
 
 impl Choice {
     /// Its name.
-    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Self::Policy(Policy::Eager) => "eager",
@@ -330,7 +323,6 @@ impl Choice {
 
 impl TimelineAction {
     /// Its name.
-    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Self::In => "in",
@@ -371,7 +363,6 @@ impl Save {
     }
 }
 
-/// Actions of the gallery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GalleryAction {
     /// Compares a schedule, or no longer.
@@ -381,8 +372,6 @@ pub enum GalleryAction {
 }
 
 impl GalleryAction {
-    /// Its name.
-    #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Tick(variant) => format!("tick {variant}"),

@@ -11,9 +11,7 @@ pub enum Fold {
     Rows,
     /// Memory against throughput.
     Pareto,
-    /// The map.
     Map,
-    /// The sweep as a table.
     SweepTable,
     /// The playbook's recipe.
     Recipe,
@@ -24,7 +22,6 @@ impl Fold {
     pub const OPEN: [Self; 2] = [Self::Pareto, Self::Map];
 
     /// The result of the search that is computed for it alone.
-    #[must_use]
     pub const fn extra(self) -> Option<Extra> {
         match self {
             Self::Pareto => Some(Extra::Front),

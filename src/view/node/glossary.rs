@@ -17,7 +17,6 @@ pub struct Word {
     pub meaning: &'static str,
     /// The source of the definition.
     pub source: &'static Source,
-    /// Place in it.
     pub place: &'static str,
 }
 
@@ -102,7 +101,6 @@ fn at(text: &str) -> Option<(&'static Word, usize)> {
 }
 
 /// The word that `text` uses first.
-#[must_use]
 pub fn find(text: &str) -> Option<&'static Word> {
     starts(text).find_map(|start| at(&text[start..])).map(|(word, _)| word)
 }
@@ -118,7 +116,6 @@ fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// A sentence in the language of `catalogue`; its words of the field, each the first time only, say what they mean.
-#[must_use]
 pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
     let english = message.to_string();
     let sentence = message.translated(catalogue);
@@ -156,7 +153,6 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
 }
 
 /// Meaning of a word, and its source.
-#[must_use]
 pub fn meaning(word: &Word) -> Node {
     // A name and no link: the Tab key stops at settings only.
     let source = text(verbatim(format!("{}, {}", word.source.short, word.place)));
@@ -165,7 +161,6 @@ pub fn meaning(word: &Word) -> Node {
 }
 
 /// The panel: every word with its meaning and source; `of` alone, where it names one.
-#[must_use]
 pub fn panel(of: &str) -> Node {
     let one = find(of);
     let words = WORDS.iter().filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));

@@ -9,13 +9,11 @@ const VOID: [&str; 5] = ["br", "img", "input", "link", "meta"];
 
 impl Node {
     /// The tree as HTML text in English, well-formed and escaped.
-    #[must_use]
     pub fn to_html(&self) -> String {
         self.to_html_in(&Catalogue::default())
     }
 
     /// The same in the language of `catalogue`.
-    #[must_use]
     pub(crate) fn to_html_in(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
         self.write(&mut out, catalogue);

@@ -12,20 +12,17 @@ use crate::view::node::action::Save;
 use std::sync::Arc;
 
 /// Text for people.
-#[must_use]
 pub fn text(message: impl Into<Message>) -> Node {
     Node::Text(Arc::new(message.into()))
 }
 
 /// A sentence whose words of the field say what they mean.
-#[must_use]
 pub(crate) fn prose(message: &Message) -> Node {
     Node::Prose(Arc::new(message.clone()))
 }
 
 /// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
 /// [`Node::label`], [`Node::title`] or [`Node::say`].
-#[must_use]
 pub(crate) fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
     let given = attributes.iter().filter(|(_, value)| !value.is_empty());
     let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
@@ -43,104 +40,86 @@ pub(crate) fn el(tag: &'static str, attributes: &[(&'static str, &str)], childre
 }
 
 /// Output of a writer of its own: an SVG picture.
-#[must_use]
 pub fn raw(svg: &str) -> Node {
     Node::Picture(svg.into())
 }
 
 /// An element of a class that holds only text.
-#[must_use]
 pub fn leaf(name: &'static str, class: &str, content: impl Into<Message>) -> Node {
     el(name, &[("class", class)], &[text(content)])
 }
 
 /// The title of a panel or page.
-#[must_use]
 pub fn title(words: impl Into<Message>) -> Node {
     leaf("h2", "", words)
 }
 
 /// The heading of a part.
-#[must_use]
 pub fn heading(words: impl Into<Message>) -> Node {
     leaf("h3", "", words)
 }
 
 /// The heading of a part of a part.
-#[must_use]
 pub fn subheading(words: impl Into<Message>) -> Node {
     leaf("h4", "", words)
 }
 
-/// A paragraph.
-#[must_use]
 pub fn paragraph(words: impl Into<Message>) -> Node {
     leaf("p", "", words)
 }
 
 /// A paragraph that steps back.
-#[must_use]
 pub fn muted(words: impl Into<Message>) -> Node {
     leaf("p", "muted", words)
 }
 
 /// A paragraph that steps back below a table or picture.
-#[must_use]
 pub fn footnote(words: impl Into<Message>) -> Node {
     leaf("p", "muted note", words)
 }
 
 /// The words below a picture.
-#[must_use]
 pub fn caption(words: impl Into<Message>) -> Node {
     leaf("figcaption", "muted", words)
 }
 
 /// Words within a line.
-#[must_use]
 pub fn inline(words: impl Into<Message>) -> Node {
     leaf("span", "", words)
 }
 
 /// Words within a line that step back.
-#[must_use]
 pub fn faint(words: impl Into<Message>) -> Node {
     leaf("span", "muted", words)
 }
 
 /// Small words beside others.
-#[must_use]
 pub fn aside(words: impl Into<Message>) -> Node {
     leaf("small", "", words)
 }
 
 /// Words that stand out.
-#[must_use]
 pub fn strong(words: impl Into<Message>) -> Node {
     leaf("b", "", words)
 }
 
 /// An item of a list.
-#[must_use]
 pub fn bullet(words: impl Into<Message>) -> Node {
     leaf("li", "", words)
 }
 
 /// A button that looks like a link.
-#[must_use]
 pub fn link_button(words: impl Into<Message>) -> Node {
     leaf("button", "link", words)
 }
 
 /// A length as a style: `left:12.5%`.
-#[must_use]
 pub fn percent(property: &str, share: f64) -> String {
     format!("{property}:{:.3}%", share * 100.0)
 }
 
 /// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
 /// the ones to notice.
-#[must_use]
 pub fn table<H>(label: impl Into<Message>, head: &[H], rows: &[(bool, Vec<Node>)]) -> Node
 where
     for<'a> &'a H: Into<Message>,
@@ -159,14 +138,12 @@ where
 }
 
 /// A table of rows below a row of heads.
-#[must_use]
 pub(crate) fn grid(class: &str, head: Node, rows: Node) -> Node {
     let parts = [el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[rows])];
     el("table", &[("class", class)], &parts)
 }
 
 /// Contents wider than some screens, as a region of its own that scrolls sideways; `label` names it.
-#[must_use]
 pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
     let region = [("class", "scroll-x"), ("tabindex", "0"), ("role", "region")];
     el("div", &region, &[table]).label(label)
@@ -174,7 +151,6 @@ pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
 
 /// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
 /// does, what it says and whether it is the chosen one; `beside` stands at the other end.
-#[must_use]
 pub fn choices(
     [words, label]: [&'static str; 2],
     options: impl IntoIterator<Item = (impl Into<Press>, Message, bool)>,
@@ -190,7 +166,6 @@ pub fn choices(
 }
 
 /// A fold with a summary line.
-#[must_use]
 pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
     let summary = summary.into();
     let key = summary.to_string();
@@ -199,7 +174,6 @@ pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
 }
 
 /// A fold that `toggle` opens and closes; its content is computed only while it is `open`.
-#[must_use]
 pub(crate) fn toggled_fold(
     open: bool,
     toggle: impl Into<Press>,
@@ -213,13 +187,11 @@ pub(crate) fn toggled_fold(
 }
 
 /// A button that explains `figure`.
-#[must_use]
 pub fn ask(class: &str, figure: Figure, content: &[Node]) -> Node {
     el("button", &[("class", class)], content).on(Action::Explain(figure))
 }
 
 /// A button that sets fields; `title` where its words do not say all.
-#[must_use]
 pub(crate) fn apply(
     class: &str,
     set: Vec<(&'static str, String)>,
@@ -230,26 +202,22 @@ pub(crate) fn apply(
 }
 
 /// A button that loads `run`.
-#[must_use]
 pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
     el("button", &[("class", class)], content).title(title).on(Action::Load(Arc::new(run.clone())))
 }
 
 /// A text to take along, in a frame of its own with a button that copies it; `beside` stands behind the button.
-#[must_use]
 pub(crate) fn copied(class: &str, content: &str, beside: Node) -> Node {
     let copy = leaf("button", class, "Copy").on(Action::Save(Save::Copy(content.into())));
     el("div", &[("class", "taken")], &[file(content), copy, beside])
 }
 
 /// The text of a file as it stands.
-#[must_use]
 pub(crate) fn file(content: &str) -> Node {
     el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))])
 }
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.
-#[must_use]
 pub(crate) fn cited(source: &Source, name: &str) -> Node {
     let name = [text(verbatim(name))];
     let node = if source.locator.starts_with("http") {
@@ -262,7 +230,6 @@ pub(crate) fn cited(source: &Source, name: &str) -> Node {
 }
 
 /// A place in a document, as a link.
-#[must_use]
 pub(crate) fn cited_at(source: &Source, place: &str) -> Node {
     cited(source, &format!("{}, {place}", source.short))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 /// A piece of a view. Parts are shared, so a tree is cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub enum Node {
     /// An element with its children.
     Element(Arc<Element>),
@@ -42,14 +43,12 @@ impl Default for Node {
 
 impl Node {
     /// Nothing.
-    #[must_use]
     pub const fn none() -> Self {
         Self::List(Vec::new())
     }
 
     /// An element that does `action` when it is pressed; anything else stays as it is. Its attribute `data-action` is
     /// for style sheets and tests: the page never reads it.
-    #[must_use]
     pub fn on(self, press: impl Into<Press>) -> Self {
         let press = press.into();
         self.with(|element| {
@@ -59,13 +58,11 @@ impl Node {
     }
 
     /// An element that keeps its identity under `key` when siblings come, go or move.
-    #[must_use]
     pub(crate) fn keyed(self, key: &str) -> Self {
         self.with(|element| key.clone_into(&mut element.key))
     }
 
     /// An element whose attribute `name` says `message`; an empty one is left out.
-    #[must_use]
     pub fn say(self, name: &'static str, message: impl Into<Message>) -> Self {
         let message = message.into();
         if message.is_empty() {
@@ -75,13 +72,11 @@ impl Node {
     }
 
     /// An element with a name for screen readers.
-    #[must_use]
     pub fn label(self, message: impl Into<Message>) -> Self {
         self.say("aria-label", message)
     }
 
     /// An element that shows `message` under the pointer.
-    #[must_use]
     pub fn title(self, message: impl Into<Message>) -> Self {
         self.say("title", message)
     }
@@ -123,7 +118,6 @@ impl Node {
     }
 
     /// Every press of the tree, in the order of the document.
-    #[must_use]
     pub fn presses(&self) -> Vec<&Press> {
         let mut found = Vec::new();
         self.collect_presses(&mut found);
@@ -131,7 +125,6 @@ impl Node {
     }
 
     /// Every action of the page in the tree, in the order of the document.
-    #[must_use]
     pub fn actions(&self) -> Vec<&Action> {
         let presses = self.presses().into_iter();
         presses
@@ -159,7 +152,6 @@ impl Node {
 
 impl Element {
     /// The value of an attribute.
-    #[must_use]
     pub(crate) fn attribute(&self, name: &str) -> Option<&Message> {
         let mut all = self.attributes.iter();
         all.find(|(known, _)| *known == name).map(|(_, value)| value)

@@ -7,7 +7,6 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text};
 
 /// A term: its name and value, its formula, the largest terms, its source; the rest is folded.
-#[must_use]
 pub fn about(term: &Term, unit: MemoryUnit) -> Node {
     let copies = [form("As text", &term.text(unit)), form("As LaTeX", &term.latex(unit))];
     let more = [values(term, unit), notes(term)].into_iter().chain(copies);

@@ -9,7 +9,6 @@ use crate::view::panels::inputs::{SENTENCE, is_in_column};
 
 /// A setting that differs.
 pub struct Change {
-    /// The field.
     pub field: &'static Field,
     /// Its other value, as shown.
     pub from: Message,
@@ -21,14 +20,12 @@ pub struct Change {
 
 impl Change {
     /// Sets the field to what it was.
-    #[must_use]
     pub(crate) fn undo(&self) -> Action {
         Action::Apply(vec![(self.field.key, self.back.clone())])
     }
 }
 
 /// Settings of `run` that differ from `other`. An unset one reads as its resolved value.
-#[must_use]
 pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
     let (meant, elsewhere) = (run.resolved(), other.resolved());
     let differs = |field: &&Field| field.get(run) != field.get(other);
@@ -42,7 +39,6 @@ pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
 }
 
 /// Changes of the defaults, and of the presets that the Run names.
-#[must_use]
 pub fn changed(run: &Run) -> Vec<Change> {
     let presets =
         Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::default() };
@@ -77,7 +73,6 @@ fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
 }
 
 /// Changed settings that neither the column nor the sentence shows: a page on paper has them in a list.
-#[must_use]
 pub fn of_sheets(run: &Run) -> Node {
     let changed =
         changed(run).into_iter().filter(|Change { field, .. }| !is_in_column(field) && !SENTENCE.contains(&field.key));
@@ -85,13 +80,11 @@ pub fn of_sheets(run: &Run) -> Node {
 }
 
 /// The name of a setting, which leads to it in the form.
-#[must_use]
 pub fn name(field: &Field) -> Node {
     el("button", &[("class", "link")], &[text(field.label)]).on(Action::Focus(field.key))
 }
 
 /// Changes of the Run, each with a way back.
-#[must_use]
 pub fn what_changed(run: &Run) -> Node {
     let all = changed(run);
     if all.is_empty() {

@@ -10,7 +10,6 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Action, Node, apply, el, inline, link_button, text};
 
 /// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for me".
-#[must_use]
 pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {
     if !chosen {
         let choose = link_button("choose for me").on(Action::ChooseLayout(true));
@@ -35,7 +34,6 @@ fn leaf_chosen(outcome: Option<&Outcome>) -> Node {
 }
 
 /// The rung that was needed, in a sentence.
-#[must_use]
 pub fn reason(outcome: &Outcome) -> Message {
     match outcome {
         Outcome::Chosen(choice) => {
@@ -51,7 +49,6 @@ pub fn reason(outcome: &Outcome) -> Message {
 }
 
 /// The missing memory where the last rung failed, and the ways out, each as a button.
-#[must_use]
 pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
     let Some(Outcome::Failed(failure)) = outcome else {
         return Node::none();

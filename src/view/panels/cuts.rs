@@ -19,7 +19,6 @@ fn gb(bytes: Bytes) -> String {
 }
 
 /// TP with SP, Ulysses and ring attention for this run's sequence, and for the lecture's.
-#[must_use]
 pub fn sequences(scenario: &Scenario) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let shared = layout.tp * layout.cp;
@@ -67,7 +66,6 @@ pub fn sequences(scenario: &Scenario) -> Node {
 }
 
 /// A matrix product over a line, a square and a cube of ranks.
-#[must_use]
 pub(crate) fn grids(scenario: &Scenario) -> Node {
     let tp = scenario.layout.tp;
     let mut rows = Vec::new();
@@ -106,7 +104,6 @@ fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
 const SHOWN: usize = 6;
 
 /// Ring attention step by step under a causal mask, plain and zig-zag, and whether its blocks hide.
-#[must_use]
 pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let ranks = if layout.cp > 1 { layout.cp } else { 8 };

@@ -6,7 +6,6 @@ use crate::core::units::thousands;
 use crate::view::node::markup::{Node, aside, el, leaf, text};
 
 /// Data-parallel size and micro-batches; a dash where they do not divide.
-#[must_use]
 pub fn derived(run: &Run) -> Node {
     [
         ("Data parallel", "DP", "GPUs over TP, PP and CP", run.data_parallel()),

@@ -62,13 +62,11 @@ fn is_of_batch(field: &Field) -> bool {
 }
 
 /// True for a setting of the column.
-#[must_use]
 pub fn is_in_column(field: &Field) -> bool {
     COLUMN.iter().any(|(key, ..)| *key == field.key)
 }
 
 /// Sheet and part of a field; the last part that has it.
-#[must_use]
 pub fn place(field: &Field) -> Option<(usize, usize)> {
     let parts = SHEETS.iter().enumerate().rev();
     let mut places = parts.flat_map(|(sheet, (_, parts))| (0..parts.len()).rev().map(move |part| (sheet, part)));

@@ -8,7 +8,6 @@ use crate::core::t;
 use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, paragraph, text};
 
 /// One issue with its fix.
-#[must_use]
 pub fn line(issue: &Issue) -> Node {
     let (class, mark) = match issue.severity {
         Severity::Error => ("issue error", "✕ "),
@@ -24,7 +23,6 @@ fn fixes(issue: &Issue) -> Node {
 }
 
 /// All of them, each with a way to its field.
-#[must_use]
 pub fn list(issues: &[Issue]) -> Node {
     issues
         .iter()
@@ -56,7 +54,6 @@ const fn instead(stands_in: bool) -> &'static str {
 const NAMED: usize = 3;
 
 /// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning.
-#[must_use]
 pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
         Some(field) => link_button(field.label).on(Action::Focus(field.key)),
@@ -94,7 +91,6 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node 
 }
 
 /// Settings of a link that were refused.
-#[must_use]
 pub fn refused(notices: &[Issue]) -> Node {
     if notices.is_empty() {
         return Node::none();
@@ -106,7 +102,6 @@ pub fn refused(notices: &[Issue]) -> Node {
 
 /// `errors` of a Run whose link also had `refused` values: an error about the default that stands for one speaks of the
 /// value that was entered.
-#[must_use]
 pub fn entered(errors: &[Issue], refused: &[Issue]) -> Vec<Issue> {
     let spoken = |error: &Issue| {
         let entered = refused.iter().find(|issue| error.severity == Severity::Error && issue.field == error.field);
@@ -119,7 +114,6 @@ pub fn entered(errors: &[Issue], refused: &[Issue]) -> Vec<Issue> {
 }
 
 /// The message of a frame that cannot show the Run of its link; nothing where it can.
-#[must_use]
 pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {
         return Node::none();

@@ -37,7 +37,6 @@ pub(super) const NOT_MODELLED: &[&str] = &[
 ];
 
 /// Limits of the calculator.
-#[must_use]
 pub fn limits() -> Node {
     let list = |items: Vec<Node>| el("ul", &[], &[items.into_iter().map(|item| el("li", &[], &[item])).collect()]);
     let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());

@@ -28,7 +28,6 @@ fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
 }
 
 /// The page, in the symbols of this run's model and layout.
-#[must_use]
 pub fn panel(evaluation: &Evaluation) -> Node {
     let mut pieces = vec![
         leaf("h2", "", "Methods"),

@@ -28,7 +28,6 @@ pub(crate) struct Areas {
 }
 
 /// Lays out the curve over `width` pixel columns; the scale ends above the higher of capacity and peak.
-#[must_use]
 pub(crate) fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
     let fullest = curve.fullest();
     let most = fullest.total();
@@ -75,7 +74,6 @@ fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> Messa
 }
 
 /// The fullest instant in words: when it is, what runs, what is alive, what stands on top.
-#[must_use]
 pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     let fullest = curve.fullest();
     let (time, total) = (show_seconds(fullest.time), unit.show(fullest.total()));
@@ -106,7 +104,6 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
 }
 
 /// At most `most` instants for a table: evenly spaced over the step, and the fullest.
-#[must_use]
 pub(crate) fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
     let count = curve.instants.len();
     let stride = count.div_ceil(most.max(1)).max(1);
@@ -118,7 +115,6 @@ pub(crate) fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
 }
 
 /// The curve as a table: a few instants, the fullest among them.
-#[must_use]
 pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
     let fullest = curve.fullest();
     let rows: Vec<(bool, Vec<Node>)> = sampled(curve, 24)
@@ -140,7 +136,6 @@ pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
 }
 
 /// The legend of the six components and of the line across them.
-#[must_use]
 pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Node = Component::ALL.into_iter().map(entry).collect();

@@ -34,7 +34,6 @@ const HEADS: [(&str, &str, &str); 7] = [
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
-#[must_use]
 pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {

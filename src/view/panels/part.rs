@@ -10,7 +10,6 @@ use crate::view::charts::viewport::Viewport;
 /// A part of the step on the axis of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
     Step,
     /// Until the first micro-batch is through.
     Fill,
@@ -26,7 +25,6 @@ impl Part {
         [(Self::Step, "whole step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
 
     /// Its window on the axis of `evaluation`; none: all of it.
-    #[must_use]
     pub fn window(self, evaluation: &Evaluation) -> Option<Viewport> {
         let full = Viewport::all(evaluation.spans.makespan());
         let ops = evaluation.timeline().ranks.first()?;
@@ -44,13 +42,11 @@ impl Part {
 }
 
 /// Seconds in which the playhead crosses a step of `makespan` seconds: its real time, held between 4 and 15 s.
-#[must_use]
 pub fn played(makespan: f64) -> f64 {
     makespan.clamp(4.0, 15.0)
 }
 
 /// Line about the picture: ranks, micro-batches and the speed of the playhead.
-#[must_use]
 pub fn played_line(evaluation: &Evaluation) -> Message {
     let makespan = evaluation.spans.makespan();
     let factor = makespan / played(makespan);

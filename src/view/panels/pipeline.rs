@@ -19,7 +19,6 @@ const MAX_ROWS: usize = 256;
 
 /// Legend of the colours, and the idle share. `stride`: every `stride`-th rank is drawn; `other`: the evaluation drawn
 /// below in the same colours.
-#[must_use]
 pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
@@ -80,7 +79,6 @@ pub(super) fn op_name(op: TimedOp) -> Message {
 }
 
 /// The lines of the tooltip for the op at `place`.
-#[must_use]
 pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
     let Some(op) = trace.get(place) else {
         return Vec::new();
@@ -104,7 +102,6 @@ pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
 }
 
 /// The critical path in a sentence.
-#[must_use]
 pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     let Some((_, last)) = path.last() else {
         return Message::default();
@@ -130,7 +127,6 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
 }
 
 /// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at most.
-#[must_use]
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
@@ -166,7 +162,6 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pres
 }
 
 /// Memory of each row's rank beside it, a bar that ends at the capacity; the fullest stands out.
-#[must_use]
 pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
@@ -196,7 +191,6 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
 }
 
 /// The kinds of blocks of the first screen's picture, and the idle share.
-#[must_use]
 pub fn kinds(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let has = |kind: Kind| {
@@ -227,7 +221,6 @@ fn bubble(pipeline: &Pipeline) -> Node {
 }
 
 /// Busy and idle time of every rank.
-#[must_use]
 pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let makespan = Seconds(evaluation.spans.makespan());
@@ -255,7 +248,6 @@ pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
 }
 
 /// The picture's name for screen readers.
-#[must_use]
 pub fn label(evaluation: &Evaluation) -> Message {
     let report = &evaluation.report;
     t!(

@@ -15,7 +15,6 @@ use crate::core::units::{show_count, significant};
 use crate::view::node::markup::{Node, cited, el, leaf, paragraph, table, text};
 
 /// The source of every constant.
-#[must_use]
 pub fn sources() -> Node {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
         any figure of the page.";
@@ -149,7 +148,6 @@ fn of_measurements_and_documents() -> Node {
 }
 
 /// A whole document around `content`, to stand beside the page: in English, or in the language of a catalogue with its tag.
-#[must_use]
 pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)) -> String {
     let (tag, catalogue) = language;
     let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);

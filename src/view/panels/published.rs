@@ -55,7 +55,6 @@ fn off(share: f64) -> String {
 }
 
 /// The difference between a published run, which ran, and a verdict that does not say so.
-#[must_use]
 pub fn ran(memory: &Memory) -> Option<Message> {
     let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
     let share = if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) };
@@ -67,7 +66,6 @@ pub fn ran(memory: &Memory) -> Option<Message> {
 }
 
 /// A panel where `run` is a published one, unchanged: its figures and ours.
-#[must_use]
 pub fn beside(run: &Run) -> Node {
     let Some(known) = published(run) else {
         return Node::none();
@@ -120,7 +118,6 @@ pub fn beside(run: &Run) -> Node {
 }
 
 /// A line where `run` is a published whole run, unchanged: its figures and ours.
-#[must_use]
 pub fn checked(run: &Run) -> Node {
     let known = published(run).filter(|known| WHOLE_RUNS.iter().any(|whole| whole.id == known.id));
     let Some((known, evaluation)) = known.zip(known.and_then(|known| evaluate(&known.run()).ok())) else {
@@ -159,7 +156,6 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
 }
 
 /// All published runs, each with the button that loads it.
-#[must_use]
 pub fn all(run: &Run) -> Node {
     let now = published(run).map(|known| known.id);
     let lines = |runs: &[PublishedRun], every: bool| -> Vec<_> {

@@ -34,6 +34,7 @@ fn keys() -> impl Iterator<Item = &'static str> {
 
 /// Sorting of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Sort {
     /// Column, from 0.
     pub column: usize,
@@ -50,7 +51,6 @@ impl Default for Sort {
 
 impl Sort {
     /// After a press on the head of the column `key`: by it, the other way round if it was so already.
-    #[must_use]
     pub fn pressed(self, key: &str) -> Self {
         let column = keys().position(|column| column == key);
         let down = column == Some(self.column) && !self.down;
@@ -59,20 +59,17 @@ impl Sort {
     }
 
     /// As a link writes it: `bubble`, `-bubble` for the largest first.
-    #[must_use]
     pub fn text(self) -> String {
         let down = if self.down { "-" } else { "" };
         format!("{down}{}", keys().nth(self.column).unwrap_or_default())
     }
 
     /// By certificates, which the rows do not hold.
-    #[must_use]
     pub const fn is_by_certificate(self) -> bool {
         self.column == COLUMNS.len()
     }
 
     /// The column that a link names; the default where it names none.
-    #[must_use]
     pub fn named(text: &str) -> Self {
         let key = text.strip_prefix('-').unwrap_or(text);
         let column = keys().position(|column| column == key);
@@ -98,7 +95,6 @@ fn key(row: &ScheduleRow, column: usize) -> f64 {
 }
 
 /// The rows in the order of `sort`; what cannot run comes last either way.
-#[must_use]
 pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let mut out: Vec<&ScheduleRow> = rows.iter().collect();
     sort_by(&mut out, |a, b| {
@@ -114,7 +110,6 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
 }
 
 /// The table. A press on a head sorts, one on a name chooses.
-#[must_use]
 pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     let head: Node = COLUMNS
         .iter()
@@ -183,7 +178,6 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
 }
 
 /// The options of the list of schedules to compare with.
-#[must_use]
 pub fn compare_options(chosen: &str) -> Node {
     let option = |id: &str, name: &'static str| {
         let selected = if id == chosen { "selected" } else { "" };
@@ -200,7 +194,6 @@ pub fn compare_options(chosen: &str) -> Node {
 }
 
 /// The schedule's idea, its cost, its requirements and its source.
-#[must_use]
 pub fn about(row: &Row) -> Node {
     let from = cited(row.source, row.source.short);
     let term =
@@ -219,7 +212,6 @@ pub fn about(row: &Row) -> Node {
 }
 
 /// Two schedules in a sentence: `b` against `a` in step, bubble and activations.
-#[must_use]
 pub fn against(
     (name_a, a): (&Message, &ScheduleFigures),
     (name_b, b): (&Message, &ScheduleFigures),

@@ -9,7 +9,6 @@ use crate::core::units::{Seconds, fixed, show_percent, show_seconds, significant
 use crate::view::node::markup::{Node, ask, el, faint, inline, leaf, strong, text};
 
 /// Certainty of the step, utilisation, and the time of a token budget.
-#[must_use]
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
     [leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(step)].into_iter().collect()
@@ -38,7 +37,6 @@ fn utilisation(step: &Step) -> Node {
 }
 
 /// Effect of a profile on the step; none without one.
-#[must_use]
 pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     let step = &evaluation.report.step;
     let profile = &evaluation.scenario.run.profile;

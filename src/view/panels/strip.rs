@@ -20,7 +20,6 @@ pub const PRICE: f64 = 2.0;
 const ROOM: usize = 5;
 
 /// The key figures of a report but that of the budget; each opens its formula.
-#[must_use]
 pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
     let step = &report.step;
     let tokens = |seconds: Seconds| {
@@ -144,7 +143,6 @@ fn range(step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (Node, M
 }
 
 /// `low` without its unit, where `high` has the same.
-#[must_use]
 pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => number,
@@ -153,7 +151,6 @@ pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
 }
 
 /// An amount of money: `$689k`.
-#[must_use]
 pub fn money(currency: &str, amount: f64) -> String {
     let (less, shown) = tight(amount);
     format!("{less}{currency}{shown}")
@@ -170,7 +167,6 @@ fn tight(amount: f64) -> (&'static str, String) {
 
 /// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows below the
 /// name, in which both are edited.
-#[must_use]
 pub fn budget(run: &Run, step: &Step) -> Node {
     let currency = sign(run);
     let tokens = run.tokens_total.unwrap_or(TOKENS);
@@ -199,7 +195,6 @@ fn show_days(days: f64) -> Part {
 }
 
 /// The name of the budget's figure where nothing is edited.
-#[must_use]
 pub fn budget_name(run: &Run) -> Message {
     let tokens = show_tokens(run.tokens_total.unwrap_or(TOKENS));
     let price = show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE));
@@ -207,7 +202,6 @@ pub fn budget_name(run: &Run) -> Message {
 }
 
 /// A number of tokens without idle zeros: `1 T`, `15.6 T`.
-#[must_use]
 pub fn show_tokens(tokens: f64) -> String {
     let shown = show_count(tokens);
     let Some((number, unit)) = shown.split_once(' ') else {
@@ -218,7 +212,6 @@ pub fn show_tokens(tokens: f64) -> String {
 }
 
 /// A price with two decimals, where they are enough: `$2.00`.
-#[must_use]
 pub fn show_price(currency: &str, price: f64) -> String {
     let cents = price * 100.0;
     if price < 1e4 && (cents - cents.round()).abs() < 1e-6 {
@@ -229,7 +222,6 @@ pub fn show_price(currency: &str, price: f64) -> String {
 }
 
 /// The currency and the number of a typed price: `€1.80`, `1,80 EUR`, `2`; none of the one where the text is no price.
-#[must_use]
 pub fn read_price(typed: &str) -> (Option<String>, String) {
     let is_number = |sign: char| sign.is_ascii_digit() || ".,_ -+".contains(sign);
     let text = typed.trim();
@@ -251,7 +243,6 @@ pub fn read_price(typed: &str) -> (Option<String>, String) {
 const LONGEST_CURRENCY: usize = 4;
 
 /// The sign before an amount of `run`: a word stands apart from the number.
-#[must_use]
 pub fn sign(run: &Run) -> String {
     let sign: String = run.length.currency.as_deref().unwrap_or("$").chars().take(LONGEST_CURRENCY).collect();
     if sign.ends_with(char::is_alphabetic) { format!("{sign} ") } else { sign }

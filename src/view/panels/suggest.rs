@@ -32,7 +32,6 @@ pub struct Searched {
 
 impl Searched {
     /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
-    #[must_use]
     pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
         let own = &evaluation.scenario.run;
         let same = Request::question(&query.run) == Request::question(own);
@@ -50,7 +49,6 @@ impl Searched {
 }
 
 /// The sizes of a layout that are not 1, its schedule, and what else differs from `own`.
-#[must_use]
 pub fn brief(run: &Run, own: &Run) -> Message {
     let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
     let used = sizes.into_iter().filter(|(_, size)| *size > 1);
@@ -98,7 +96,6 @@ struct Card {
     gain: Gain,
     /// The layout.
     run: Arc<Run>,
-    /// Its name.
     name: Message,
     /// The figure that gains.
     figure: Message,
@@ -128,7 +125,6 @@ impl Card {
 }
 
 /// The cards of the layouts that do better, or why there are none.
-#[must_use]
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
     let Betters { list, tight, .. } = &searched.betters;
     let cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
@@ -324,7 +320,6 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
 }
 
 /// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
-#[must_use]
 pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
     let loss = match main_loss(evaluation) {
         Some((_, loss, share)) => {

@@ -20,7 +20,6 @@ pub(crate) const SPREADS: [(Spread, &str); 3] =
     [(Spread::LogNormal, "log-normal"), (Spread::Bimodal, "bimodal"), (Spread::Uniform, "uniform")];
 
 /// The panel for lengths that are spread like this.
-#[must_use]
 pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
     let own = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
@@ -108,7 +107,6 @@ fn counts(found: &Unequal) -> [usize; BINS] {
     counts
 }
 
-#[must_use]
 fn histogram(found: &Unequal) -> Drawing {
     let counts = counts(found);
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
@@ -127,7 +125,6 @@ fn histogram(found: &Unequal) -> Drawing {
     drawing
 }
 
-#[must_use]
 pub(crate) fn packing(found: &Unequal) -> Drawing {
     let mut drawn: Vec<&Way> = Vec::new();
     for way in &found.ways {
@@ -180,7 +177,6 @@ fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
 }
 
 /// The ways that can be simulated, one below the other.
-#[must_use]
 pub fn pipelines(found: &Unequal) -> Drawing {
     let drawn: Vec<(Message, &Timeline)> = found
         .ways

@@ -20,7 +20,6 @@ fn list(split: &[u64]) -> String {
 }
 
 /// Layers by stage, shortened in the middle.
-#[must_use]
 pub fn short(split: &[u64]) -> String {
     if split.len() <= 16 {
         return list(split).replace(',', "/");
@@ -64,7 +63,6 @@ fn name(origin: Origin) -> &'static str {
 }
 
 /// All that a split is called.
-#[must_use]
 pub fn called(split: &Split) -> Message {
     let names = split.origins.iter().map(|origin| name(*origin).into());
     Message::joined(", ", names)
@@ -76,7 +74,6 @@ fn speed(split: &Split, even: &Split) -> String {
 }
 
 /// The even split, that of the note's rule, the run's and the best on one axis, and as a table.
-#[must_use]
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
     let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(Origin::Even)?))) else {
@@ -156,7 +153,6 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
 }
 
 /// Predicted and measured gain of balancing; `gpu` is the name of this run's.
-#[must_use]
 pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     let of = |origin| balance.of(origin);
     let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best)) else {

@@ -49,7 +49,6 @@ const fn changeable(part: PartKind) -> Option<&'static str> {
 }
 
 /// Words in a sentence for any part.
-#[must_use]
 pub const fn part_words(part: PartKind) -> &'static str {
     match changeable(part) {
         Some(words) => words,
@@ -73,7 +72,6 @@ pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
 }
 
 /// The largest part that a layout can change: its kind, its words and its share of the step.
-#[must_use]
 pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64)> {
     let step = &evaluation.report.step;
     let losses = step.parts.iter().filter_map(|part| Some((part, changeable(part.kind)?)));
@@ -82,7 +80,6 @@ pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64
 }
 
 /// The rows, and the step below them.
-#[must_use]
 pub fn waterfall(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
     let most = main_loss(evaluation).map(|(part, ..)| part);

@@ -12,7 +12,6 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 
 /// The verdict's word.
-#[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fits => "Fits",
@@ -22,7 +21,6 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 }
 
 /// The class and the sign of a verdict.
-#[must_use]
 pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Fits => ("fits", "✓ "),
@@ -32,7 +30,6 @@ pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
 }
 
 /// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.
-#[must_use]
 pub fn sizes(run: &Run, dp: u64) -> String {
     let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];
     let cut = sizes.into_iter().filter(|(_, size)| *size > 1).chain([("DP", dp)]);
@@ -40,13 +37,11 @@ pub fn sizes(run: &Run, dp: u64) -> String {
 }
 
 /// Says that the software of `run` has not what its layout needs; none where it has.
-#[must_use]
 pub fn unable(run: &Run) -> Option<Message> {
     (!can_run(run)).then(|| not_in(run.stack.preset_row()))
 }
 
 /// Says that the software of `run` has no such schedule; none where it has.
-#[must_use]
 pub fn unnamed(run: &Run, schedule: Schedule) -> Option<Message> {
     let stack = run.stack.preset_row();
     (!has_schedule(stack, schedule)).then(|| not_in(stack))
@@ -57,7 +52,6 @@ fn not_in(stack: &Stack) -> Message {
 }
 
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
-#[must_use]
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     let Some(rank) = memory.fullest() else {
         return Message::default();
@@ -74,7 +68,6 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
 }
 
 /// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
-#[must_use]
 pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(
         "Host memory: {peak} of {capacity}, {verdict}",
@@ -85,7 +78,6 @@ pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
 }
 
 /// The verdict with its evidence: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."
-#[must_use]
 pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
@@ -106,7 +98,6 @@ pub fn known(memory: &Memory) -> Message {
 
 /// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 31 measured runs like
 /// this, 18 ran out".
-#[must_use]
 pub fn fullest(peak: &Peak) -> Message {
     let rank = peak.rank;
     let Chance { like, ran_out } = peak.chance;
@@ -126,7 +117,6 @@ pub fn fullest(peak: &Peak) -> Message {
 
 /// "4 ranks run 32 micro-batches in 4.82 s; 21.4 % of it is idle, 27.3 % of the ideal time; 24.1 % in span, as the
 /// zero-bubble papers count."
-#[must_use]
 pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
     let step = t!(
         "{ranks} {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; {in_span} in span, as the zero-bubble papers count.",
@@ -149,7 +139,6 @@ fn ranks(count: usize) -> Message {
 }
 
 /// Times that a schedule that never drains takes once in a training and not in every step.
-#[must_use]
 pub fn once(pipeline: &Pipeline) -> Option<Message> {
     let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
     Some(t!(
@@ -160,13 +149,11 @@ pub fn once(pipeline: &Pipeline) -> Option<Message> {
 }
 
 /// Beginning of the tab's title: "Fits 31.1 GiB".
-#[must_use]
 pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
     t!("{verdict} {peak}", verdict = verdict(report.memory.verdict), peak = unit.show(report.memory.peak_bytes))
 }
 
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".
-#[must_use]
 pub fn name(run: &Run) -> Message {
     match run.gpus {
         1 => t!("{model} on 1 GPU", model = run.model.title()),
@@ -175,7 +162,6 @@ pub fn name(run: &Run) -> Message {
 }
 
 /// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
-#[must_use]
 pub fn line(run: &Run) -> Message {
     let degrees = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
     let degrees_above_one = degrees.iter().filter(|(_, degree)| *degree > 1);

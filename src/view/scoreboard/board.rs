@@ -12,7 +12,6 @@ pub struct Tool {
     pub id: String,
     /// The tool that predicts.
     pub about: About,
-    /// Its score.
     pub score: Score,
 }
 
@@ -22,7 +21,6 @@ pub const DROPPED: &str = "dropped";
 /// Questions and rows.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    /// The questions.
     pub questions: Vec<Question>,
     /// The rows, this calculator's first.
     pub tools: Vec<Tool>,
@@ -30,7 +28,6 @@ pub struct Board {
 
 impl Board {
     /// The row that `look` names, the first where there is none of the name.
-    #[must_use]
     pub fn tool(&self, look: &Look) -> Option<&Tool> {
         let named = self.tools.iter().find(|tool| tool.id == look.tool);
         named.or(self.tools.first())

@@ -14,7 +14,6 @@ const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of tra
      year = {2026},\n  note = {Shardscope VERSION, docs/scoreboard.md}\n}\n";
 
 /// The head of the view, with what can be saved.
-#[must_use]
 pub fn head(board: &Board) -> Node {
     let words = t!(
         "{runs} published runs. Smaller is better. What a tool cannot read counts as not covered; runs that a tool was fitted to are left out of its row.",
@@ -40,13 +39,11 @@ pub fn head(board: &Board) -> Node {
 }
 
 /// Title of the view.
-#[must_use]
 pub fn name() -> Node {
     title("Scoreboard: how wrong is each calculator?")
 }
 
 /// Verdicts of the chosen row, by what became of the runs.
-#[must_use]
 pub fn verdicts(tool: &Tool) -> Node {
     let line = |verdict: Verdict, runs: usize, ran_out: usize| {
         let share = ran_out as f64 / runs.max(1) as f64;
@@ -66,7 +63,6 @@ pub fn verdicts(tool: &Tool) -> Node {
 }
 
 /// Steps to add a row; the page itself takes the file, below.
-#[must_use]
 pub fn submit() -> Node {
     let step = |head: &'static str, words: &'static str, parts: &[Node]| {
         let begin = [leaf("b", "", head), text(verbatim(" ")), text(words), text(verbatim(" "))];

@@ -19,8 +19,6 @@ const FIRST: (usize, usize) = (8, 8);
 /// Runs in the fold: what is further down is in the file.
 const MORE: usize = 200;
 
-/// The list.
-#[must_use]
 pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
     let Some(tool) = board.tool(look) else {
         return Node::none();
@@ -51,7 +49,6 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
 }
 
 /// The published steps that the row predicts of runs most like `run`, the nearest first.
-#[must_use]
 pub fn nearest<'a>(board: &Board, tool: &'a Tool, run: &Run, count: usize) -> Vec<&'a Miss> {
     let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| Slice::Steps.has(miss.column)).collect();
     let near = nearest_of(misses.iter().map(|miss| &board.questions[miss.fact.row].run), run, count);
@@ -59,7 +56,6 @@ pub fn nearest<'a>(board: &Board, tool: &'a Tool, run: &Run, count: usize) -> Ve
 }
 
 /// These runs, each beside the error of its class.
-#[must_use]
 pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
     let rows = near.iter().map(|miss| {
         let question = &board.questions[miss.fact.row];

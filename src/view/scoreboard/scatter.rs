@@ -16,7 +16,6 @@ use crate::view::node::action::BoardAction;
 use crate::view::node::markup::{Action, Node, caption, el, leaf, muted, text, title};
 
 /// The scatter of the chosen row and class, with the buttons that choose.
-#[must_use]
 pub fn scatter(board: &Board, look: &Look) -> Node {
     let Some(tool) = board.tool(look) else {
         return Node::none();
@@ -52,7 +51,6 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
 }
 
 /// Predictions of the row over measurements, for one class; `near` stand out, `yours` are runs of one's own.
-#[must_use]
 pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[Standing]) -> Node {
     let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| slice.has(miss.column)).collect();
     if misses.is_empty() {

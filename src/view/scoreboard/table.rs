@@ -13,7 +13,6 @@ use crate::view::node::markup::{Action, Node, bullet, el, fold, grid, leaf, scro
 const GOOD: (f64, f64) = (0.1, 0.2);
 
 /// The table; a press on a cell shows its runs.
-#[must_use]
 pub fn table(board: &Board, look: &Look) -> Node {
     let questions = &board.questions;
     let count = |column: Column| {
@@ -88,7 +87,6 @@ const LISTED: [&str; 14] = [
 ];
 
 /// The kind or the note of a row: a text of the page where it is a listed one, else as its file has it.
-#[must_use]
 pub fn listed(words: &str) -> Message {
     let listed = LISTED.iter().find(|listed| **listed == words);
     listed.map_or_else(|| verbatim(words), |words| Message::plain(words))
@@ -154,7 +152,6 @@ fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> No
 }
 
 /// Readings that adapters needed, and why a row is empty.
-#[must_use]
 pub fn readings(board: &Board) -> Node {
     let note = |tool: &Tool| {
         let about = &tool.about;

@@ -22,7 +22,6 @@ use wasm_bindgen::JsCast;
 /// Views of the panel; a frame has the first two.
 const VIEWS: [&str; 5] = ["by component", "over the step", "every method", "what takes less", "fits but ran out"];
 
-/// The memory panel.
 #[component]
 pub(crate) fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();

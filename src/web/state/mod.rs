@@ -55,7 +55,6 @@ pub(crate) struct State {
     pub planner: Planner,
     /// The runs that were measured.
     pub runs: Runs,
-    /// The view.
     pub view: Viewed,
     /// Open panels.
     pub panels: Panels,
@@ -69,7 +68,6 @@ pub(crate) fn read_address() -> Decoded {
 }
 
 impl State {
-    /// From the address.
     pub(crate) fn from_address() -> Self {
         let link = read_address();
         let history = History::new(&link.run);

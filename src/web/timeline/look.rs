@@ -26,7 +26,6 @@ pub struct Lane {
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
     /// Place of the pointer, pixels from its left; none: elsewhere.
     pub pointer: RwSignal<Option<f64>>,
-    /// Its size.
     pub size: Size,
 }
 

@@ -32,7 +32,6 @@ pub struct Piece<Q = f64> {
 
 impl<Q: Quantity> Piece<Q> {
     /// Bytes of all its layers.
-    #[must_use]
     pub fn total(&self) -> Q {
         let layer = self.bytes.called(IN_ONE_LAYER);
         layer * KEPT_SHARE.factor::<Q>(self.share) * LAYERS.of::<Q>(self.layers)
@@ -52,7 +51,6 @@ pub struct Kept<Q = f64> {
 
 impl<Q: Quantity> Kept<Q> {
     /// All of it.
-    #[must_use]
     pub fn bytes(&self) -> f64 {
         self.pieces.iter().map(|piece| piece.bytes.value() * piece.share * piece.layers).sum()
     }
@@ -69,7 +67,6 @@ impl<Q: Quantity> Kept<Q> {
 }
 
 /// Tokens of the largest micro-batch on one context-parallel rank, T = s b / c.
-#[must_use]
 pub fn tokens(scenario: &Scenario) -> f64 {
     let longest = scenario.run.microbatch_lengths.as_ref().and_then(|lengths| lengths.iter().max());
     longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
@@ -77,13 +74,11 @@ pub fn tokens(scenario: &Scenario) -> f64 {
 
 /// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
 /// FSDP, keeps them; Megatron gathers them again in the backward pass.
-#[must_use]
 pub(crate) fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
     scenario.zero.stage == 3 && scenario.layout.sequence_parallel
 }
 
 /// A layer of this scenario as one rank sees it.
-#[must_use]
 pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let tp = layout.tp as f64;
@@ -134,7 +129,6 @@ fn copies_context(scenario: &Scenario) -> bool {
 }
 
 /// The recipe in whose copies the inputs of linears wait.
-#[must_use]
 pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
     scenario.precision.recipe.filter(|_| scenario.software.keeps_quantised)
 }
@@ -165,7 +159,6 @@ fn expert_padding(scenario: &Scenario) -> f64 {
 }
 
 /// Tensors that global stage `stage` keeps of one micro-batch, its logits not included.
-#[must_use]
 pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
     Layers::of(scenario).kept(stage)
 }
@@ -179,13 +172,11 @@ pub struct Chunks<Q = f64> {
 
 impl<Q: Quantity> Chunks<Q> {
     /// Factors of `scenario`.
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         Self::of_kinds(scenario, Kinds::new(scenario))
     }
 
     /// Factors of `scenario`, whose stages are of `kinds`.
-    #[must_use]
     pub fn of_kinds(scenario: &Scenario, kinds: Kinds) -> Self {
         let mut layers = Layers::of(scenario);
         let kept = kinds.sample.iter().map(|stage| layers.kept(*stage));
@@ -193,7 +184,6 @@ impl<Q: Quantity> Chunks<Q> {
     }
 
     /// True where two ranks hold the same of the same kinds of stages, whatever is in flight.
-    #[must_use]
     pub fn are_alike(&self, one: &RankLoad, other: &RankLoad) -> bool {
         let kind = |stage: &usize| self.kinds.of[*stage];
         let (left, right) = (one.stages.iter().map(kind), other.stages.iter().map(kind));
@@ -201,7 +191,6 @@ impl<Q: Quantity> Chunks<Q> {
     }
 
     /// Tensors of `stage`.
-    #[must_use]
     pub fn kept(&self, stage: usize) -> &Kept<Q> {
         &self.kept[self.kinds.of[stage]]
     }

@@ -11,7 +11,6 @@ use crate::run::Scenario;
 /// With fused gradient accumulation the weight gradient goes straight into the main gradient and a dummy of its shape
 /// is handed to autograd. Source: Transformer Engine `module/base.py` `get_dummy_wgrad` (2.3 on, grouped linears 2.10
 /// on); off with `--no-gradient-accumulation-fusion`.
-#[must_use]
 pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let element = scenario.precision.computes.activation();
     let mut shapes = Shapes::default();

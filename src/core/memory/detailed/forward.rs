@@ -12,7 +12,6 @@ use crate::run::{CrossEntropy, Scenario};
 
 /// Tensors beside the weights of the rank of `load`: a layer's tensors `T (4 h + 6 f / t)`, the gathered layers of a
 /// sharded model, and where `scores` words the logits.
-#[must_use]
 pub(crate) fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, scores: bool) -> Vec<Item<Q>> {
     let (model, cut) = (&scenario.model, cut::<Q>(scenario));
     let width = HIDDEN.of::<Q>(model.hidden) * 2.0 + FFN.of::<Q>(model.ffn) / cut.tp * 3.0;

@@ -8,7 +8,6 @@ use crate::model::{Role, Target};
 use crate::run::Scenario;
 
 /// The share of a tensor of `role` that stays with a frozen base: 1 where everything is trained.
-#[must_use]
 pub fn kept(scenario: &Scenario, role: Role) -> f64 {
     let Some(adapter) = &scenario.adapter else {
         return 1.0;

@@ -53,38 +53,32 @@ pub(crate) struct Holding {
 }
 
 /// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`.
-#[must_use]
 pub(crate) fn padded_vocabulary(scenario: &Scenario) -> u64 {
     let multiple = VOCABULARY_MULTIPLE * scenario.layout.tp;
     scenario.model.vocab.div_ceil(multiple) * multiple
 }
 
 /// Elements of the embedding or head on one rank: `V h / t`.
-#[must_use]
 pub(crate) fn embedding_elements(scenario: &Scenario) -> f64 {
     padded_vocabulary(scenario) as f64 * scenario.model.hidden as f64 / scenario.layout.tp as f64
 }
 
 /// The transformer layers of global stage `stage`.
-#[must_use]
 pub(crate) fn layers_of(scenario: &Scenario, stage: usize) -> Range<u64> {
     stage_range(&scenario.stage_layers, stage)
 }
 
 /// True of the global stage that ends the model.
-#[must_use]
 pub(crate) fn is_last(scenario: &Scenario, stage: usize) -> bool {
     stage + 1 == scenario.stage_layers.len()
 }
 
 /// The kinds of layers on global stage `stage`, and how many are of each.
-#[must_use]
 pub(crate) fn kinds_of(scenario: &Scenario, stage: usize) -> Kinds {
     scenario.model.kinds(layers_of(scenario, stage))
 }
 
 /// All parameters of the rank that holds `load`.
-#[must_use]
 pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
     let mut list = Holdings { scenario, list: Vec::with_capacity(6) };
     for &stage in &load.stages {
@@ -97,7 +91,6 @@ pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
 }
 
 /// Parameters of the model on the rank that holds `load`, adapters left out, elements.
-#[must_use]
 pub(crate) fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load).into_iter().filter(|part| part.kind != Kind::Adapter);
     parts.map(|part| part.elements).sum()

@@ -51,7 +51,6 @@ pub(super) fn activation_items<Q: Quantity>(
 
 /// Bytes that the activations of a rank take on its host: of whole layers, or the inputs of modules of every layer but the
 /// last of a stage.
-#[must_use]
 pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let each = load.stages.iter().zip(&load.in_flight);
     each.map(|(stage, in_flight)| {

@@ -63,7 +63,6 @@ pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 5] = [
 ];
 
 /// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
-#[must_use]
 pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     let over = |kernel: Cited<LossKernel>, parts: f64| {
         Cited::new(
@@ -106,7 +105,6 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
 /// Bytes a logit at the peak of eager operators, whose loss is fp32. Unfused: bf16 logits, their fp32 copy, the shifted
 /// copy of it and the log-probabilities; one kernel over the shifted copy writes its gradient there; in place, without the
 /// shifted copy in fp32. Read off the slopes of peaks over tokens.
-#[must_use]
 pub(crate) fn eager_kernel(scenario: &Scenario) -> Cited<f64> {
     let cited = |bytes, place| Cited::fitted(bytes, &FMS_ACCELERATION, place);
     match scenario.software.cross_entropy {
@@ -124,20 +122,17 @@ pub(crate) fn eager_kernel(scenario: &Scenario) -> Cited<f64> {
 }
 
 /// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.
-#[must_use]
 pub fn logits<Q: Quantity>(scenario: &Scenario) -> Q {
     let (cut, heads) = (cut::<Q>(scenario), MODEL_HEADS.of::<Q>(1 + scenario.model.mtp_modules));
     heads * cut.tokens * PADDED.of::<Q>(padded_vocabulary(scenario)) / cut.tp
 }
 
 /// Bytes that the loss holds of `alive` micro-batches.
-#[must_use]
 pub fn held<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     LOGIT_HELD.of::<Q>(loss_kernel(scenario).value.held) * alive * logits::<Q>(scenario)
 }
 
 /// Bytes that the loss needs for a moment beyond those it holds, with `alive` micro-batches.
-#[must_use]
 pub fn momentary<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     let kernel = loss_kernel(scenario).value;
     let more = LOGIT_PEAK.of::<Q>(kernel.peak) - LOGIT_HELD.of::<Q>(kernel.held);
@@ -146,7 +141,6 @@ pub fn momentary<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
 
 /// Inputs of the final norm and of the head of `alive` micro-batches: in bf16 `4 T h` each, over t with sequence parallelism;
 /// and the gathered input where it is kept.
-#[must_use]
 pub fn inputs<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     let cut = cut::<Q>(scenario);
     let width = ELEMENT.of::<Q>(cut.element) * cut.tokens * HIDDEN.of::<Q>(scenario.model.hidden);

@@ -64,14 +64,12 @@ impl MemoryMethod for Detailed {
 }
 
 /// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.
-#[must_use]
 pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
     layer_activation_bytes(scenario, stage) + Bytes(head)
 }
 
 /// The same of every global stage.
-#[must_use]
 pub(crate) fn activation_bytes(scenario: &Scenario, chunks: &Chunks) -> Vec<f64> {
     let stages = 0..scenario.stage_layers.len();
     let bytes = |stage: usize| {
@@ -82,7 +80,6 @@ pub(crate) fn activation_bytes(scenario: &Scenario, chunks: &Chunks) -> Vec<f64>
 }
 
 /// The same without what belongs to the head.
-#[must_use]
 pub(crate) fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     Bytes(activations::kept(scenario, stage).bytes())
 }
@@ -99,7 +96,6 @@ pub struct Heads {
 }
 
 /// The head's part of global stage `stage`, where it is the last.
-#[must_use]
 pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
     holding::is_last(scenario, stage).then(|| Heads {
         held: logits::held(scenario, 1.0),
@@ -124,7 +120,6 @@ pub struct ChunkBytes {
 }
 
 /// Bytes that global stage `stage` adds to the memory of its rank.
-#[must_use]
 pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     let kept = activations::kept(scenario, stage);
     ChunkBytes {
@@ -137,14 +132,12 @@ pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
 }
 
 /// Bytes of a rank between two steps.
-#[must_use]
 pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
     Bytes(moments::steady(scenario, load))
 }
 
 /// Bytes that a rank holds whatever its micro-batches: states, gathered shards, dummy weight gradients; at every moment
 /// weights and states. What does not fragment counts for what fragments to as much.
-#[must_use]
 pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
@@ -166,7 +159,6 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// The total of `rank_memory` from its parts, for a search over many layouts that share them: `chunks` with the
 /// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order; where the
 /// peak is that of a moment, what is there at every moment.
-#[must_use]
 pub fn needed(scenario: &Scenario, lasting: f64, chunks: impl Iterator<Item = (ChunkBytes, f64)>) -> Bytes {
     if scenario.peaks_by_moment() {
         return Bytes(fragmentation(scenario) * lasting) + process(scenario);

@@ -22,7 +22,6 @@ use crate::model::{LayerKind, linears};
 use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
-#[must_use]
 pub fn items<Q: Quantity>(scenario: &Scenario, chunks: &Chunks<Q>, load: &RankLoad) -> Vec<Placed<Q>> {
     let rank = Rank::new(scenario, chunks, load);
     let mut items: Vec<_> = rank.always().into_iter().map(apart).collect();
@@ -39,7 +38,6 @@ fn apart<Q>(item: Item<Q>) -> Placed<Q> {
 }
 
 /// Bytes between two steps: weights and states, and gradient shards where FSDP keeps them.
-#[must_use]
 pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
     let chunks = Chunks::<f64>::of(scenario);
     let rank = Rank::new(scenario, &chunks, load);

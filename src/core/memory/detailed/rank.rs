@@ -9,7 +9,6 @@ use crate::memory::estimate::{Item, RankLoad, StageMemory};
 use crate::run::Scenario;
 
 /// One rank, part by part.
-#[must_use]
 pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
     let chunks = Chunks::of(scenario);
     let lasting = Lasting::of(scenario, &chunks, load);

@@ -11,7 +11,6 @@ use crate::model::layer_elements;
 use crate::run::{Reduction, Scenario};
 
 /// Elements of the largest layer on the rank, the unit that FSDP gathers.
-#[must_use]
 pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
     let layout = &scenario.layout;
     load.stages
@@ -25,7 +24,6 @@ pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 }
 
 /// Elements of the root unit: embedding, head and final norm.
-#[must_use]
 pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
     let root = |part: &&Holding| part.end.is_some() && part.kind != Kind::Adapter;
     holdings.iter().filter(root).map(|part| part.elements).sum()
@@ -34,7 +32,6 @@ pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
 /// Elements of the two largest chunks on the rank: the gradients of one accumulate over a group of micro-batches while
 /// those of another are reduced. Source: Llama 3, section 3.3.2 (FSDP shards gradients, N micro-batches of a stage in a
 /// row); PyTorch FSDP2 `set_requires_gradient_sync` on the last of them.
-#[must_use]
 pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     let chunk = |stage: &usize| -> f64 {
         let alone = RankLoad { stages: vec![*stage], in_flight: vec![0.0], weight_versions: 1 };
@@ -55,7 +52,6 @@ pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept or
 /// each product makes its own (torchao).
-#[must_use]
 pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
     let apart = scenario.software.keeps_quantised && !scenario.precision.param_gather;
     if apart { scenario.precision.copies(&scenario.gpu) } else { 0.0 }
@@ -69,7 +65,6 @@ pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
 /// precision with the one before in the reduce-scatter, `(w + g) U`, and the head's, `w R_head`. With a pipeline FSDP
 /// keeps weights gathered and gradients unreduced until the last micro-batch: `(w + g) P`. Source: torchtitan
 /// `parallelize_llama.py` (`reshard_after_forward`), PyTorch FSDP2 `_fsdp_param_group.py`.
-#[must_use]
 pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Item<Q>> {
     let bucket = host_bucket(scenario, holdings);
     let fetched = scenario.fetches_parameters();

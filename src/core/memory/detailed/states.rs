@@ -23,7 +23,6 @@ pub struct States<Q = f64> {
 
 /// Ranks that share one set of the states of `kind`: d c (or the HSDP group) for dense parameters, the experts' own
 /// group world / (p x te) for theirs.
-#[must_use]
 pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
     match kind {
         Kind::Dense => scenario.zero.shard as f64,
@@ -43,7 +42,6 @@ fn over<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
 }
 
 /// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
-#[must_use]
 pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) -> Q {
     let precision = scenario.precision;
     // Without a copy in 16 bits linears are those of the recipe.
@@ -58,7 +56,6 @@ pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) 
 }
 
 /// The bytes of what a holding trains.
-#[must_use]
 pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
     match (&scenario.adapter, kind) {
         (Some(adapter), Kind::Adapter) => adapter.bytes,
@@ -67,7 +64,6 @@ pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
 }
 
 /// Bytes of all parameters of a rank's shard, in what they compute in; of a frozen base as it is stored.
-#[must_use]
 pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     parts.iter().map(|part| split_weights::<f64>(scenario, part)).sum()
@@ -76,7 +72,6 @@ pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// Bytes of weights and states of a fine-tuned model on a rank: they stand where they were put before or in the first step, so
 /// their blocks do not fragment. On one A100 Mixtral shows 17.2 GiB more than Mistral at the driver, for 18.3 GiB of weights
 /// (fms-acceleration, `a100_80gb.csv`, GPTQ); without logits, what shows beyond PyTorch's peak is 9 to 11 % of what comes and goes.
-#[must_use]
 pub(crate) fn standing(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> f64 {
     if !scenario.tunes_eagerly() {
         return 0.0;
@@ -86,7 +81,6 @@ pub(crate) fn standing(scenario: &Scenario, load: &RankLoad, holdings: &[Holding
 }
 
 /// The same of one holding.
-#[must_use]
 pub(crate) fn split_weights<Q: Quantity>(scenario: &Scenario, part: &Holding) -> Q {
     let whole = if part.trained {
         let bytes = trained_bytes(scenario, part.kind).gathered_weight();
@@ -102,7 +96,6 @@ pub(crate) fn split_weights<Q: Quantity>(scenario: &Scenario, part: &Holding) ->
 /// the next step, with ZeRO-3 as long as their layer is gathered. Stashed weights count again.
 ///
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
-#[must_use]
 pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64) -> States<Q> {
     let bytes = trained_bytes(scenario, holding.kind);
     let over = |sharded: bool| over::<Q>(scenario, holding.kind, sharded);
@@ -146,7 +139,6 @@ fn left<Q: Quantity>(whole: &States<Q>, offload: &Offload, masters: Q) -> States
 }
 
 /// Parameters whose quantised copies stay: of gathered weights they go with the layer.
-#[must_use]
 pub(crate) fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
     let gathered = scenario.zero.stage >= 3 && shards(scenario, holding.kind) > 1.0;
     match scenario.precision.recipe {

@@ -42,13 +42,11 @@ pub struct MethodInfo {
 }
 
 /// The estimate of every rank by `method`.
-#[must_use]
 pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     info(method).rule.estimate(scenario, loads)
 }
 
 /// Derivation of the figure of `rank` by `method`.
-#[must_use]
 pub fn explain(method: Method, scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     Some(info(method).rule.explain(scenario, rank, load))
@@ -149,13 +147,11 @@ pub static METHODS: &[MethodInfo] = &[
 ];
 
 /// The row of `method`.
-#[must_use]
 pub fn info(method: Method) -> &'static MethodInfo {
     METHODS.iter().find(|row| row.method == method).unwrap_or(&METHODS[0])
 }
 
 /// Every method's estimate of the same Run, in the order of the table.
-#[must_use]
 pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodInfo, Estimate)> {
     METHODS.iter().map(|row| (row, estimate(row.method, scenario, loads))).collect()
 }

@@ -78,7 +78,6 @@ fn others_layers<Q: Quantity>(scenario: &Scenario) -> Q {
 /// least none; then the layers are spread over the other ranks.
 ///
 /// Source: uneven PP note; Megatron-LM `--decoder-first-pipeline-num-layers`.
-#[must_use]
 pub fn split(scenario: &Scenario) -> Vec<u64> {
     let (layers, others) = (scenario.model.layers, scenario.layout.pp.saturating_sub(1));
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the layers
@@ -93,7 +92,6 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
 }
 
 /// Derivation of the first rank's layers by the note's rule: for one stage a rank, several ranks.
-#[must_use]
 pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {
         return None;
@@ -147,7 +145,6 @@ impl<Q: Quantity> Part<Q> {
 }
 
 /// Bytes of the projector, which the note's totals leave out and its formula has.
-#[must_use]
 pub fn projector(scenario: &Scenario) -> Bytes {
     let parts = scenario.model.vision.map(|vision| Part::<f64>::projector(scenario, &vision));
     Bytes(parts.into_iter().flat_map(Part::items).map(|item| item.bytes).sum())

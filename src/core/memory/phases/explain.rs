@@ -9,7 +9,6 @@ use crate::run::Scenario;
 use crate::t;
 
 /// The tree behind the fullest GPU of `phase`, `Σ B_i`; none where the Run has no phases.
-#[must_use]
 pub(crate) fn explain(
     scenario: &Scenario,
     loads: &[RankLoad],

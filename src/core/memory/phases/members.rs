@@ -182,7 +182,6 @@ fn engine<Q: Quantity>(scenario: &Scenario, phases: &Phases, work: Work) -> Q {
 }
 
 /// The phases of `scenario`, each by its fullest pipeline rank; none without a framework.
-#[must_use]
 pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageMemory]) -> Vec<Phase> {
     let Some(phases) = &scenario.phases else {
         return Vec::new();
@@ -251,7 +250,6 @@ pub(super) fn beside<Q: Quantity>(
 }
 
 /// Bytes a GPU that wait on its host while they are not needed: models that leave it, and the engine's weights.
-#[must_use]
 pub(crate) fn away(scenario: &Scenario, loads: &[RankLoad], training: &[StageMemory]) -> Bytes {
     let Some(phases) = &scenario.phases else {
         return Bytes::ZERO;

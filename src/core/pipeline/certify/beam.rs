@@ -26,6 +26,7 @@ pub enum First {
 
 /// A search, one layer at a time.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Beam {
     width: usize,
     limit: Ticks,
@@ -50,7 +51,6 @@ pub struct Ended {
 
 impl Beam {
     /// A search for an order that takes at most `limit`.
-    #[must_use]
     pub fn new(layout: &Layout, memo: &mut Memo, width: usize, limit: Ticks) -> Self {
         Self {
             width,
@@ -66,7 +66,6 @@ impl Beam {
     }
 
     /// The same that keeps states in another order.
-    #[must_use]
     pub const fn keeping(mut self, first: First) -> Self {
         self.first = first;
         self

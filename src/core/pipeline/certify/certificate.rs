@@ -117,7 +117,6 @@ impl Proof {
     }
 
     /// Proof so far.
-    #[must_use]
     pub fn certificate(&self) -> Certificate {
         let found = self.search.as_ref().map(|search| self.scale.seconds(search.lower));
         // The bound is of times rounded down: it exceeds the makespan by the last digit of a sum at most.

@@ -59,7 +59,6 @@ pub struct Joint {
 
 impl Joint {
     /// A search of `budget` states.
-    #[must_use]
     pub fn new(model: &Model, budget: u64) -> Self {
         let mut joint = Self {
             raw: model.candidates(1, f64::INFINITY).0,
@@ -86,7 +85,6 @@ impl Joint {
     }
 
     /// No split with any choice in any order takes less, seconds; never above the best.
-    #[must_use]
     pub fn lower_bound_s(&self) -> f64 {
         let looked_at = self.candidates.iter().map(|candidate| candidate.lower);
         let raw = self.raw.iter().map(|(bound, _)| bound * (1.0 - ROUNDING));
@@ -95,7 +93,6 @@ impl Joint {
     }
 
     /// The best is optimal over all splits, choices and orders.
-    #[must_use]
     pub fn is_proven(&self) -> bool {
         self.best
             .as_ref()

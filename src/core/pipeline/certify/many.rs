@@ -29,7 +29,6 @@ pub struct Folded {
 
 impl Folded {
     /// All ops.
-    #[must_use]
     pub fn chains(&self) -> Vec<u16> {
         self.unfolded(self.times)
     }
@@ -58,7 +57,6 @@ const REPLAYED: usize = 200_000;
 const COMMON: u32 = 12;
 
 /// An order of many micro-batches: the best of several short ones repeated. None where no short one repeats.
-#[must_use]
 pub fn folded(stages: &Stages, budget: u64) -> Option<Folded> {
     let (problem, _) = stages.problem();
     let m = stages.microbatches;

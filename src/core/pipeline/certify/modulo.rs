@@ -20,7 +20,6 @@ type Offsets = [f64; 3];
 
 /// The chains of `microbatches` in the order in which a solved period starts them; none where stages share ranks or no period
 /// was found.
-#[must_use]
 pub fn periodic(stages: &Stages) -> Option<Vec<u16>> {
     if stages.home.iter().enumerate().any(|(stage, rank)| stage != *rank) {
         return None;

@@ -57,13 +57,11 @@ impl Stages {
     }
 
     /// The rows of ranks that run `chains`, the ops of a problem in the order of their starts.
-    #[must_use]
     pub fn rows(&self, chains: &[u16]) -> Vec<Vec<Item>> {
         self.rows_from(chains, &mut vec![0u32; self.home.len() * self.kinds()])
     }
 
     /// Seconds that `chains` take with the true times, in the simulator; none where they are no order.
-    #[must_use]
     pub fn seconds(&self, chains: &[u16]) -> Option<f64> {
         let stages = u32::try_from(self.home.len()).ok()?;
         let order = Order::new(self.rows(chains), stages, Placement::Given, self.microbatches);
@@ -77,7 +75,6 @@ impl Stages {
     }
 
     /// The rows of ranks that run an order with a repeated part.
-    #[must_use]
     pub fn folded_rows(&self, folded: &Folded) -> Vec<Row> {
         let mut counts = vec![0u32; self.home.len() * self.kinds()];
         let fill = self.rows_from(&folded.fill, &mut counts);
@@ -118,7 +115,6 @@ impl Stages {
     }
 
     /// The ops of a timeline as chains in the order of their starts; micro-batches are counted anew within a chain (Fact 1).
-    #[must_use]
     pub fn chains_of(&self, timeline: &Timeline) -> Vec<u16> {
         let kinds = self.kinds();
         let mut starts: Vec<(f64, f64, u16)> = Vec::new();

@@ -50,6 +50,7 @@ pub struct Pool {
 
 /// Chains, arcs and pools; every chain has one op a micro-batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Problem {
     /// Ranks: each runs one op at a time.
     pub ranks: usize,
@@ -74,13 +75,11 @@ pub struct Reach {
 
 impl Problem {
     /// All ops.
-    #[must_use]
     pub fn ops(&self) -> usize {
         self.chains.len() * self.microbatches as usize
     }
 
     /// The same seen from the end (Fact 3): what freed room takes it.
-    #[must_use]
     pub fn reversed(&self) -> Self {
         let turned = self.arcs.iter().map(|arc| Arc { from: arc.to, to: arc.from, ..*arc });
         let pools = self.pools.iter().cloned().map(|mut pool| {
@@ -93,7 +92,6 @@ impl Problem {
     }
 
     /// The chains, each after those that it waits for within a micro-batch.
-    #[must_use]
     pub fn topological(&self) -> Vec<usize> {
         let mut waits = vec![Vec::new(); self.chains.len()];
         for arc in self.arcs.iter().filter(|arc| arc.offset == 0) {
@@ -117,7 +115,6 @@ impl Problem {
     }
 
     /// The chains of each rank.
-    #[must_use]
     pub fn chains_by_rank(&self) -> Vec<Vec<usize>> {
         let mut lists = vec![Vec::new(); self.ranks];
         for (index, chain) in self.chains.iter().enumerate() {
@@ -128,7 +125,6 @@ impl Problem {
 
     /// Between every pair of chains, along arcs and along the chains themselves; none where nothing forces an order. From each
     /// chain the arcs are followed until nothing gets better: arcs within a micro-batch are settled in one round.
-    #[must_use]
     pub fn reach(&self) -> Vec<Vec<Option<Reach>>> {
         let count = self.chains.len();
         let mut arcs = vec![Vec::new(); count];

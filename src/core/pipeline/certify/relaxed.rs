@@ -18,7 +18,6 @@ pub struct Few {
 
 impl Few {
     /// The problem of the chains that are `kept`.
-    #[must_use]
     pub fn new(whole: &Problem, kept: Vec<bool>) -> Self {
         let (problem, places) = reduced(whole, &kept);
         Self { kept, places, problem }
@@ -26,7 +25,6 @@ impl Few {
 
     /// One or two chains more: those of a rank whose ops overlap most where the kept chains start at `starts`. None where none
     /// overlap, or with them all are kept.
-    #[must_use]
     pub fn with_next(&self, whole: &Problem, starts: &[Vec<Ticks>]) -> Option<Self> {
         let starts = self.every_start(whole, starts);
         let ops = |chain: usize| (&starts[chain][..], whole.chains[chain].ticks);

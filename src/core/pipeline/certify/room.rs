@@ -37,7 +37,6 @@ struct Holder {
 
 impl Room {
     /// The rooms of `problem`.
-    #[must_use]
     pub fn of(problem: &Problem, tails: &Tails, reach: &[Vec<Option<Reach>>]) -> Vec<Self> {
         problem.pools.iter().map(|pool| Self::new(problem, pool, tails, reach)).collect()
     }
@@ -87,7 +86,6 @@ impl Room {
     }
 
     /// The bit of a chain that takes room.
-    #[must_use]
     pub fn bit(&self, chain: usize) -> Ticks {
         self.place(chain).map_or(0, |at| 1 << at)
     }
@@ -97,13 +95,11 @@ impl Room {
     }
 
     /// There is no room now for an op of `chain`, if that takes some.
-    #[must_use]
     pub fn is_full(&self, counts: &[Ticks], chain: usize) -> bool {
         self.place(chain).is_some_and(|at| self.held(counts) + self.holders[at].amount > self.size)
     }
 
     /// The next op of `chain` finds room, if it takes some, and leaves room without which nothing would ever leave.
-    #[must_use]
     pub fn takes(&self, counts: &[Ticks], chain: usize) -> bool {
         let Some(at) = self.place(chain) else { return true };
         if self.held(counts) + self.holders[at].amount > self.size {
@@ -120,7 +116,6 @@ impl Room {
     }
 
     /// An order may be better in which the rank waits and lays out others before `chain`: only where those may fill the room.
-    #[must_use]
     pub fn may_wait(&self, counts: &[Ticks], chain: usize) -> bool {
         let Some(at) = self.place(chain) else { return false };
         let mine = &self.holders[at];
@@ -133,7 +128,6 @@ impl Room {
     }
 
     /// The time at which something may leave: no chain finds room in a full pool before it.
-    #[must_use]
     pub fn leaves(&self, starts: &[Ticks]) -> Ticks {
         self.holders.iter().map(|holder| starts[holder.frees] + holder.ticks[1]).min().unwrap_or(0)
     }

@@ -7,14 +7,12 @@ use super::tails::Tails;
 use std::collections::BinaryHeap;
 
 /// The largest of the bounds that need no search.
-#[must_use]
 pub fn bound(problem: &Problem) -> Ticks {
     both_sides(problem).1
 }
 
 /// The layouts of a problem and of its mirror image, and their bound: of no op laid out from either end, and of every rank with
 /// the heads and tails of its ops. Shared room adds what its activations need of memory times time.
-#[must_use]
 pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
     let layouts = [Layout::new(problem), Layout::new(&problem.reversed())];
     let mut bound = 0;
@@ -80,7 +78,6 @@ fn preemptive(mut ops: Vec<Job>) -> Ticks {
 }
 
 /// The arcs that memory makes, and the time of the loop that each closes.
-#[must_use]
 pub fn loops(problem: &Problem) -> Vec<(Arc, Ticks)> {
     let reach = problem.reach();
     let memory = problem.arcs.iter().filter(|arc| arc.offset > 0);

@@ -76,7 +76,6 @@ enum Limit {
 
 impl Search {
     /// A search that generates `budget` states, then ends as soon as it has an order.
-    #[must_use]
     pub fn new(problem: &Problem, budget: u64) -> Self {
         let (layouts, lower) = both_sides(problem);
         let sides = layouts.map(|layout| Side { memo: Memo::new(layout.problem()), layout });
@@ -106,7 +105,6 @@ impl Search {
     }
 
     /// The order takes as long as the bound.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.best.as_ref().is_some_and(|(makespan, _)| makespan - self.lower <= makespan / CLOSE)
     }
@@ -207,7 +205,6 @@ impl Search {
 
 /// The makespan of `order`, each op as early as arcs and its rank allow; none where an op comes before what it waits for or
 /// finds no room.
-#[must_use]
 pub fn replay(problem: &Problem, order: &[u16]) -> Option<Ticks> {
     let starts = starts(problem, order)?;
     let ends = starts.iter().zip(&problem.chains).filter_map(|(starts, chain)| Some(starts.last()? + chain.ticks));

@@ -119,7 +119,6 @@ impl Model {
     }
 
     /// The stages of `split`; none where one has no room.
-    #[must_use]
     pub fn stages(&self, split: &Split) -> Option<Stages> {
         let mut stages = Stages {
             home: (0..self.ranks).collect(),
@@ -145,7 +144,6 @@ impl Model {
     ///
     /// Every partial split that a cell drops has `most` others in its cell whose bound is no larger, and so have their
     /// completions: what is dropped anywhere takes at least the bound of the last of the list.
-    #[must_use]
     pub fn candidates(&self, most: usize, limit: f64) -> (Vec<(f64, Split)>, f64) {
         let (count, last) = (self.units.len(), self.ranks - 1);
         let choices = self.units.first().map_or(0, |unit| unit.choices.len());

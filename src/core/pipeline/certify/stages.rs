@@ -33,7 +33,6 @@ pub struct Scale(pub f64);
 
 impl Scale {
     /// Seconds of `ticks`.
-    #[must_use]
     pub fn seconds(self, ticks: i64) -> f64 {
         ticks as f64 * self.0
     }
@@ -44,23 +43,19 @@ const LONGEST: f64 = 1_048_576.0;
 
 impl Stages {
     /// Ranks.
-    #[must_use]
     pub fn ranks(&self) -> usize {
         self.room.len()
     }
     /// Kinds of op.
-    #[must_use]
     pub const fn kinds(&self) -> usize {
         if self.whole { 2 } else { 3 }
     }
 
     /// Seconds of the weight gradient of a stage as an op of its own.
-    #[must_use]
     pub fn weight(&self, stage: usize) -> f64 {
         if self.whole { 0.0 } else { self.backward_weight[stage] }
     }
     /// Seconds that a stage works for one micro-batch.
-    #[must_use]
     pub fn work(&self, stage: usize) -> f64 {
         self.forward[stage] + self.backward_input[stage] + self.weight(stage)
     }
@@ -75,7 +70,6 @@ impl Stages {
     }
 
     /// The problem and the seconds of its tick.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation)] // at most LONGEST
     pub fn problem(&self) -> (Problem, Scale) {
         let scale = self.scale();

@@ -87,7 +87,6 @@ pub struct Choice {
 
 impl Layout {
     /// The layout of states of `problem`.
-    #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let chains = problem.chains.len();
         let m = problem.microbatches as usize;
@@ -149,7 +148,6 @@ impl Layout {
     }
 
     /// The problem.
-    #[must_use]
     pub const fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -165,13 +163,11 @@ impl Layout {
     }
 
     /// Ops laid out of each chain.
-    #[must_use]
     pub fn counts<'a>(&self, state: &'a [Ticks]) -> &'a [Ticks] {
         &state[..self.clocks]
     }
 
     /// End of the last op so far.
-    #[must_use]
     pub fn latest(&self, state: &[Ticks]) -> Ticks {
         state[self.clocks..self.left].iter().copied().max().unwrap_or(0)
     }
@@ -252,7 +248,6 @@ impl Layout {
     }
 
     /// The bound of a state.
-    #[must_use]
     pub fn merit(&self, state: &[Ticks]) -> Merit {
         let starts = self.starts(state);
         let (mut bound, mut score) = (self.latest(state), 0);
@@ -342,7 +337,6 @@ impl Layout {
     /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may follow `state`
     /// at the same times. No clock and no arrival is later, but for what no op of `other` can use so early: its rank or its chain
     /// waits for something else till then.
-    #[must_use]
     pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks) -> bool {
         if state[..self.clocks] != other[..self.clocks] {
             return false;

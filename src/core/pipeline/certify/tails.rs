@@ -25,13 +25,11 @@ impl Tails {
     /// J is computed for the last micro-batches only, as many as a limit of work allows. One micro-batch more in front puts one
     /// op more of every chain into a rank's sequence; where the prefix that gave J held an op of a chain, the new op has a
     /// longer tail and lies in the prefix too: J grows by its duration at least.
-    #[must_use]
     pub fn new(problem: &Problem) -> Self {
         Self::with_depth(problem, depth(problem))
     }
 
     /// The same with J computed for the last `depth` micro-batches.
-    #[must_use]
     pub fn with_depth(problem: &Problem, depth: usize) -> Self {
         let m = problem.microbatches as usize;
         let mut tails = Self {
@@ -93,13 +91,11 @@ impl Tails {
     }
 
     /// Duration of an op of each chain.
-    #[must_use]
     pub fn durations(&self) -> &[Ticks] {
         &self.durations
     }
 
     /// J: least time of one rank for the ops of some of its chains, each from a micro-batch on, with what follows them.
-    #[must_use]
     pub fn jackson(&self, from: impl Iterator<Item = (usize, usize)>) -> Ticks {
         let mut heads = [(0usize, 0usize); MOST_CHAINS];
         let mut count = 0;
@@ -147,7 +143,6 @@ impl Tails {
     }
 
     /// J of the ops of `rank` that `counts` (by chain) leaves, with the chains left out that `skipped` names.
-    #[must_use]
     pub fn left(&self, rank: usize, counts: &[Ticks], skipped: Option<usize>) -> Ticks {
         let chains = self.by_rank[rank].iter().copied();
         let kept = chains.filter(|chain| Some(*chain) != skipped);

@@ -51,7 +51,6 @@ pub enum Figure {
 
 impl Figure {
     /// As an attribute of the page writes it: `memory:0`.
-    #[must_use]
     pub fn id(self) -> String {
         match self {
             Self::Memory(rank) => format!("memory:{rank}"),
@@ -73,7 +72,6 @@ impl Figure {
 }
 
 /// Derivation of `figure`; none where the report has no such figure.
-#[must_use]
 pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
     match figure {
         Figure::Memory(rank) => memory::explain(&evaluation.scenario, &evaluation.loads, rank),

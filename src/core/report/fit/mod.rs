@@ -85,7 +85,6 @@ fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Er
 
 impl Suggestion {
     /// "TP 4, Recomputed layers 3": what was chosen, in the form's own words.
-    #[must_use]
     pub fn label(&self) -> Message {
         let chosen = self.set.len() - usize::from(self.global_batch.is_some());
         words(&self.set[..chosen])
@@ -167,7 +166,6 @@ fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
 
 impl Base {
     /// Of an evaluated Run.
-    #[must_use]
     pub fn of(evaluation: &Evaluation) -> Self {
         let report = &evaluation.report;
         let fits = report.memory.verdict == Verdict::Fits;
@@ -234,7 +232,6 @@ impl Base {
 }
 
 /// A value of `field`, as a link writes it, in the form's own words.
-#[must_use]
 pub fn shown(field: &Field, text: &str) -> Message {
     match &field.slot {
         Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
@@ -247,7 +244,6 @@ pub fn shown(field: &Field, text: &str) -> Message {
 }
 
 /// "Use 192 GPUs", "Set PP to 8": a fix in the form's own words, where it has none of its own.
-#[must_use]
 pub fn label(fix: &Fix) -> Message {
     let one = |(key, text): &(&'static str, String)| {
         let Some(field) = field(key) else {
@@ -265,7 +261,6 @@ pub fn label(fix: &Fix) -> Message {
 }
 
 /// The fields in the form's own words.
-#[must_use]
 pub fn words(set: &[(&str, String)]) -> Message {
     let words = set.iter().filter(|(_, text)| !text.is_empty()).filter_map(|(key, text)| {
         let field = field(key)?;

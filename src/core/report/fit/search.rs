@@ -87,7 +87,6 @@ pub const LIMIT: u64 = 150_000;
 impl Fit {
     /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
     /// would take more than is left is passed over.
-    #[must_use]
     pub fn new(base: Base, limit: u64) -> Self {
         let scenario = Scenario::new(&base.run);
         let ladders = scenario.as_ref().map(ladders).unwrap_or_default();
@@ -106,7 +105,6 @@ impl Fit {
     }
 
     /// The whole search in one go, ended at [`LIMIT`].
-    #[must_use]
     pub fn finished(base: &Evaluation) -> Self {
         let mut fit = Self::new(Base::of(base), LIMIT);
         while !fit.step(LIMIT) {}
@@ -175,13 +173,11 @@ impl Fit {
     }
 
     /// Units of work so far.
-    #[must_use]
     pub fn spent(&self) -> u64 {
         self.spent
     }
 
     /// Suggestions that work, of the changes tried so far.
-    #[must_use]
     pub fn suggestions(&self) -> Suggestions {
         let mut list = self.found.clone();
         sort_by(&mut list, |a, b| {

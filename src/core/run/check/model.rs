@@ -17,7 +17,6 @@ const MAX_LAYERS: u64 = 100_000;
 const MAX_NAME: usize = 40;
 
 /// True if the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
-#[must_use]
 pub(crate) fn divides_by(model: &Architecture, tp: u64) -> bool {
     let whole = model.heads.is_multiple_of(tp) && model.ffn.is_multiple_of(tp);
     whole && uncut_heads(model, tp).is_none()

@@ -41,7 +41,6 @@ impl Trainer {
     /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as a whole: all
     ///   forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
     /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
-    #[must_use]
     pub const fn abilities(self) -> Abilities {
         match self {
             Self::Megatron | Self::Torchtitan | Self::PyTorch | Self::MaxText => EVERY,

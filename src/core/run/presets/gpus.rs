@@ -37,13 +37,11 @@ pub enum GpuFamily {
 
 impl GpuFamily {
     /// AMD's.
-    #[must_use]
     pub const fn is_amd(self) -> bool {
         matches!(self, Self::Mi300)
     }
     /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's: preset of
     /// the stack.
-    #[must_use]
     pub(crate) const fn stack_of_its_year(self) -> Option<&'static str> {
         match self {
             Self::H200 => Some("nemo-2024"),
@@ -52,7 +50,6 @@ impl GpuFamily {
         }
     }
     /// The GPUs of a node are joined pairwise, without a switch: a group reaches only its own links.
-    #[must_use]
     pub(crate) const fn joins_pairs(self) -> bool {
         matches!(self, Self::Mi300)
     }
@@ -76,13 +73,11 @@ pub struct GpuPreset {
 }
 
 /// The preset with this id.
-#[must_use]
 pub fn gpu(id: &str) -> Option<&'static GpuPreset> {
     GPUS.iter().find(|preset| preset.choice.id == id)
 }
 
 /// Ids of the presets of `families`, in the order of the page.
-#[must_use]
 pub fn ids_of(families: &[GpuFamily]) -> String {
     let presets = GPUS.iter().filter(|preset| families.contains(&preset.family));
     presets.map(|preset| preset.choice.id).collect::<Vec<_>>().join(", ")

@@ -43,7 +43,6 @@ const MAKERS: &[(&str, &[&str])] = &[
 ];
 
 /// The models under the name of their maker, in the order of [`MODELS`] inside each.
-#[must_use]
 pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
     let of = |begins: &[&str]| {
         let choices = MODELS.iter().map(|preset| preset.choice);
@@ -53,7 +52,6 @@ pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
 }
 
 /// The preset with this id.
-#[must_use]
 pub fn model(id: &str) -> Option<&'static ModelPreset> {
     MODELS.iter().find(|preset| preset.choice.id == id)
 }

@@ -69,7 +69,6 @@ pub struct PublishedRun {
 
 impl PublishedRun {
     /// Its Run.
-    #[must_use]
     pub fn run(&self) -> Run {
         linked(self.link)
     }

@@ -16,7 +16,6 @@ pub struct TunedRun {
 
 impl TunedRun {
     /// Its Run.
-    #[must_use]
     pub fn run(&self) -> Run {
         linked(self.link)
     }

@@ -37,13 +37,11 @@ pub struct Failure {
 
 impl Failure {
     /// Tight or out of memory.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.peak.map_or(Verdict::Oom, |peak| peak.overall)
     }
 
     /// Memory by which the upper end of its need exceeds what a GPU has.
-    #[must_use]
     pub fn missing(&self) -> Bytes {
         self.peak.map_or(Bytes::ZERO, |peak| Bytes((peak.high - peak.capacity).0.max(0.0)))
     }

@@ -73,21 +73,18 @@ impl Ladder {
     }
 
     /// Climbs it to its end.
-    #[must_use]
     pub fn finished(mut self) -> Outcome {
         while !self.step(u64::MAX) {}
         self.outcome.unwrap_or(Outcome::Undivided)
     }
 
     /// Its end, once it is over.
-    #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
 }
 
 /// True if `after` differs from `before` in its layout, as a person sets it.
-#[must_use]
 pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
     let layout = |run: &Run| (run.tp, run.pp, run.cp, run.ep, run.etp, run.zero, run.schedule, run.virtual_stages);
     layout(before) != layout(after)
@@ -98,7 +95,6 @@ pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
 
 /// True if `after` asks for another layout than `before` did: another model, GPU, number of GPUs, sequence, batch or
 /// software.
-#[must_use]
 pub fn asks_anew(before: &Run, after: &Run) -> bool {
     let question = |run: &Run| (run.gpus, run.gpus_per_node, run.seq_len, run.global_batch, run.micro_batch);
     question(before) != question(after)

@@ -26,7 +26,6 @@ pub enum Rung {
 
 impl Rung {
     /// Reason for `run`, which stands on this rung.
-    #[must_use]
     pub fn words(self, run: &Run) -> Message {
         match self {
             Self::Sizes => t!("the fastest that fits of TP × PP × EP"),

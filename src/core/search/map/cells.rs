@@ -13,6 +13,7 @@ use std::rc::Rc;
 const SIZES: [&str; 6] = ["gpt-2-xl", "llama-3.1-8b", "llama-2-13b", "llama-3.1-70b", "gpt-3-175b", "llama-3.1-405b"];
 /// The two axes of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[must_use]
 pub enum Picture {
     /// Two fields of the search.
     Fields(Axis, Axis),
@@ -38,14 +39,12 @@ impl Picture {
     }
 
     /// With `axis` across; where it was down, the two axes are exchanged.
-    #[must_use]
     pub fn with_across(self, axis: Axis) -> Self {
         let (across, down) = self.axes();
         Self::Fields(axis, if axis == down { across } else { down })
     }
 
     /// With `axis` down; where it was across, the two axes are exchanged.
-    #[must_use]
     pub fn with_down(self, axis: Axis) -> Self {
         let (across, down) = self.axes();
         Self::Fields(if axis == across { down } else { across }, axis)
@@ -82,7 +81,6 @@ pub enum Head {
 
 impl Head {
     /// Its text; `axes` are those of the search.
-    #[must_use]
     pub fn label(self, axes: &Axes) -> Message {
         match self {
             Self::Value(axis, value) => axis.label(axes, value),
@@ -119,13 +117,11 @@ pub struct Cells {
 
 impl Cells {
     /// The cell at a column and a row.
-    #[must_use]
     pub fn cell(&self, column: usize, row: usize) -> &Cell {
         &self.cells[row * self.across.len() + column]
     }
 
     /// Share of the cells that is known.
-    #[must_use]
     pub fn share(&self) -> f64 {
         let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
         1.0 - open.count() as f64 / self.cells.len().max(1) as f64

@@ -44,7 +44,6 @@ pub struct Map {
 
 impl Map {
     /// The map of `picture` over the layouts of `search` that `filter` keeps; the search is bounded.
-    #[must_use]
     pub fn new(picture: Picture, run: &Run, search: &Search, filter: &Filter) -> Self {
         let mut map = Self {
             found: Cells { picture, across: Vec::new(), down: Vec::new(), cells: Vec::new(), done: false },
@@ -64,7 +63,6 @@ impl Map {
     }
 
     /// True if every cell is known.
-    #[must_use]
     pub(crate) fn is_over(&self) -> bool {
         self.rankings.is_empty() && self.jobs.is_empty()
     }

@@ -80,7 +80,6 @@ impl PlanSession {
     }
 
     /// True if its work answers queries about `run`.
-    #[must_use]
     pub fn is_about(&self, run: &Run) -> bool {
         Request::question(run) == self.question
     }
@@ -112,7 +111,6 @@ impl PlanSession {
     }
 
     /// The rows to show.
-    #[must_use]
     pub fn rows(&self) -> &[Rc<Found>] {
         let ranked = self.request.as_ref().map(|request| request.search.best());
         let filtered = self.filtered.as_ref().map(Ranking::best);
@@ -256,7 +254,6 @@ impl PlanSession {
     }
 
     /// The answer so far; `done` is the last value of [`PlanSession::step`].
-    #[must_use]
     pub fn result(&self, done: bool) -> PlanResult {
         let search = self.request.as_ref().map(|request| &request.search);
         let found = |search: &Search| {

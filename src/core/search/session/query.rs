@@ -110,7 +110,6 @@ pub enum Extra {
 
 impl PlanCommand {
     /// A name for tests and style sheets, such as `filter:ZeRO=2`; nothing parses it.
-    #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Search => "search".to_owned(),
@@ -141,7 +140,6 @@ impl PlanCommand {
 
 impl PlanQuery {
     /// An empty query.
-    #[must_use]
     pub fn new(run: &Run) -> Self {
         Self {
             run: run.clone(),
@@ -160,25 +158,21 @@ impl PlanQuery {
     }
 
     /// A query for the fastest layouts of `run`.
-    #[must_use]
     pub fn search(run: &Run) -> Self {
         Self { searches: true, ..Self::new(run) }
     }
 
     /// A query for the layouts that do better than that of `run`, and for the fastest.
-    #[must_use]
     pub fn improve(run: &Run) -> Self {
         Self { improves: true, ..Self::search(run) }
     }
 
     /// True if nothing in it takes work.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.searches && self.sweep.is_none() && self.asked.is_none()
     }
 
     /// True where `extra` is to be computed.
-    #[must_use]
     pub fn wants(&self, extra: Extra) -> bool {
         self.extras.contains(&extra)
     }

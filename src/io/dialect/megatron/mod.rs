@@ -40,7 +40,6 @@ const LAUNCHER: Launcher = Launcher {
 };
 
 /// True if an argument is one of Megatron's that this file knows.
-#[must_use]
 pub fn knows(name: &str) -> bool {
     let name = name.replace('_', "-");
     let well_known = ["--num-layers", "--hidden-size", "--num-attention-heads", "--use-distributed-optimizer"];
@@ -48,7 +47,6 @@ pub fn knows(name: &str) -> bool {
 }
 
 /// The settings that a text says.
-#[must_use]
 pub fn entries(text: &str) -> Entries {
     let script = Script::read(text);
     let mut entries: Entries = script.arguments();

@@ -5,7 +5,6 @@ use crate::core::run::registry::plain;
 use crate::io::dialect::Entries;
 
 /// A shell script that starts `program` by torchrun: comments, the launcher's two arguments, then an argument a line.
-#[must_use]
 pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String]) -> String {
     let word = |(name, value): &(String, Value)| match value {
         Value::Bool(_) => format!("{dashes}{name}"),
@@ -26,7 +25,6 @@ pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &
 }
 
 /// A value as a word of a shell: quoted where it has to be.
-#[must_use]
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -39,7 +39,6 @@ pub(crate) static PROGRAMS: [&Program; 16] = [
 ];
 
 /// The program whose settings a text has, and these.
-#[must_use]
 pub(crate) fn recognise(text: &str) -> Option<(&'static Program, Settings)> {
     read_all(text).into_iter().find_map(|settings| {
         let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
@@ -48,7 +47,6 @@ pub(crate) fn recognise(text: &str) -> Option<(&'static Program, Settings)> {
 }
 
 /// The program whose settings several files have, each over those before it.
-#[must_use]
 pub(crate) fn merge(files: &[&str]) -> Option<(&'static Program, Settings)> {
     let settings = merged(files)?;
     let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;

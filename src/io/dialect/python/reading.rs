@@ -16,7 +16,6 @@ pub(in crate::io::dialect) const FUNCTION: &str = "def";
 pub(in crate::io::dialect) const BEGINS_WITH: &str = "begins with";
 
 /// True if a text looks like such a file.
-#[must_use]
 pub(crate) fn is_file(text: &str) -> bool {
     let line = |line: &str| {
         let words = line.trim_start();
@@ -27,7 +26,6 @@ pub(crate) fn is_file(text: &str) -> bool {
 }
 
 /// The settings of the last function of a file, or of the file where it has none.
-#[must_use]
 pub(crate) fn entries(text: &str) -> Entries {
     let mut reader = Reader::default();
     for statement in statements(text) {

@@ -48,26 +48,22 @@ const SECTIONS: [&str; 7] =
     ["training", "parallelism", "model", "activation_checkpoint", "optimizer", "compile", "job"];
 
 /// True if a name is one of a section of torchtitan's settings.
-#[must_use]
 pub fn knows(name: &str) -> bool {
     bare(name).split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
 /// True if a text is a file of its settings, whichever form of TOML names them.
-#[must_use]
 pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
     let entries = file.as_ref();
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }
 
 /// True if a text is a Python file of its settings.
-#[must_use]
 pub(crate) fn is_python(text: &str) -> bool {
     python::is_file(text) && text.contains("torchtitan")
 }
 
 /// True if a script starts a configuration by its name alone.
-#[must_use]
 pub(crate) fn starts(script: &Script) -> bool {
     script.known("CONFIG").is_some() && script.words.iter().any(|word| word.contains("run_train"))
 }

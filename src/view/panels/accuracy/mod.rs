@@ -23,14 +23,12 @@ use tables::{bands, by_class, by_source, constants_table, misses, uneven};
 /// A person's own runs, and how each stands to the model.
 #[derive(Clone, Copy, Default)]
 pub struct Yours<'a> {
-    /// The runs.
     pub runs: &'a [Observation],
     /// Their steps against the shipped constants and against the fit.
     pub standings: &'a [Standing],
 }
 
 /// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and `yours`.
-#[must_use]
 pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     let Some(tool) = board.tools.first() else {
         return Node::none();
@@ -53,7 +51,6 @@ fn picture(tool: &Tool, slice: Slice, title: &'static str, like: &[&Miss], yours
 }
 
 /// All published runs, folded.
-#[must_use]
 pub fn all(bench: &Bench, board: &Board) -> Node {
     let title = "Memory peaks: predicted over measured";
     let peaks = board.tools.first().map(|tool| picture(tool, Slice::Column(Column::Peaks), title, &[], &[]));

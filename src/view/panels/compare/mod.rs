@@ -32,7 +32,6 @@ pub struct Second<'a> {
 }
 
 /// The panel.
-#[must_use]
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (verdict, rest) = match second.evaluation {
         Ok(evaluation) => (text(sentence([&first.report, &evaluation.report], unit)), both(first, evaluation, unit)),

@@ -13,7 +13,6 @@ use crate::core::units::{MemoryUnit, show_seconds};
 use crate::view::node::markup::{Node, apply, aside, bullet, el, heading, muted, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
-#[must_use]
 pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> Node {
     let list = &found.list;
     let fits = memory.verdict == Verdict::Fits;
@@ -60,7 +59,6 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
 }
 
 /// The way back to more speed where memory is left, and what no estimate includes.
-#[must_use]
 pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
     way_back(&narrow::narrow(base), &narrow::gaps(base), unit)
 }

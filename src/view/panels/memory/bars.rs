@@ -11,7 +11,6 @@ use crate::core::units::Bytes;
 pub struct Segment {
     /// Component of memory.
     pub component: Component,
-    /// Its bytes.
     pub bytes: Bytes,
     /// Left edge on the scale, 0 to 1.
     pub start: f64,
@@ -19,7 +18,6 @@ pub struct Segment {
     pub length: f64,
 }
 
-/// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     /// Pipeline ranks that it stands for: one, or several alike in a row.
@@ -36,12 +34,10 @@ pub struct Bar {
 
 impl Bar {
     /// Its end on the scale, 0 to 1.
-    #[must_use]
     pub fn end(&self) -> f64 {
         self.segments.last().map_or(0.0, |part| part.start + part.length)
     }
     /// "rank 3", or "rank 4–7".
-    #[must_use]
     pub fn name(&self) -> Message {
         let (first, last) = self.stages;
         if first == last { t!("rank {first}", first) } else { t!("rank {first}–{last}", first, last) }
@@ -53,12 +49,10 @@ const SLIVER: f64 = 0.008;
 
 impl Segment {
     /// True if it is too short to be set apart from its neighbours.
-    #[must_use]
     pub(crate) fn is_sliver(&self) -> bool {
         self.length < SLIVER
     }
     /// Its class in the style sheet.
-    #[must_use]
     pub fn class(&self) -> String {
         let sliver = if self.is_sliver() { " sliver" } else { "" };
         format!("segment c-{component}{sliver}", component = self.component.name())
@@ -85,20 +79,17 @@ impl Bars {
 }
 
 /// Lays the bars out on a scale of their own.
-#[must_use]
 pub fn bars(memory: &Memory) -> Bars {
     bars_on(memory, scale(memory))
 }
 
 /// End of the scale: a little beyond the longest of capacity, fullest rank and range of its need.
-#[must_use]
 pub fn scale(memory: &Memory) -> Bytes {
     let need = memory.peak_bytes.max(memory.need_high_bytes);
     need.max(memory.capacity_bytes) * 1.02
 }
 
 /// Lays the bars out on a scale that ends at `scale`.
-#[must_use]
 pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
     let mut bars: Vec<Bar> = Vec::new();
     for rank in &memory.per_stage {
@@ -137,7 +128,6 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
 /// A named part of a component and its bytes on each of some ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartRow {
-    /// The component.
     pub component: Component,
     /// The part.
     pub name: &'static str,
@@ -146,7 +136,6 @@ pub(crate) struct PartRow {
 }
 
 /// The named parts of all components over the ranks, for the table behind the bars.
-#[must_use]
 pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = Vec::new();
     for component in Component::ALL {

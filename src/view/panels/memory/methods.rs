@@ -13,7 +13,6 @@ use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::node::markup::{Action, Node, ask, cited, el, fold, paragraph, table, text};
 
 /// The table of methods, and what each leaves out.
-#[must_use]
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let longest = rows.iter().map(|row| row.fullest.total.max(row.capacity)).fold(Bytes::ZERO, Bytes::max);
     let lines: Vec<(bool, Vec<Node>)> = rows.iter().map(|row| (row.chosen, line(row, longest, unit))).collect();

@@ -26,13 +26,11 @@ use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::node::markup::{Node, el, leaf, percent, strong, text};
 
 /// A component's swatch and name.
-#[must_use]
 pub(crate) fn legend_entry(component: Component) -> Node {
     el("span", &[], &[swatch(component), text(component.name())])
 }
 
 /// The legend of the components that any of `pictures` has.
-#[must_use]
 pub fn legend(pictures: &[&Bars]) -> Node {
     let used = |component: &Component| {
         let mut pictures = pictures.iter();
@@ -48,7 +46,6 @@ fn swatch(component: Component) -> Node {
 }
 
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
-#[must_use]
 pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
     let lines: Node = parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), strong(verbatim(figure))]).collect();
     [leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])].into_iter().collect()

@@ -18,7 +18,6 @@ const MANY: usize = 16;
 const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
-#[must_use]
 pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
@@ -126,7 +125,6 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, beside: Option<f64>, u
 }
 
 /// The share of the capacity that is needed, its range, and what became of measured runs like this one.
-#[must_use]
 pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
     let range = t!(
         "likely {low} to {high}, in view of measured runs",

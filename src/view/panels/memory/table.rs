@@ -9,7 +9,6 @@ use crate::core::units::{Bytes, MemoryUnit, number};
 use crate::view::node::markup::{Node, ask, el, leaf, table, text};
 
 /// The table behind the bars.
-#[must_use]
 pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
     [components(memory, unit), parts(memory, unit)].into_iter().collect()
 }

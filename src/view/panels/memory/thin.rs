@@ -8,7 +8,6 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Node, el, heading, leaf, percent};
 
 /// The bars of a suggested layout below those of `own`, on the same scale where its memory is no larger.
-#[must_use]
 pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {
     let head = t!("Suggested layout: {name}", name);
     let bars = bars_on(other, scale(own).max(scale(other)));
@@ -16,7 +15,6 @@ pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) 
 }
 
 /// The bars of one picture.
-#[must_use]
 pub(crate) fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
     let rows: Vec<Node> = picture.bars.iter().map(|bar| bar_row(bar, picture.capacity, unit)).collect();
     el("div", &[("class", "bars thin")], &rows)

@@ -14,7 +14,6 @@ use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds}
 use crate::view::node::markup::{Node, ask, el, heading, muted, table, text};
 
 /// All three, as far as the run has them.
-#[must_use]
 pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let report = &evaluation.report;
     let memory = &report.memory;

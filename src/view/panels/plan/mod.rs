@@ -20,7 +20,6 @@ use crate::view::node::markup::{Node, bullet, el, leaf, muted, paragraph, percen
 use controls::fold;
 
 /// The panel: how far the work is, and everything else.
-#[must_use]
 pub fn panel(view: &View) -> [Node; 2] {
     let body = match view.result.progress {
         Some(progress) => body(view, progress),
@@ -30,7 +29,6 @@ pub fn panel(view: &View) -> [Node; 2] {
 }
 
 /// The other panel: questions with one answer, and curves over other sizes.
-#[must_use]
 pub fn scaling(view: &View) -> Node {
     Node::from_iter([question::buttons(view), curves::sweeps(view)])
 }

@@ -281,7 +281,6 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
 }
 
 /// The range of a layout's step, "3.27–3.64 s", where a profile narrows it.
-#[must_use]
 pub(crate) fn narrowed(found: &Found) -> Option<String> {
     found.run.profile.widths.as_ref()?;
     let (low, high) = (found.figures.low_s, found.figures.high_s);

@@ -15,7 +15,6 @@ use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
 
 /// The view of a fit of `observations` for `present`; `command` writes the launch command of a run.
-#[must_use]
 pub fn fitted(
     observations: &[Observation],
     of: &Calibrated,

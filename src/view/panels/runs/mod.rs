@@ -20,7 +20,6 @@ fn button(class: &str, label: &'static str, action: Action) -> Node {
 }
 
 /// The runs that are kept, each to be opened or removed.
-#[must_use]
 pub fn kept(observations: &[Observation]) -> Node {
     if observations.is_empty() {
         return muted(
@@ -67,14 +66,12 @@ pub(crate) fn figures(one: &Observation) -> Message {
 }
 
 /// `run` without a profile and without a measured step: what observations are of.
-#[must_use]
 pub(crate) fn bare(run: &Run) -> Run {
     Run { profile: Profile::default(), measured_step_s: None, ..run.clone() }
 }
 
 /// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of the
 /// runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
-#[must_use]
 pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, link: impl Fn(&Run) -> String) -> Node {
     let own = Some(&run.profile).filter(|profile| profile.means.is_some());
     let is_new = |other: &&Profile| !own.is_some_and(|own| own.means == other.means && own.widths == other.widths);
@@ -151,7 +148,6 @@ fn deviation(width: f64) -> Message {
 }
 
 /// The measured step of a Run that has been edited since.
-#[must_use]
 pub fn offer(of: &Observation) -> Node {
     let step = show_seconds(Seconds(of.step_s.unwrap_or_default()));
     let words = t!(
@@ -166,7 +162,6 @@ pub fn offer(of: &Observation) -> Node {
 }
 
 /// Steps that were measured, against the shipped constants and against the fit.
-#[must_use]
 pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
     let row = |run: &Standing| {
         let name = observations.get(run.observation);

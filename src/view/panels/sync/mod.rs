@@ -24,7 +24,6 @@ pub(crate) const CHOICES: [(Policy, &str); 3] = [
 ];
 
 /// The panel for gradients that leave by `policy`.
-#[must_use]
 pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
     let Some(found) = gradient_sync(evaluation, policy) else {
         return muted(nothing(evaluation));

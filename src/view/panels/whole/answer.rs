@@ -56,7 +56,6 @@ fn calendar(days: f64) -> Scale {
 }
 
 /// The key figures; each opens its formula.
-#[must_use]
 pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let ends = range.map(|range| [range.low_days / figures.days, range.high_days / figures.days]);
@@ -108,7 +107,6 @@ fn priced(run: &Run, price: f64) -> Message {
 }
 
 /// The notes on what of the budget is assumed, where there is no room below the figures.
-#[must_use]
 pub fn assumed(run: &Run, answer: &Answer) -> Node {
     let tokens = run.tokens_total.is_none().then(|| budget(run, &answer.setting));
     let price = answer.setting.price.filter(|_| run.price_per_gpu_hour.is_none()).map(|price| priced(run, price));

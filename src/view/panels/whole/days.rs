@@ -64,7 +64,6 @@ pub(super) fn cells(events: &[Event], end: Seconds, length: f64) -> Vec<Cell> {
 }
 
 /// One simulated future by days; `chosen` is another seed than the Run's own.
-#[must_use]
 pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
     let setting = &answer.setting;
     let (events, end) = whole_run::future(setting, chosen.unwrap_or_else(|| seed(run)));

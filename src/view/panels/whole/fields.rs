@@ -27,7 +27,6 @@ pub enum Caption {
 }
 
 /// The words below an input.
-#[must_use]
 pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) -> Node {
     let run = &evaluation.scenario.run;
     let words = match of {
@@ -118,7 +117,6 @@ fn restart(run: &Run, answer: Option<&Answer>) -> Message {
 }
 
 /// Parts of the calendar: the step of the Run, and their number.
-#[must_use]
 pub fn steps(evaluation: &Evaluation, answer: &Answer) -> Node {
     let step = &evaluation.report.step;
     let words = t!(

@@ -9,7 +9,6 @@ use crate::view::panels::strip::{PRICE, TOKENS};
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its setting.
     pub setting: Setting,
     /// Its figures, without their range.
     pub figures: WholeRun,
@@ -30,7 +29,6 @@ impl Answer {
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
-    #[must_use]
     pub fn scaled(&self, range: Range, before: &WholeRun) -> Range {
         let days = self.figures.days / before.days;
         let energy = self.figures.energy_kwh / before.energy_kwh;
@@ -48,7 +46,6 @@ impl Answer {
 }
 
 /// A duration for people: `12 s`, `10.9 min`, `3.1 h`, `80.1 d`.
-#[must_use]
 pub fn duration(time: Seconds) -> String {
     if (120.0..7200.0).contains(&time.0) {
         return format!("{} min", short(time.0 / 60.0));

@@ -21,7 +21,6 @@ fn layout(trained: &Trained) -> String {
 
 /// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With `optimal` each
 /// bar marks the tokens for which the model would be compute-optimal.
-#[must_use]
 pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
     if rows.is_empty() {
         return muted(
@@ -86,7 +85,6 @@ pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
 }
 
 /// The smallest number of GPUs that trains on `tokens` within `days`; `done` once every count was tried.
-#[must_use]
 pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node {
     let Some(found) = found else {
         return muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });

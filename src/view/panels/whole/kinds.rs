@@ -20,7 +20,6 @@ pub(super) const KINDS: [Row; 7] = [
 pub(super) const TRAINING: &str = "c-compute";
 
 /// Name of a kind.
-#[must_use]
 pub fn kind(kind: LossKind) -> &'static str {
     KINDS.iter().find(|row| row.0 == kind).map_or("", |row| row.1)
 }

@@ -25,19 +25,16 @@ use crate::view::node::markup::{Node, muted};
 use crate::view::panels::about::about;
 
 /// The calendar from the first step to the last token, and where the lost time goes.
-#[must_use]
 pub fn calendar(answer: &Answer, range: Option<&Range>) -> Node {
     Node::from_iter([calendar::bar(answer, range), calendar::losses(answer, range)])
 }
 
 /// The interval between two saves, and the spare nodes.
-#[must_use]
 pub fn choices(answer: &Answer) -> Node {
     Node::from_iter([interval::interval(answer), spares::spares(answer)])
 }
 
 /// Derivation of a figure.
-#[must_use]
 pub fn derivation(evaluation: &Evaluation, figure: Figure, unit: MemoryUnit) -> Node {
     let term = Answer::new(evaluation).ok().and_then(|answer| {
         let terms = explain(evaluation, &answer.setting, &answer.figures).into_iter();

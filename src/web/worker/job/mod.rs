@@ -28,11 +28,9 @@ pub enum Job {
     AllSchedules(Run, u64),
     /// Draws schedules of a Run, by their place in [`Variant::all`]: a reply each.
     Sketches {
-        /// The Run.
         run: Run,
         /// The memory limit, in stage-micro-batches.
         limit: u64,
-        /// The axis.
         axis: Axis,
         /// Their places in [`Variant::all`].
         which: Vec<usize>,
@@ -51,14 +49,7 @@ pub enum Job {
     /// Searches what every model of the catalogue trains on within some days: a row each.
     Catalogue(Run, f64),
     /// Tries numbers of GPUs for so many tokens within some days: what is known every 100 ms, and at the end.
-    Dates {
-        /// The Run.
-        run: Run,
-        /// Tokens.
-        tokens: f64,
-        /// Days.
-        days: f64,
-    },
+    Dates { run: Run, tokens: f64, days: f64 },
     /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
@@ -66,7 +57,6 @@ pub enum Job {
     /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: the bound of each, then what
     /// a search proves of each.
     Certificates {
-        /// The Run.
         run: Run,
         /// The memory limit, in stage-micro-batches.
         limit: u64,
@@ -164,7 +154,6 @@ pub fn turn(slices: &mut dyn Iterator<Item = Option<Reply>>, pace: Pace) -> (Vec
 
 impl Job {
     /// The worker that takes it.
-    #[must_use]
     pub fn lane(&self) -> Lane {
         match self {
             Self::Evaluate(_)
@@ -185,7 +174,6 @@ impl Job {
     }
 
     /// Its work in slices, each done when it is asked for; a slice may give a reply.
-    #[must_use]
     pub fn slices(self, pace: Pace) -> Box<dyn Iterator<Item = Option<Reply>>> {
         match self {
             Self::Evaluate(run) => {
@@ -383,14 +371,12 @@ fn streamed<T>(
 /// A job or a reply as bytes. Both ends are the same build, so the form has no version; it is never stored.
 /// Bytes of postcard, not values of serde-wasm-bindgen: a module with this alone grows by 15 kB compressed and not 38, and to
 /// write, clone and read the largest reply of a plan takes 1.9 ms and not 3.4, a timeline of 8,192 times 0.1 and not 0.9 (Node).
-#[must_use]
 pub fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     // Nothing in a job or reply fails to serialise; an empty message is one that `from_bytes` refuses.
     postcard::to_allocvec(message).unwrap_or_default()
 }
 
 /// The job or reply of [`to_bytes`]; none where the bytes are something else.
-#[must_use]
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }
