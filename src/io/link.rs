@@ -20,9 +20,7 @@ const MAX_PAIRS: usize = 512;
 /// A link read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
-    /// The Run.
     pub run: Run,
-    /// The view of it.
     pub view: ViewState,
     /// Keys and values that were not understood, by field.
     pub notices: Vec<Issue>,

@@ -19,7 +19,6 @@ const MAX_NOTES: usize = 20;
 pub struct Predictions {
     /// Its first line, where that says who predicts.
     pub about: About,
-    /// Its lines.
     pub lines: Vec<Predicted>,
     /// Lines that were not understood, with their number.
     pub notes: Vec<Message>,

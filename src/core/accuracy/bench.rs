@@ -50,7 +50,6 @@ impl Prediction {
 /// Mean and worst error of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceError {
-    /// The source.
     pub source: &'static Source,
     /// Rows.
     pub count: usize,
@@ -65,7 +64,6 @@ pub struct SourceError {
 /// Outcomes of the runs of one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandCount {
-    /// The verdict.
     pub verdict: Verdict,
     /// Runs that it was given.
     pub runs: usize,
@@ -76,7 +74,6 @@ pub struct BandCount {
 /// Rows, and how far they are computed.
 #[derive(Clone, Debug, Default)]
 pub struct Bench {
-    /// The rows.
     pub rows: Vec<Evidence>,
     /// Lines of the tables, rows or not.
     pub lines: usize,
@@ -178,7 +175,6 @@ impl Bench {
     }
 }
 
-/// The verdicts, band by band.
 pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
     [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
         let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);

@@ -38,7 +38,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Its source.
     pub fn source(&self) -> &'static Source {
         &SOURCES[self.source]
     }

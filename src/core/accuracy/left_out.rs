@@ -56,7 +56,6 @@ pub struct Row {
 /// Constants that are fitted: how far each lies from what was expected before, and how sure that was.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
-    /// Names.
     pub names: Vec<String>,
     /// Distance of the logarithm, from the value in the code to the prior's.
     pub away: Vec<f64>,
@@ -79,7 +78,6 @@ impl Constants {
 /// Rows with their slopes.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The rows.
     pub rows: Vec<Row>,
     /// The constants that move them.
     pub constants: Constants,

@@ -22,7 +22,6 @@ pub const FILES: &[(&str, &str)] = &[
 pub enum Quantity {
     /// TFLOP/s a GPU as tables 3 and 4 of Fujii 2024 count, or OOM: a step time, and a verdict.
     FujiiTflops,
-    /// Seconds a step.
     StepSeconds,
     /// Tokens a second and GPU: seconds a step.
     TokensPerGpu,

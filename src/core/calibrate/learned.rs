@@ -23,7 +23,6 @@ const ODD_ONE: f64 = 2.0;
 /// Result of the fit for one multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// The multiplier.
     pub multiplier: Multiplier,
     /// Its value after the runs; 1 before.
     pub factor: f64,

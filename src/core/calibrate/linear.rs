@@ -36,7 +36,6 @@ impl Cholesky {
         x
     }
 
-    /// `A⁻¹`.
     pub fn inverse(&self) -> Matrix {
         let mut inverse = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for column in 0..MULTIPLIERS {

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 /// A run worth making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Next {
-    /// The run.
     pub run: Run,
     /// Mean standard deviation of the targets' logarithms now, and after it.
     pub sd: (f64, f64),

@@ -36,7 +36,6 @@ pub struct Datum<'a> {
 pub struct Posterior {
     /// Logarithms of the multipliers.
     pub mean: Vector,
-    /// Their covariance.
     pub covariance: Matrix,
     /// Logarithm of the marginal likelihood of the observations.
     pub evidence: f64,

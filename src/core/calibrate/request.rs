@@ -87,7 +87,6 @@ pub struct Constant {
 /// A run against the fit.
 #[derive(Serialize)]
 pub struct Standing {
-    /// Its name.
     pub name: String,
     /// Seconds as measured.
     pub measured_s: f64,
@@ -109,7 +108,6 @@ pub struct Standing {
 pub struct Layout {
     /// The run's name.
     pub name: String,
-    /// GiB as measured.
     pub measured_gib: f64,
     /// GiB by the model.
     pub predicted_gib: f64,
@@ -133,9 +131,7 @@ pub struct Next {
 /// A fit, the profile that it gives, and the runs to make next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated {
-    /// The fit.
     pub fit: Fit,
-    /// The profile.
     pub profile: Profile,
     /// Runs to make next, best first.
     pub next: Vec<super::next::Next>,

@@ -11,7 +11,6 @@ use crate::field::one_of;
 /// Place of a rank in every group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Node.
     pub node: u64,
     /// Index in the tensor-parallel group.
     pub tp: u64,
@@ -93,7 +92,6 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Ranks in all.
     pub fn ranks(self) -> u64 {
         self.tp * self.cp * self.dp * self.pp
     }

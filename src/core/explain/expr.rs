@@ -16,7 +16,6 @@ pub(super) enum Expr {
     Sum(Vec<(bool, Expr)>),
     /// Factors; `true` where one divides.
     Product(Vec<(bool, Expr)>),
-    /// A power.
     Power(Box<Expr>, Box<Expr>),
     /// The largest, the smallest, or the next whole number of the largest.
     Pick(Pick, Vec<Expr>),

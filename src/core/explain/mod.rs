@@ -29,15 +29,12 @@ pub enum Unit {
     Bytes,
     /// Bytes a second, printed in decimal units.
     Bandwidth,
-    /// Seconds.
     Seconds,
     /// Floating-point operations.
     Flops,
     /// Floating-point operations a second.
     FlopRate,
-    /// Parameters.
     Parameters,
-    /// Tokens.
     Tokens,
     /// Tokens a second.
     TokenRate,

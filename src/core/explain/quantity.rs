@@ -84,7 +84,6 @@ pub trait Quantity:
     /// The quantity with an assumption, or with what it leaves out.
     #[must_use]
     fn noted(self, note: &'static str) -> Self;
-    /// A power.
     #[must_use]
     fn power(self, exponent: Self) -> Self;
     /// The larger.

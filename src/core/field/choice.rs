@@ -18,7 +18,6 @@ pub trait OneOf: Copy + PartialEq + 'static {
     fn choice(self) -> Choice {
         Self::ALL.iter().find(|(value, _)| *value == self).map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
     }
-    /// Its id.
     fn id(self) -> &'static str {
         self.choice().id
     }

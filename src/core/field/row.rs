@@ -44,7 +44,6 @@ pub enum Slot {
         /// Values of the stepper.
         steps: Steps,
     },
-    /// A number.
     Number {
         /// Smallest and largest that mean anything.
         range: (f64, f64),

@@ -15,9 +15,7 @@ pub enum Value {
     Bool(bool),
     /// A number; whole ones are exact up to 2⁵³.
     Number(f64),
-    /// Text.
     Text(String),
-    /// A list.
     List(Vec<Value>),
     /// An object.
     Map(Vec<(String, Value)>),

@@ -29,14 +29,12 @@ pub struct Point {
     pub states: Bytes,
     /// Logits, transients and what is being gathered.
     pub buffers: Bytes,
-    /// Activations.
     pub activations: Bytes,
     /// Context, communicators, fragmentation.
     pub overhead: Bytes,
 }
 
 impl Point {
-    /// All of it.
     pub fn total(&self) -> Bytes {
         self.states + self.buffers + self.activations + self.overhead
     }

@@ -107,7 +107,6 @@ const ITEMS: usize = 32;
 pub struct StageMemory {
     /// Pipeline rank, 0-based.
     pub stage: usize,
-    /// Weights.
     #[serde(rename = "weights_bytes")]
     pub weights: Bytes,
     /// Gradients and their accumulation.
@@ -125,7 +124,6 @@ pub struct StageMemory {
     /// Memory that no tensor of the model accounts for: context, communicators, fragmentation.
     #[serde(rename = "overhead_bytes")]
     pub overhead: Bytes,
-    /// All of it.
     #[serde(rename = "total_bytes")]
     pub total: Bytes,
     /// In-flight activations, in stage-micro-batches.

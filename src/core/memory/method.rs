@@ -29,7 +29,6 @@ pub trait MemoryMethod: Sync {
     /// Derivation of the total of [`Self::rank`].
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term;
 
-    /// All ranks.
     fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
         let ranks = loads.iter().enumerate();
         ranks.map(|(rank, load)| self.rank(scenario, rank, load)).collect()

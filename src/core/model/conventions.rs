@@ -42,7 +42,6 @@ pub struct Convention {
     pub remark: &'static str,
     /// The program or paper.
     pub source: &'static Source,
-    /// The place in it.
     pub place: &'static str,
     knows: fn(&Architecture) -> bool,
     count: fn(&Architecture, u64) -> f64,

@@ -62,9 +62,7 @@ pub enum Role {
     LayerInput,
     /// Output of the attention norm.
     AttentionNorm,
-    /// Queries.
     Query,
-    /// Keys and values.
     KeyValue,
     /// MLA's latents.
     Latent,

@@ -74,7 +74,6 @@ impl Architecture {
         if self.tied_embeddings { [all - ends, all, all] } else { [all - ends - head, all - ends, all] }
     }
 
-    /// Elements of `layers`.
     pub(crate) fn layers_elements(&self, layers: Range<u64>) -> LayerElements {
         let kinds = self.kinds(layers);
         let each = kinds.iter();

@@ -64,7 +64,6 @@ impl Ffn {
 pub struct LayerKind {
     /// Its mixer of tokens.
     pub mixer: Mixer,
-    /// Its FFN.
     pub ffn: Ffn,
 }
 
@@ -201,7 +200,6 @@ impl Pattern {
         self.modules
     }
 
-    /// Its layers.
     pub fn layers(&self) -> u64 {
         self.runs().map(|(_, count)| count).sum()
     }

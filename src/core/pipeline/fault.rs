@@ -12,26 +12,20 @@ pub enum Fault {
     Twice {
         /// Place of the second one.
         rank: usize,
-        /// The op.
         op: Op,
     },
     /// An op never runs.
-    Missing {
-        /// The op.
-        op: Op,
-    },
+    Missing { op: Op },
     /// An op of a stage or micro-batch that the order does not have.
     Outside {
         /// Its place.
         rank: usize,
-        /// The op.
         op: Op,
     },
     /// A backward on another rank than its forward, where the activation is not.
     Elsewhere {
         /// Its place.
         rank: usize,
-        /// The op.
         op: Op,
         /// Rank of the rest of this stage and micro-batch.
         home: usize,
@@ -51,7 +45,6 @@ pub enum Fault {
 /// A rank that waits for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The rank.
     pub rank: usize,
     /// Position in the rank's list.
     pub at: usize,

@@ -205,10 +205,8 @@ pub enum Half {
     Second,
 }
 
-/// An op with its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedOp {
-    /// The op.
     pub op: Op,
     /// Alone, or which half of an overlapped pair: the other half is the neighbour with the same times.
     pub half: Half,

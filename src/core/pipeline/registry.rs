@@ -46,7 +46,6 @@ pub struct Schedule {
     pub kind: crate::run::Schedule,
     /// The idea in a sentence.
     pub idea: &'static str,
-    /// Its cost.
     pub cost: &'static str,
     /// Its requirements.
     pub needs: &'static str,
@@ -115,7 +114,6 @@ impl Schedule {
 /// A schedule and its sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// The schedule.
     pub schedule: &'static Schedule,
     /// Pipeline ranks, p. For `custom` 0 takes what the order has.
     pub pp: u32,
@@ -204,7 +202,6 @@ impl Spec {
 /// An order and what is doubtful about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The order.
     pub order: Order,
     /// Sizes that implementations refuse, and options of no effect.
     pub warnings: Vec<Issue>,

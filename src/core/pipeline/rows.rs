@@ -373,7 +373,6 @@ pub fn schedule(id: &str) -> Option<&'static Schedule> {
 }
 
 impl Kind {
-    /// Its row.
     pub fn row(self) -> &'static Schedule {
         // Every schedule has one: a test below.
         SCHEDULES.iter().find(|row| row.kind == self).unwrap_or(&SCHEDULES[0])

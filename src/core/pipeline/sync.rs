@@ -31,7 +31,6 @@ impl Policy {
 /// The gradients of one stage on one rank, on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
-    /// The rank.
     pub rank: usize,
     /// The global stage.
     pub stage: u32,
@@ -56,7 +55,6 @@ pub struct RankSync {
     pub total: f64,
     /// Beside ops.
     pub behind: f64,
-    /// In bubbles.
     pub bubble: f64,
     /// Seconds by which the ops beside it are slowed.
     pub slowed: f64,

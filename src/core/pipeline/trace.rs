@@ -10,7 +10,6 @@ use std::borrow::Cow;
 /// Place of an op in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The rank.
     pub rank: usize,
     /// Index in the rank's timed ops.
     pub at: usize,

@@ -40,7 +40,6 @@ pub fn certify(run: &Value) -> Result<Certified, Vec<Issue>> {
 /// The best split of a Run's layers with the best order so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestSplit {
-    /// Layers of each stage.
     pub stage_layers: Vec<u64>,
     /// Makespan of its pipeline, seconds.
     pub makespan_s: f64,

@@ -11,7 +11,6 @@ use crate::units::Bytes;
 /// One method's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodRow {
-    /// The method.
     pub method: Method,
     /// Name on the page.
     pub label: &'static str,

@@ -71,7 +71,6 @@ pub struct Report {
     pub pipeline: Pipeline,
     /// Communication against the compute that may hide it.
     pub overlap: Vec<OverlapRow>,
-    /// The step.
     pub step: Step,
     /// Traffic over the link to the host, where something is offloaded; its exposed part is in `optimizer_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +113,6 @@ pub struct Memory {
     pub per_stage: Vec<StageMemory>,
     /// The fullest rank.
     pub peak_stage: usize,
-    /// Its bytes.
     pub peak_bytes: Bytes,
     /// Memory that they are held against.
     pub capacity_bytes: Bytes,
@@ -198,7 +196,6 @@ fn as_id<S: serde::Serializer>(schedule: &Schedule, serializer: S) -> Result<S::
 /// The simulated schedule; of one that never drains, its steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pipeline {
-    /// The schedule.
     #[serde(serialize_with = "as_id")]
     pub schedule: Schedule,
     /// First start to last end; in a steady state from one step to the next.

@@ -26,7 +26,6 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// All of it.
     pub fn total(&self) -> Bytes {
         self.components.into_iter().sum()
     }

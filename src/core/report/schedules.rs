@@ -19,7 +19,6 @@ pub const MAX_OPS: u64 = 200_000;
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleRow {
-    /// The variant.
     pub variant: Variant,
     /// The fields to set, as the registry's texts; an empty text unsets.
     pub set: Vec<(&'static str, String)>,

@@ -44,11 +44,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// Its step.
     pub fn step_s(&self) -> Seconds {
         self.evaluation.report.step.time_s
     }
-    /// Its verdict.
     pub fn verdict(&self) -> Verdict {
         self.evaluation.report.memory.verdict
     }
@@ -108,14 +106,10 @@ pub struct Uneven {
     pub note: Option<Message>,
 }
 
-/// Figures of a split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitFigures {
-    /// Its origins.
     pub origins: Vec<Origin>,
-    /// Layers a stage.
     pub stage_layers: Vec<u64>,
-    /// Its step.
     pub step_s: Seconds,
     /// The even split's step over its own.
     pub against_even: f64,

@@ -12,7 +12,6 @@ const CHUNKS: [u64; 3] = [2, 4, 8];
 /// A schedule as it is shown beside the others: interleaving once for each number of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The schedule.
     pub schedule: Schedule,
     /// Chunks a rank, where it is shown with several numbers of them.
     pub chunks: Option<u64>,

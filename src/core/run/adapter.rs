@@ -119,7 +119,6 @@ const RANK: u64 = 8;
 /// Adapters understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// The method.
     pub method: AdapterMethod,
     /// Rank r.
     pub rank: u64,

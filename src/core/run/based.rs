@@ -15,7 +15,6 @@ pub struct Based<Parts> {
 }
 
 impl<Parts: Default + PartialEq> Based<Parts> {
-    /// The preset as it is.
     pub fn preset(id: &'static str) -> Self {
         Self { base: Some(id), parts: Parts::default() }
     }

@@ -7,7 +7,6 @@ use crate::cluster::{Mesh, RankOrder};
 /// Parallel sizes and what follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// GPUs in all.
     pub gpus: u64,
     /// GPUs on one scale-up link.
     pub per_node: u64,

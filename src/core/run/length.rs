@@ -85,7 +85,6 @@ pub struct ContextPhase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextPhases(pub Vec<ContextPhase>);
 
-/// Phases at most.
 const MOST_PHASES: usize = 16;
 
 impl Held for ContextPhases {

@@ -57,9 +57,7 @@ impl Activations {
 pub struct Offload {
     /// States of the optimizer.
     pub optimizer: Option<OffloadTo>,
-    /// Gradients.
     pub gradients: Option<OffloadTo>,
-    /// Parameters.
     pub parameters: Option<OffloadTo>,
     /// Kept activations.
     pub activations: Option<Activations>,

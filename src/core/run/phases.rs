@@ -61,7 +61,6 @@ impl SecondModel {
         [Self::OWN].into_iter().chain(presets).collect()
     }
 
-    /// Its id.
     pub fn id(self) -> &'static str {
         self.0
     }
@@ -123,7 +122,6 @@ pub struct Phases {
     pub offload: bool,
     /// True if there is a reference.
     pub reference: bool,
-    /// The critic.
     pub critic: Option<SecondModel>,
     /// The reward model.
     pub reward: Option<SecondModel>,

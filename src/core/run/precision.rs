@@ -16,9 +16,7 @@ use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN,
 pub enum Format {
     /// fp32, as TF32 on tensor cores.
     Fp32,
-    /// fp16.
     Fp16,
-    /// bf16.
     Bf16,
     /// Products in fp8, everything between them in bf16.
     Fp8,
@@ -191,7 +189,6 @@ impl Precision {
 pub struct Policy {
     /// Id and name.
     pub choice: Choice,
-    /// Its bytes.
     pub bytes: Precision,
     /// Its publication.
     pub source: &'static Source,

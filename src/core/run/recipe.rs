@@ -6,7 +6,6 @@
 use crate::cluster::Gpu;
 
 #[allow(clippy::struct_excessive_bools)] // they are what tells recipes apart
-/// One recipe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// Bytes of an element in one copy, with its part of the scales.

@@ -22,7 +22,6 @@ pub struct Scenario {
     pub run: Run,
     /// The model.
     pub model: Architecture,
-    /// The GPU.
     pub gpu: Gpu,
     /// Parallel sizes.
     pub layout: Layout,

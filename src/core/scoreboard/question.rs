@@ -52,11 +52,9 @@ pub struct Question {
     pub id: String,
     /// Its name in the source.
     pub name: String,
-    /// The source.
     pub source: &'static Source,
     /// The document that printed it.
     pub origin: String,
-    /// The run.
     pub run: Run,
     /// The column of its step.
     pub column: Column,

@@ -24,16 +24,13 @@ pub struct Miss {
 pub struct Judged {
     /// Index of the question.
     pub question: usize,
-    /// The verdict.
     pub verdict: Verdict,
     /// It ran out of memory.
     pub ran_out: bool,
 }
 
-/// Score in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ColumnScore {
-    /// The column.
     pub column: Column,
     /// Runs, without those that the tool was fitted to.
     pub asked: usize,

@@ -14,7 +14,6 @@ const MAX_TOKENS: u64 = 1 << 24;
 /// Largest micro-batch that is tried.
 const MAX_SEQUENCES: u64 = 1024;
 
-/// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     /// Fewest GPUs on which some layout fits.

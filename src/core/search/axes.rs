@@ -56,7 +56,6 @@ pub struct Axes {
     pub sequence_parallel: Vec<bool>,
     /// Recomputation.
     pub recompute: Vec<Recompute>,
-    /// Schedules.
     pub schedules: Vec<Schedule>,
     /// Chunks a rank, of the schedules that take any; none: 2, and more where stages come out equal.
     pub virtual_stages: Option<Vec<u64>>,
@@ -209,7 +208,6 @@ impl Axes {
 /// A schedule with its chunks a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
-    /// The schedule.
     pub schedule: Schedule,
     /// `virtual_stages` of the run: 1 where the schedule fixes its chunks.
     pub virtual_stages: u64,

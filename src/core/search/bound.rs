@@ -186,7 +186,6 @@ impl Peak {
 
 /// A layout with what it shares with others.
 pub struct Layout<'a> {
-    /// Its scenario.
     pub scenario: &'a Scenario,
     /// Its kinds of stages.
     pub kinds: &'a Kinds,

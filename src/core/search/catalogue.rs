@@ -23,7 +23,6 @@ pub struct Trained {
     pub tokens: f64,
     /// Parameters that a token visits.
     pub active: f64,
-    /// All parameters.
     pub parameters: f64,
     /// It fits by the whole range of its memory.
     pub fits: bool,

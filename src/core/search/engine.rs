@@ -194,7 +194,6 @@ impl Search {
         while !self.step(u64::MAX).is_over() {}
     }
 
-    /// Its progress.
     pub fn progress(&self) -> Progress {
         let (ranking, bounding) = (&self.ranking, &self.bounding);
         Progress {

@@ -25,7 +25,6 @@ pub struct RankFacts {
 /// An order, as far as a bound looks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// Its ranks.
     pub ranks: Vec<RankFacts>,
     /// Messages from the first stage to each stage.
     pub hops: Vec<f64>,

@@ -21,13 +21,11 @@ pub const TIE: f64 = 0.035;
 pub struct Row {
     /// The layout, as an object of what differs from the default.
     pub run: Value,
-    /// Its report.
     pub report: Report,
     /// Within 3.5 % of the first.
     pub tie_with_first: bool,
     /// Why it beats the next, in one sentence; empty on the last.
     pub why: Message,
-    /// The layout.
     #[serde(skip)]
     pub layout: Run,
 }

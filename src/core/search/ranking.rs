@@ -54,7 +54,6 @@ pub struct Figures {
     pub bubble_s: Seconds,
     /// Seconds by which communication makes the step longer.
     pub exposed_comm_s: Seconds,
-    /// The optimizer.
     pub optimizer_s: Seconds,
     /// Seconds that the data loader adds.
     pub host_s: Seconds,
@@ -95,7 +94,6 @@ impl From<&Report> for Figures {
 pub struct Found {
     /// The layout.
     pub run: Run,
-    /// Its figures.
     pub figures: Figures,
     /// Its place in its space.
     pub place: Place,

@@ -35,7 +35,6 @@ pub struct Step {
     pub time_s: f64,
 }
 
-/// The walk.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Walk {
     /// Its steps; empty where no rule of the playbook fits in memory.

@@ -16,7 +16,6 @@ use std::rc::Rc;
 /// Seconds of one micro-batch on a stage, waits included, as the report adds them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageTime {
-    /// Forward.
     pub forward: f64,
     /// Gradient of the input.
     pub backward_input: f64,

@@ -46,7 +46,6 @@ pub enum Until {
 /// The best layout at one value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The value.
     pub value: u64,
     /// The fastest layout; none where nothing fits or divides.
     pub best: Option<Rc<Found>>,

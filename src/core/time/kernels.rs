@@ -24,9 +24,7 @@ pub(crate) const FLASH_1: Cited<f64> = Cited::new(
 /// Rate of a kernel on one family of GPUs: long sequences, causal count, head width 128, all multiprocessors busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelRate {
-    /// The kernel.
     pub kernel: AttentionKernel,
-    /// The GPUs.
     pub gpus: &'static [GpuFamily],
     /// Forward and backward, as shares of the bf16 peak.
     pub shares: (f64, f64),

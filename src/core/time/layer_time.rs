@@ -24,7 +24,6 @@ pub(crate) struct LayerTime {
 /// Forward seconds of single modules, for recomputation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ModuleTime {
-    /// Norms.
     pub norm: f64,
     /// The whole dense FFN.
     pub ffn: f64,

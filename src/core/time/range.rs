@@ -163,7 +163,6 @@ pub fn range(scenario: &Scenario) -> Range {
 /// Published runs behind the range of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RangeOf {
-    /// Runs.
     pub runs: u32,
     /// Name of their class.
     pub of: &'static str,

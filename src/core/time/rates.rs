@@ -105,7 +105,6 @@ pub struct Rates {
     pub quantise_normed: f64,
     /// The same of a weight, which is quantised once a step: its share of a micro-batch; 0 of a base that is stored so.
     pub quantise_weight: f64,
-    /// Multiprocessors.
     pub multiprocessors: f64,
     /// Gap of a GEMM.
     pub launch: Seconds,

@@ -16,7 +16,6 @@ pub struct Kernel {
     pub flops: f64,
     /// Bytes of its inputs and outputs, each once.
     pub bytes: f64,
-    /// Seconds.
     pub seconds: f64,
 }
 

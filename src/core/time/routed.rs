@@ -6,7 +6,6 @@ use crate::run::{Constant, GraphPart, Multiplier, Scenario};
 /// Seconds of the routed layers of a stage: messages hide behind them, and their host paces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoutedTime {
-    /// Layers.
     pub layers: f64,
     /// Attention and norms, forward and backward.
     pub attention: [f64; 2],

@@ -100,7 +100,6 @@ pub enum PartKind {
     ExposedEp,
     /// Of data parallelism.
     ExposedDp,
-    /// The optimizer.
     Optimizer,
     /// The data loader.
     Loader,
@@ -197,7 +196,6 @@ pub struct Step {
     pub not_hidden_s: Seconds,
     /// Time by which hidden communication slows the compute beside it.
     pub slows_compute_s: Seconds,
-    /// The optimizer.
     pub optimizer_s: Seconds,
     /// The path from ideal to actual; the parts sum to `time_s`.
     pub parts: Vec<Part>,

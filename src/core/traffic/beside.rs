@@ -67,7 +67,6 @@ pub struct StageWindows {
 /// Kernels of the routed layers of a stage, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoutedWindows {
-    /// Layers.
     pub layers: f64,
     /// Attention and norms, forward and backward.
     pub attention: [f64; 2],

@@ -60,7 +60,6 @@ pub enum Direction {
 /// A row in one of the passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassTraffic {
-    /// The pass.
     pub pass: Direction,
     /// Time on the wire.
     pub comm_s: Seconds,

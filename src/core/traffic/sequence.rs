@@ -14,7 +14,6 @@ use std::cmp::Ordering;
 /// One way to cut a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceCut {
-    /// Name.
     pub name: &'static str,
     /// As the lecture counts it.
     pub printed: Bytes,

@@ -36,7 +36,6 @@ pub struct Calendar {
 pub enum LossKind {
     /// From the first process to the first step, once.
     Startup,
-    /// Evaluations.
     Evaluation,
     /// Steps that rollbacks after loss spikes repeat or skip.
     Rollbacks,

@@ -27,11 +27,8 @@ pub enum Figure {
     Checkpoint,
     /// Spare nodes.
     Spares,
-    /// GPU-hours.
     GpuHours,
-    /// Cost.
     Cost,
-    /// Energy.
     Energy,
     /// Emissions.
     Co2e,

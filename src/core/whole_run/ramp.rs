@@ -5,7 +5,6 @@ use crate::run::Run;
 use crate::t;
 use crate::units::Seconds;
 
-/// Increments at most.
 const MOST_INCREMENTS: u64 = 100_000;
 
 /// A batch that grows in equal increments over the first samples.
@@ -24,7 +23,6 @@ pub struct Ramp {
 pub struct Steps {
     /// Optimizer steps.
     pub count: f64,
-    /// Their time.
     pub time: Seconds,
 }
 

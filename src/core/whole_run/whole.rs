@@ -70,7 +70,6 @@ pub struct WholeRun {
     pub co2e_t: Option<f64>,
     /// Power of the job's nodes during a step, watts.
     pub power_w: f64,
-    /// Interruptions.
     pub interruptions: f64,
     /// Mean time between two, where something fails: of running time as the user gives it, of the calendar by a rate.
     pub mtti_s: Option<Seconds>,
@@ -90,13 +89,11 @@ pub struct WholeRun {
     pub best_checkpoint_s: Option<Seconds>,
     /// Intervals that lose less than half a percent more.
     pub checkpoint_range_s: Option<[Seconds; 2]>,
-    /// Bytes of a checkpoint.
     pub checkpoint_bytes: f64,
     /// Time that a save blocks.
     pub save_s: Seconds,
     /// Spare nodes of eight GPUs.
     pub spares: u64,
-    /// Tokens.
     pub tokens: f64,
 }
 

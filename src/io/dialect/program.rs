@@ -10,7 +10,6 @@ use crate::core::run::Scenario;
 pub struct Dialect {
     /// In the JavaScript package and in links of the page: "megatron".
     pub id: &'static str,
-    /// Its name.
     pub name: &'static str,
     /// Name of its file.
     pub file: &'static str,

@@ -43,7 +43,6 @@ impl SettingsWriter {
         }
     }
 
-    /// All of it.
     pub fn done(self) -> Entries {
         self.0
     }

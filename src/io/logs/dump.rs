@@ -45,7 +45,6 @@ pub(crate) struct Dump(Vec<(String, String)>);
 pub(crate) enum Taken {
     /// It is none.
     No,
-    /// It is.
     Yes,
     /// It is one that the run before had otherwise.
     OfAnotherRun,

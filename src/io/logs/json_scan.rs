@@ -10,9 +10,7 @@ const MAX_DEPTH: usize = 64;
 pub(crate) enum Event<'a> {
     /// An object or a list begins; with its key, where it stands in an object.
     Begin,
-    /// It ends.
     End,
-    /// A text.
     Text(&'a str),
     /// A number; what is neither text nor number is not reported.
     Number(f64),

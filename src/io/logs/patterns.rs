@@ -52,7 +52,6 @@ pub enum Quantity {
     SamplesPerSecond,
     /// The same of this step.
     CurrentSamplesPerSecond,
-    /// Steps a second.
     StepsPerSecond,
     /// Steps of a progress bar so far.
     Iterations,
@@ -62,7 +61,6 @@ pub enum Quantity {
     Reserved,
     /// Memory as the driver shows it.
     Device,
-    /// Memory of the device.
     DeviceMemory,
     /// Memory in use now, no peak.
     InUse,

@@ -38,7 +38,6 @@ pub struct Reading {
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
-    /// Its step.
     pub step: Option<Steps>,
     /// Standard deviation of the logarithm of the step, for the fit.
     pub sigma: f64,

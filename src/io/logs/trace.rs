@@ -23,11 +23,9 @@ const MAX_KERNELS: usize = 8_000_000;
 pub(crate) enum Class {
     /// Messages between GPUs.
     Communication,
-    /// Attention.
     Attention,
     /// Matrix products.
     Gemm,
-    /// The optimizer.
     Optimizer,
     /// Everything else.
     Elementwise,

@@ -6,7 +6,6 @@ use crate::view::palette::{Palette, Rgb};
 /// Role of a drawn element, not its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// Paper.
     Paper,
     /// Hairlines.
     Line,

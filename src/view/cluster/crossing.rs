@@ -111,7 +111,6 @@ fn words(mesh: Mesh, crossing: Crossing) -> Message {
 /// The Run with another order of the axes.
 #[derive(Clone, Debug, PartialEq)]
 struct Reordered {
-    /// The order.
     pub order: RankOrder,
     /// Groups that leave their node.
     pub leaving: Vec<GroupKind>,

@@ -10,7 +10,6 @@ pub(crate) struct Grid {
     pub block: u64,
     /// Rows: the stages, or groups of them where a block holds several.
     pub rows: u64,
-    /// Columns.
     pub columns: u64,
     /// Consecutive blocks of a row.
     run: u64,

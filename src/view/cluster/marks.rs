@@ -5,7 +5,6 @@ use super::scene::{Level, Rect, Scene};
 use crate::core::cluster::GroupKind;
 use crate::core::sort::sort;
 
-/// A mark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mark {
     /// A member of a group, by its cell: drawn in full colour with a ring.

@@ -62,7 +62,6 @@ impl Waits {
         let from = self.from?;
         (from.abs_diff(rank) == 1).then_some(from.min(rank))
     }
-    /// In words.
     pub fn words(&self) -> Message {
         let kinds = Message::joined(", ", self.kinds.iter().map(|kind| kind.name().into()));
         match (self.from, self.kinds.is_empty()) {

@@ -15,9 +15,7 @@ pub struct Rect {
     pub x: f64,
     /// Upper edge.
     pub y: f64,
-    /// Width.
     pub width: f64,
-    /// Height.
     pub height: f64,
 }
 
@@ -49,7 +47,6 @@ pub struct Cell {
 /// The unit that a cell stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// One GPU.
     Gpus,
     /// So many blocks of neighbouring replicas.
     Blocks(u64),

@@ -16,7 +16,6 @@ const FULL: Slider = slider("x", "percent more in the fullest expert", &[0, 10, 
 const EP: Slider = slider("e", "expert-parallel ranks", &[2, 4, 8, 16, 32], 3);
 const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 25, 50, 75, 100], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "experts",

@@ -15,7 +15,6 @@ const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(|at
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);
 const G: Slider = slider("g", "halvings of the gradient from 1", &[8, 16, 24, 28], 2);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "formats",

@@ -15,7 +15,6 @@ use crate::view::charts::ink::Ink;
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
 const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 3);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "gpu",

@@ -7,7 +7,6 @@ use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
 use crate::view::node::Node;
 
-/// A lesson.
 pub struct Lesson {
     /// Its id in links: see `view/steps.rs`.
     pub id: &'static str,
@@ -25,7 +24,6 @@ pub struct Step {
     pub id: &'static str,
     /// The idea in some words.
     pub title: &'static str,
-    /// Its sliders.
     pub sliders: &'static [Slider],
     /// Text, formula and picture for values of the sliders.
     pub live: fn(&Dials) -> Live,
@@ -50,7 +48,6 @@ pub struct Live {
     pub goal: Option<Goal>,
     /// Legend of the picture's colours.
     pub legend: Node,
-    /// The picture.
     pub picture: Node,
     /// Values of the picture, as a table.
     pub table: Node,

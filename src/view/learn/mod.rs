@@ -39,11 +39,9 @@ pub use lesson::{Lesson, Live, Step};
 pub use question::{Page, Question};
 
 impl StepId {
-    /// Its lesson.
     pub fn lesson(self) -> &'static Lesson {
         LESSONS.iter().find(|lesson| lesson.id == self.lesson_id()).unwrap_or(&LESSONS[0])
     }
-    /// The step.
     pub fn step(self) -> &'static Step {
         let steps = self.lesson().steps;
         steps.iter().find(|step| step.id == self.id()).unwrap_or(&steps[0])

@@ -46,7 +46,6 @@ pub struct Page {
     pub formula: Node,
     /// True if the challenge is answered.
     pub is_done: bool,
-    /// Its sliders.
     pub sliders: Vec<Scale>,
     /// Its settings on the Run.
     pub on_run: Node,

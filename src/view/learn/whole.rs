@@ -16,7 +16,6 @@ const G: Slider = slider("G", "GPUs", &[512, 2048, 8192, 16_384], 2);
 const MTTI: Slider = slider("M", "hours between interruptions", &[1, 3, 12, 48], 1);
 const SAVE: Slider = slider("δ", "seconds that a save blocks", &[1, 10, 60, 300], 2);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "whole",

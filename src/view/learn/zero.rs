@@ -17,7 +17,6 @@ const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2)
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
 const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "zero",

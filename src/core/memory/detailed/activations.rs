@@ -50,7 +50,6 @@ pub struct Kept<Q = f64> {
 }
 
 impl<Q: Quantity> Kept<Q> {
-    /// All of it.
     pub fn bytes(&self) -> f64 {
         self.pieces.iter().map(|piece| piece.bytes.value() * piece.share * piece.layers).sum()
     }

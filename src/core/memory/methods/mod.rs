@@ -31,7 +31,6 @@ const fn slip(place: &'static str, printed: &'static str, corrected: &'static st
 pub struct MethodInfo {
     /// Its id in a Run.
     pub method: Method,
-    /// Its rule.
     pub rule: &'static dyn MemoryMethod,
     /// Its publication.
     pub source: &'static Source,

@@ -33,7 +33,6 @@ pub enum Bound {
 /// The bound that binds, with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Binding {
-    /// The bound.
     pub bound: Bound,
     /// The rank with the most work, and its work for one micro-batch.
     pub work_rank: usize,

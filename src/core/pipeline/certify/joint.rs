@@ -19,9 +19,7 @@ const FIRST: u64 = 6_000;
 /// The best split and order so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The split.
     pub split: Split,
-    /// Its stages.
     pub stages: Stages,
     /// The ops as chains in the order of their starts.
     pub chains: Vec<u16>,

@@ -25,7 +25,6 @@ impl Hasher for Multiply {
     }
 }
 
-/// A map from numbers.
 pub type NumberMap<T> = HashMap<u64, T, BuildHasherDefault<Multiply>>;
 
 /// J by rank, remaining counts and the chain left out.

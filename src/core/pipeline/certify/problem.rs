@@ -40,7 +40,6 @@ pub struct Arc {
 /// Activations of several stages that share the room of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// The rank.
     pub rank: usize,
     /// Units that it can hold.
     pub room: u32,
@@ -56,7 +55,6 @@ pub struct Problem {
     pub ranks: usize,
     /// Ops of every chain.
     pub microbatches: u32,
-    /// The chains.
     pub chains: Vec<Chain>,
     /// The arcs; those of offset 0 make no cycle.
     pub arcs: Vec<Arc>,
@@ -74,7 +72,6 @@ pub struct Reach {
 }
 
 impl Problem {
-    /// All ops.
     pub fn ops(&self) -> usize {
         self.chains.len() * self.microbatches as usize
     }
@@ -114,7 +111,6 @@ impl Problem {
         order
     }
 
-    /// The chains of each rank.
     pub fn chains_by_rank(&self) -> Vec<Vec<usize>> {
         let mut lists = vec![Vec::new(); self.ranks];
         for (index, chain) in self.chains.iter().enumerate() {

@@ -42,7 +42,6 @@ impl Scale {
 const LONGEST: f64 = 1_048_576.0;
 
 impl Stages {
-    /// Ranks.
     pub fn ranks(&self) -> usize {
         self.room.len()
     }

@@ -79,9 +79,7 @@ pub struct Merit {
 /// An op that may be laid out next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Its chain.
     pub chain: usize,
-    /// Its start.
     pub start: Ticks,
 }
 
@@ -147,7 +145,6 @@ impl Layout {
         }
     }
 
-    /// The problem.
     pub const fn problem(&self) -> &Problem {
         &self.problem
     }

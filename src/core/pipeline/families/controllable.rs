@@ -36,12 +36,10 @@ fn half_block(p: u64, i: u64) -> [u64; 4] {
     [2 * i, 3 * p - 2 - i, 3 * p + g - 1 + 2 * i, 6 * p + g - 2 - i]
 }
 
-/// V-Min.
 pub(crate) fn v_min(spec: &Spec) -> Order {
     from_block(spec, min_block)
 }
 
-/// V-Half.
 pub(crate) fn v_half(spec: &Spec) -> Order {
     from_block(spec, half_block)
 }

@@ -21,7 +21,6 @@ use crate::units::{MemoryUnit, show_percent, show_seconds};
 pub enum Figure {
     /// Memory of a pipeline rank.
     Memory(usize),
-    /// One component of it.
     Component(usize, Component),
     /// Micro-batches in flight on a pipeline rank.
     InFlight(usize),
@@ -31,7 +30,6 @@ pub enum Figure {
     Capacity,
     /// The step's time.
     Step,
-    /// Its compute.
     Compute,
     /// Idle share.
     Bubble,

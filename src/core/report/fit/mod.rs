@@ -29,9 +29,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// A setting's values that may help, smallest change first: the fields to set, as a link writes them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ladder {
-    /// The field.
     pub field: &'static str,
-    /// Its rungs.
     pub rungs: Vec<Set>,
     /// True if a higher rung never needs more memory, so that the first that fits can be bisected.
     pub monotone: bool,

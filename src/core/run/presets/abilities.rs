@@ -8,7 +8,6 @@ use super::Trainer;
 pub struct Abilities {
     /// Tensor parallelism.
     pub tensor: bool,
-    /// Pipelines.
     pub pipeline: bool,
     /// Context parallelism.
     pub context: bool,

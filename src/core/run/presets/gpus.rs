@@ -23,9 +23,7 @@ pub enum GpuFamily {
     H20,
     /// Cards of workstations and PCIe servers.
     Ada,
-    /// B200.
     B200,
-    /// B300.
     B300,
     /// Blackwell with Grace.
     Gb200,

@@ -68,7 +68,6 @@ pub struct PublishedRun {
 }
 
 impl PublishedRun {
-    /// Its Run.
     pub fn run(&self) -> Run {
         linked(self.link)
     }

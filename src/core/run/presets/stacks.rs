@@ -25,7 +25,6 @@ pub enum Trainer {
     Composer,
     /// PyTorch's FSDP2 under a training loop of one's own, or `NeMo` `AutoModel`'s.
     PyTorch,
-    /// torchtitan.
     Torchtitan,
     /// `DeepSpeed`.
     DeepSpeed,
@@ -33,13 +32,11 @@ pub enum Trainer {
     DeepSeek,
     /// `MaxText`.
     MaxText,
-    /// nanotron.
     Nanotron,
     /// `PaxML`.
     PaxMl,
     /// Hugging Face Trainer and what is built on it: TRL, axolotl, LLaMA-Factory.
     HuggingFace,
-    /// torchtune.
     Torchtune,
 }
 

@@ -15,7 +15,6 @@ pub struct TunedRun {
 }
 
 impl TunedRun {
-    /// Its Run.
     pub fn run(&self) -> Run {
         linked(self.link)
     }

@@ -29,9 +29,7 @@ const REPORTS: usize = 400;
 pub struct Better {
     /// Kind of its gain.
     pub gain: Gain,
-    /// The Run with it.
     pub run: Run,
-    /// Its figures.
     pub figures: Figures,
     /// The largest reason; none where no part shrinks by itself.
     pub cause: Option<Cause>,

@@ -12,11 +12,9 @@ use std::collections::VecDeque;
 /// A layout that was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The Run with it.
     pub run: Run,
     /// The rung that it stands on.
     pub rung: Rung,
-    /// Its figures.
     pub figures: Figures,
 }
 

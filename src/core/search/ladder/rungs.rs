@@ -41,7 +41,6 @@ impl Rung {
 /// A rung, or a part of one, and the layouts that it tries.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
-    /// The rung.
     pub rung: Rung,
     /// Its layouts.
     pub axes: Axes,

@@ -51,7 +51,6 @@ impl Picture {
     }
 }
 
-/// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Cell {
     /// Not known yet.

@@ -17,7 +17,6 @@ mod cells;
 use cells::models;
 pub use cells::{Cell, Cells, Head, Picture};
 
-/// Its nodes.
 const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Layouts of the paper's picture.
 const LAYOUTS: usize = 12;

@@ -29,7 +29,6 @@ pub struct PlanQuery {
     pub stopped: bool,
     /// Rows to show.
     pub filter: Filter,
-    /// Their order.
     pub order: Order,
     /// Layouts to compare.
     pub pinned: Vec<Place>,

@@ -36,7 +36,6 @@ pub struct PlanResult {
     pub pinned: Vec<Rc<Found>>,
     /// The map, while its fold is open.
     pub map: Option<Cells>,
-    /// The sweep.
     pub sweep: Option<Points>,
     /// The answer to the question.
     pub answer: Option<Answer>,

@@ -7,9 +7,7 @@ use crate::io::dialect::settings_reader::Origin;
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{Dialect, Entries};
 
-/// A program.
 pub(crate) struct Program {
-    /// Its name.
     pub name: &'static str,
     /// True for its settings.
     pub is: fn(&Settings) -> bool,
@@ -34,7 +32,6 @@ pub(crate) struct Row(&'static str, &'static str, As);
 
 /// Result of reading a setting.
 pub(super) enum As {
-    /// The same.
     Same,
     /// The opposite switch.
     Not,

@@ -13,7 +13,6 @@ pub(super) struct Shipped {
     pub module: &'static str,
     /// Name of the size within it.
     pub flavor: &'static str,
-    /// The preset that it is.
     pub preset: &'static str,
     /// The function; none where torchtitan has removed the model.
     pub function: Option<&'static str>,

@@ -23,7 +23,6 @@ const STEP: Slider = slider("j", "steps done", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 1);
 const NODES: Slider = slider("N", "nodes of eight GPUs", &[1, 2, 8, 64], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "collectives",

@@ -27,7 +27,6 @@ const N: Slider = slider("n", "data-parallel ranks", &[32, 128, 512], 1);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 1);
 const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "layout",

@@ -21,7 +21,6 @@ const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8, 16], 1);
 const M: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
 const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 20, 40, 80, 100], 3);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "overlap",

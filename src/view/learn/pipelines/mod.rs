@@ -29,7 +29,6 @@ const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 
 const TOWER: Slider = slider("v", "width of the vision tower", &[1280, 4096, 8000], 1);
 const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "pipelines",

@@ -24,7 +24,6 @@ const STEP: Slider = slider("j", "step of the ring", &[1, 2, 3, 4, 5, 6, 7, 8], 
 const P: Slider = slider("P", "ranks of a sequence", &[4, 8, 16], 1);
 const LONG: Slider = SEQUENCE.over(&[8192, 32_768, 131_072, 1_048_576], 2);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "sequence",

@@ -22,7 +22,6 @@ const T: Slider = TENSOR.over(&[2, 4, 8], 1);
 const WIDE: Slider = TENSOR.over(&[2, 4, 8, 16, 32], 2);
 const P: Slider = slider("P", "ranks of a grid", &[4, 16, 64], 1);
 
-/// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "tensor",
