@@ -59,6 +59,14 @@ pub struct Zero {
     pub expert_shard: u64,
 }
 
+impl Zero {
+    /// Ranks of the experts' group among `ranks` that share shards: both groups are cut into as many parts.
+    #[must_use]
+    pub(crate) fn experts_within(self, ranks: u64) -> u64 {
+        (self.expert_shard * ranks / self.shard.max(1)).max(1)
+    }
+}
+
 impl Run {
     /// Data-parallel size d = gpus / (t p c); none where the GPUs do not divide.
     pub fn data_parallel(&self) -> Option<u64> {
@@ -120,5 +128,8 @@ mod tests {
         assert_eq!(even_split(126, 16)[0], 7);
         assert_eq!(even_split(126, 16)[15], 7);
         assert_eq!(even_split(5, 4), [1, 2, 1, 1]);
+        // Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split, 126 + 2 over 16 x 8.
+        let alone = even_split(126, 128);
+        assert_eq!((alone[0], alone[127], alone.iter().sum::<u64>()), (0, 0, 126));
     }
 }

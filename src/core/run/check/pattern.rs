@@ -95,7 +95,7 @@ impl Check<'_> {
             while end < self.model.layers && self.is_second_half(end) {
                 end += 1;
             }
-            if end <= last {
+            if end <= last && *layers > 0 {
                 return None;
             }
             whole.push(end - last);

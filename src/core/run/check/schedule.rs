@@ -162,7 +162,8 @@ impl Check<'_> {
             return Vec::new();
         }
         let Some(given) = &run.stage_layers else {
-            if layers < stages {
+            // Embedding and head may have stages of their own.
+            if layers + 2 < stages || layers < run.pp {
                 let chunks = stages / run.pp;
                 let field = if chunks > 1 && layers >= run.pp { "virtual_stages" } else { "pp" };
                 let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
