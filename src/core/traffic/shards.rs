@@ -54,8 +54,8 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let once = if zero.stage == 3 || fsdp { all(owned, scenario.sent_weight()) } else { Default::default() };
     // The second copy's ranks, where there is one, gather for the backward pass.
     let second = scenario.second_copy().map_or(once, |ranks| {
-        let groups = [ranks, ranks.min(zero.expert_shard)];
-        let groups = [layout.mesh().shard_group(groups[0]), layout.mesh().expert_shard_group(groups[1])];
+        let experts = zero.experts_within(ranks);
+        let groups = [layout.mesh().shard_group(ranks), layout.mesh().expert_shard_group(experts)];
         let held = Held::of(scenario, &[stage]);
         all([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
     });

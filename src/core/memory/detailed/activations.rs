@@ -26,7 +26,7 @@ pub struct Piece<Q = f64> {
     pub share: f64,
     /// Layers that keep it.
     pub layers: f64,
-    /// True of the residual stream where it enters a mixer.
+    /// True of the residual stream where it enters a layer.
     pub enters: bool,
 }
 
@@ -270,7 +270,7 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             let stays = if leaving.is_some_and(|leaving| leaves(leaving, tensor.role)) { stays } else { 1.0 };
             dropped += tensor.bytes.value() * (1.0 - left);
             sum.away += tensor.bytes.value() * share * (1.0 - stays) * count;
-            let enters = tensor.role == Role::LayerInput && of.0.mixer != Mixer::None;
+            let enters = tensor.role == Role::LayerInput;
             let (name, bytes) = (tensor.name, tensor.bytes);
             sum.push(Piece { name, bytes, share: share * stays, layers: count, enters });
         }

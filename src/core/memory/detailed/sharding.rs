@@ -82,8 +82,12 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     let scattered = reduced(GATHERED, precision.gathered_weight());
     // ZeRO++, section 3.2: a copy of the weights over fewer ranks.
     let second = scenario.second_copy().map(|ranks| {
-        let all = ELEMENTS.of::<Q>(holdings.iter().map(|part| part.elements).sum::<f64>());
-        Item::buffer("second copy of the weights (hpZ)", w * all / SECOND_SHARDS.of::<Q>(ranks))
+        let within = scenario.zero.experts_within(ranks);
+        let [dense, experts] = [(false, ranks), (true, within)].map(|(routed, ranks)| {
+            let parts = holdings.iter().filter(|part| (part.kind == Kind::Expert) == routed);
+            ELEMENTS.summand::<Q>(parts.map(|part| part.elements).sum::<f64>()) / SECOND_SHARDS.of::<Q>(ranks)
+        });
+        Item::buffer("second copy of the weights (hpZ)", w * (dense + experts))
     });
     let mut list = match scenario.zero.stage {
         2 => match scenario.reduction() {

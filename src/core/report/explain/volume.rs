@@ -92,7 +92,8 @@ fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
     let both = parts.iter().flat_map(|part| {
         let again = t!("{part}, the second copy", part = name(part));
         let bytes = |ranks: u64, times: f64| shared_bytes(part.elements, ranks, [none(), weight(times)]);
-        [(name(part), bytes(part.shard, 1.0)), (again, bytes(second.min(part.shard), gatherings - 1.0))]
+        let ranks = if part.experts { scenario.zero.experts_within(second) } else { second };
+        [(name(part), bytes(part.shard, 1.0)), (again, bytes(ranks, gatherings - 1.0))]
     });
     Written::total("V_i", both)
 }

@@ -148,10 +148,19 @@ impl Check<'_> {
             })
             .collect();
         if gpu.computes_in_fp8() || set.is_empty() {
+            self.fp8_swiglu();
             return self.blocks(gpu);
         }
         let message = "this GPU has no fp8, which needs a GPU whose fp8 peak is above its bf16 peak";
         self.issues.push(Issue::error(set[0].0, message).with_fixes(set));
+    }
+
+    /// An input in fp8 is that of a fused SwiGLU.
+    fn fp8_swiglu(&mut self) {
+        if self.run.fp8_swiglu && !(self.model.gated_ffn && self.run.software().fused_swiglu) {
+            let message = t!("only a fused SwiGLU keeps its input in fp8; this run has none");
+            self.warnings.push(Issue::warning("fp8_swiglu", message).with_fix("fp8_swiglu", false));
+        }
     }
 
     /// MXFP8 and NVFP4 need tensor cores that read the scales of blocks; a recipe may have no attention in fp8.
