@@ -125,6 +125,23 @@ fn the_recipes_of_the_tables_are_those_of_the_recipes_functions() {
     assert_eq!((joined, stale, recipes.len()), (280, 3, 283));
 }
 
+/// `llama3_llm_pretrain.py`, `llama31_llm_pretrain.py`: `tp_comm_overlap = False if precision == "nvfp4"`; other precisions of
+/// Llama overlap.
+#[test]
+fn tensor_parallel_messages_of_llama_in_nvfp4_wait() {
+    let mut held = [0; 2];
+    for row in ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(table) {
+        if container(&row).is_none() || row["run"].is_empty() || !row["model"].starts_with("LLAMA") || row["tp"] == "1"
+        {
+            continue;
+        }
+        let nvfp4 = row["precision"] == "NVFP4";
+        assert_eq!(row["run"].contains("stack.tp_overlap=none"), nvfp4, "{row:?}");
+        held[usize::from(nvfp4)] += 1;
+    }
+    assert!(held.iter().all(|runs| *runs > 10), "{held:?}");
+}
+
 /// Bytes of gradients, weights and moments: every recipe sets `grad_reduce_in_fp32 = False`, and Megatron's gradient buffer has
 /// the format that it reduces (`param_and_grad_buffer.py`); `mixed_precision.py` gathers parameters in fp8 and MXFP8, in NVFP4
 /// from v0.4.2 on, which Muon's optimizer (Kimi K2) and Nemotron 3 Super switch off; DeepSeek-V3 has bf16 moments.

@@ -134,13 +134,13 @@ pub static RANGES: &[Range] = &[
     class(&[Peers::Megatron2024], &[Plain], ModelAndGpu, [0.068, 0.071, 0.877, 1.142, 0.796, 0.073], 230, "published dense runs of Megatron-LM of 2024 in bf16"),
     class(&[Peers::Megatron2021], &[Plain], ModelAndGpu, [0.057, 0.058, 0.925, 1.135, 0.82, 0.083], 122, "published dense runs of Megatron-LM of 2021 in 16 bits"),
     class(MEGATRON_NOW, &[Plain], ModelAndGpu, [0.025, 0.027, 0.96, 1.075, 0.789, 0.013], 57, "published dense runs of NVIDIA's stacks since 2025 in bf16"),
-    class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.935, 1.069, 0.812, 0.041], 149, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
-    Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.077, 0.087, 0.874, 1.142, 0.801, 0.056], 191, "published runs with experts of NVIDIA's stacks since 2025") },
+    class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.939, 1.07, 0.823, 0.04], 158, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
+    Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.079, 0.088, 0.874, 1.142, 0.813, 0.056], 192, "published runs with experts of NVIDIA's stacks since 2025") },
     class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.065, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
     Range { tuned: true, ..class(&[Peers::Tuners], &[], ModelAndGpu, [0.139, 0.139, 0.872, 1.417, 0.76, 0.105], 125, "published runs of programs that fine-tune") },
-    Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.111, 0.111, 0.812, 1.124, 0.769, 0.068], 39, "published runs with adapters of programs that pretrain") },
-    class(&[], &[], Source, [0.049, 0.052, 0.936, 1.105, 0.814, 0.055], 799, "published dense runs"),
-    Range { experts: true, ..class(&[], &[], Model, [0.075, 0.088, 0.869, 1.165, 0.816, 0.078], 206, "published runs with routed experts") },
+    Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.108, 0.108, 0.811, 1.124, 0.769, 0.085], 39, "published runs with adapters of programs that pretrain") },
+    class(&[], &[], Source, [0.049, 0.052, 0.936, 1.108, 0.814, 0.055], 808, "published dense runs"),
+    Range { experts: true, ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts") },
 ];
 
 /// The class of `scenario`, or all runs of its kind where fewer than ten of it are published.

@@ -224,8 +224,13 @@ impl Rates {
                 // The grouped rate was measured on such a GPU, A100.
                 (false, false) => 1.0,
             },
-            // A step of K takes twice as long in 16 bits.
-            tile_end: tuned(Constant::TileEnd) * if precision.is_low() { 1.0 } else { 0.5 },
+            // The same time is more steps of K where a step is shorter: half as many in 16 bits as in fp8.
+            tile_end: tuned(Constant::TileEnd)
+                * match computes {
+                    Format::Fp4 => gpu.fp4.0 / gpu.fp8.0,
+                    Format::Fp8 => 1.0,
+                    _ => 0.5,
+                },
             host: software.host,
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
