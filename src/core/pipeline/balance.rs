@@ -67,17 +67,7 @@ const MAX_STEPS: usize = 1 << 28;
 
 /// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
 /// where memory for fewer layers than there are is left, or where the search would take too long.
-///
-/// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
 pub(crate) fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
-    let longest = search(work, stages, f64::max, f64::INFINITY)?.0;
-    // Of the splits that are no longer, the one of the least sum of squares.
-    let bound = longest * (1.0 + 1e-12);
-    search(work, stages, |before, time| before + time * time, bound).map(|found| found.1)
-}
-
-/// The split of the least cost whose stages all take at most `bound`.
-fn search(work: &Work, stages: usize, cost: impl Fn(f64, f64) -> f64, bound: f64) -> Option<(f64, Vec<u64>)> {
     let count = work.layers.len();
     if stages.saturating_mul(count).saturating_mul(count) > MAX_STEPS {
         return None;
@@ -86,29 +76,74 @@ fn search(work: &Work, stages: usize, cost: impl Fn(f64, f64) -> f64, bound: f64
     for time in work.layers {
         sums.push(sums[sums.len() - 1] + time);
     }
+    let stages: Vec<Stage> = (0..stages).map(|stage| Stage::of(work, &sums, stage, stages)).collect();
+    // Of the splits that are no longer, the one of the least sum of squares.
+    most_even(&stages, count, shortest(&stages, count)? * (1.0 + 1e-12))
+}
+
+/// One stage of a split.
+struct Stage<'a> {
+    /// Seconds of the layers before each.
+    sums: &'a [f64],
+    /// Work beside its layers.
+    beside: f64,
+    /// Most layers that it has memory for.
+    room: usize,
+}
+
+impl<'a> Stage<'a> {
+    fn of(work: &Work, sums: &'a [f64], stage: usize, stages: usize) -> Self {
+        let first = if stage == 0 { work.first } else { 0.0 };
+        let last = if stage + 1 == stages { work.last } else { 0.0 };
+        let most = work.most.and_then(|most| most.get(stage).copied()).unwrap_or(u64::MAX);
+        Self { sums, beside: first + last, room: usize::try_from(most).unwrap_or(usize::MAX) }
+    }
+
+    /// Its seconds with the layers of `from..to`.
+    fn seconds(&self, from: usize, to: usize) -> f64 {
+        self.sums[to] - self.sums[from] + self.beside
+    }
+}
+
+/// Seconds of the longest stage of the split where that is shortest:
+/// `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`. The first grows with `i` and the second falls, so that the
+/// least stands where they meet, which moves on with `j`.
+fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;
-    let mut cuts = Vec::with_capacity(stages);
-    for stage in 0..stages {
-        let mut extra = 0.0;
-        if stage == 0 {
-            extra += work.first;
-        }
-        if stage + 1 == stages {
-            extra += work.last;
-        }
-        let most = work.most.and_then(|most| most.get(stage).copied());
-        let room = most.map_or(count, |most| usize::try_from(most).unwrap_or(count));
+    for stage in stages {
+        let mut meet = 0;
+        let next = (0..=count).map(|to| {
+            let least = to.saturating_sub(stage.room);
+            meet = least.max(meet);
+            while meet < to && best[meet] < stage.seconds(meet, to) {
+                meet += 1;
+            }
+            let longest = |from: usize| best[from].max(stage.seconds(from, to));
+            if meet > least { longest(meet).min(longest(meet - 1)) } else { longest(meet) }
+        });
+        best = next.collect();
+    }
+    best.last().copied().filter(|longest| longest.is_finite())
+}
+
+/// The split of the least sum of squared seconds whose stages all take at most `bound`.
+fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
+    let mut best = vec![f64::INFINITY; count + 1];
+    best[0] = 0.0;
+    let mut cuts = Vec::with_capacity(stages.len());
+    for stage in stages {
         let mut next = vec![f64::INFINITY; count + 1];
         let mut cut = vec![0usize; count + 1];
         for to in 0..=count {
-            for from in to.saturating_sub(room)..=to {
-                let time = sums[to] - sums[from] + extra;
-                if best[from].is_infinite() || time > bound {
-                    continue;
+            for from in (to.saturating_sub(stage.room)..=to).rev() {
+                let seconds = stage.seconds(from, to);
+                // With more layers it takes longer still.
+                if seconds > bound {
+                    break;
                 }
-                let total = cost(best[from], time);
-                if total < next[to] {
+                let total = best[from] + seconds * seconds;
+                if total <= next[to] && total.is_finite() {
                     (next[to], cut[to]) = (total, from);
                 }
             }
@@ -119,14 +154,13 @@ fn search(work: &Work, stages: usize, cost: impl Fn(f64, f64) -> f64, bound: f64
     if best[count].is_infinite() {
         return None;
     }
-    let mut split = vec![0; stages];
+    let mut split = vec![0; stages.len()];
     let mut to = count;
-    for stage in (0..stages).rev() {
-        let from = cuts[stage][to];
-        split[stage] = (to - from) as u64;
-        to = from;
+    for (layers, cut) in split.iter_mut().zip(&cuts).rev() {
+        *layers = (to - cut[to]) as u64;
+        to = cut[to];
     }
-    Some((best[count], split))
+    Some(split)
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use crate::memory::methods::uneven::split as note_split;
 use crate::message::Message;
 use crate::pipeline::balance::{Work, optimum};
 use crate::run::Run;
-use crate::run::presets::{Measured, PUBLISHED};
+use crate::run::presets::{Measured, PUBLISHED, PublishedRun};
 use crate::sort::{sort, sort_by};
 use crate::t;
 use crate::units::{Bytes, Seconds, show_seconds, significant};
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// Share by which measured steps may be longer than computed ones before that is said.
 const FAR_OFF: f64 = 0.5;
@@ -83,12 +84,17 @@ impl Balance {
         })
     }
 
+    /// True if `layers` are a split that is here; `origin` is then one of its origins.
+    fn join(&mut self, origin: Origin, layers: &[u64]) -> bool {
+        let known = self.splits.iter_mut().find(|split| split.layers == layers);
+        known.map(|split| split.origins.push(origin)).is_some()
+    }
+
     fn enter(&mut self, origin: Origin, evaluation: Option<Evaluation>) {
         let Some(evaluation) = evaluation else { return };
-        let layers = &evaluation.scenario.stage_layers;
-        match self.splits.iter_mut().find(|split| split.layers == *layers) {
-            Some(known) => known.origins.push(origin),
-            None => self.splits.push(Split { origins: vec![origin], layers: layers.clone(), evaluation }),
+        let layers = evaluation.scenario.stage_layers.clone();
+        if !self.join(origin, &layers) {
+            self.splits.push(Split { origins: vec![origin], layers, evaluation });
         }
     }
 }
@@ -200,9 +206,16 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     let mut balance = Balance { splits: Vec::new(), measured: measured(&scenario.run) };
     // The Run's own first: a measured step is its.
     balance.enter(Origin::Own, Some(evaluation.clone()));
-    balance.enter(Origin::Even, with(None));
+    let is_even = scenario.run.stage_layers.is_none();
+    if !(is_even && balance.join(Origin::Even, &scenario.stage_layers)) {
+        balance.enter(Origin::Even, with(None));
+    }
     let rule = (scenario.chunks == 1).then(|| note_split(scenario));
-    balance.enter(Origin::Rule, rule.and_then(|rule| with(Some(rule))));
+    if let Some(rule) = rule
+        && !balance.join(Origin::Rule, &rule)
+    {
+        balance.enter(Origin::Rule, with(Some(rule)));
+    }
     balance.enter(Origin::Best, Some(found));
     for split in &mut balance.splits {
         sort(&mut split.origins);
@@ -211,23 +224,29 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     Some(balance)
 }
 
+/// Runs whose settings but for layers a stage, measured step and loading are the same are equal here.
+fn beside_its_split(run: &Run) -> Run {
+    Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() }
+}
+
 /// Measurement of the splits of a published run that differs from `run` in its layers a stage and its loading alone.
 fn measured(run: &Run) -> Option<Pair> {
-    let alike = |run: &Run| Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() };
-    let wanted = alike(run);
-    let steps: Vec<(Vec<u64>, f64)> = PUBLISHED
-        .iter()
-        .filter_map(|published| {
-            let step = published.measured.iter().find_map(|figure| match figure {
-                Measured::Step(seconds) => Some(*seconds),
-                _ => None,
-            })?;
-            let run = published.run();
-            let split = run.stage_layers.clone()?;
-            (alike(&run) == wanted).then_some((split, step))
-        })
-        .collect();
-    let steps: Vec<_> = steps.iter().map(|(split, step)| (&**split, *step)).collect();
+    static STEPS: OnceLock<Vec<(Run, Vec<u64>, f64)>> = OnceLock::new();
+    let step = |published: &PublishedRun| {
+        let step = published.measured.iter().find_map(|figure| match figure {
+            Measured::Step(seconds) => Some(*seconds),
+            _ => None,
+        })?;
+        let run = published.run();
+        Some((beside_its_split(&run), run.stage_layers?, step))
+    };
+    let published = STEPS.get_or_init(|| PUBLISHED.iter().filter_map(step).collect());
+    // A comparison of a few fields comes before the whole: most runs are of another model or GPU.
+    let near = |known: &&(Run, Vec<u64>, f64)| known.0.gpus == run.gpus && known.0.global_batch == run.global_batch;
+    let mut near = published.iter().filter(near).peekable();
+    near.peek()?;
+    let run = beside_its_split(run);
+    let steps: Vec<_> = near.filter(|known| known.0 == run).map(|(_, split, step)| (&**split, *step)).collect();
     Pair::of(&steps)
 }
 
