@@ -6,6 +6,8 @@ use crate::core::run::{Run, Value};
 use crate::core::t;
 use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
 use crate::view::panels::inputs::{SENTENCE, is_in_column};
+use std::cell::LazyCell;
+use std::ops::Deref;
 
 /// A setting that differs.
 pub struct Change {
@@ -27,7 +29,8 @@ impl Change {
 
 /// Settings of `run` that differ from `other`. An unset one reads as its resolved value.
 pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
-    let (meant, elsewhere) = (run.resolved(), other.resolved());
+    // Read for unset fields alone.
+    let (meant, elsewhere) = (LazyCell::new(|| run.resolved()), LazyCell::new(|| other.resolved()));
     let differs = |field: &&Field| field.get(run) != field.get(other);
     let change = |field: &'static Field| Change {
         field,
@@ -49,7 +52,7 @@ pub fn changed(run: &Run) -> Vec<Change> {
 }
 
 /// A setting's value with its unit; a choice by its label.
-fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
+fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message {
     let value = match field.get(run) {
         Value::Null => field.get(meant),
         value => value,

@@ -1,6 +1,7 @@
 //! The settings by their place among the inputs: the column, and the sheets of the others.
 
 use crate::core::run::registry::{FIELDS, Field, Group};
+use std::sync::LazyLock;
 
 /// Settings of the column: key, short name, and what it is of.
 pub const COLUMN: [(&str, &str, &str); 8] = [
@@ -73,13 +74,14 @@ pub fn place(field: &Field) -> Option<(usize, usize)> {
     places.find(|(sheet, part)| SHEETS[*sheet].1[*part].1(field))
 }
 
-/// Fields of a sheet.
+/// Fields of a sheet, each with its part.
 pub fn fields(sheet: usize) -> impl Iterator<Item = (usize, &'static Field)> {
-    let placed = move |field: &'static Field| {
-        let (at, part) = place(field).filter(|_| !is_in_column(field))?;
-        (at == sheet).then_some((part, field))
-    };
-    FIELDS.iter().filter_map(placed)
+    // Every edit asks for them, and a place is looked for among all parts.
+    static PLACED: LazyLock<Vec<(usize, usize, &'static Field)>> = LazyLock::new(|| {
+        let placed = |field: &'static Field| place(field).map(|(sheet, part)| (sheet, part, field));
+        FIELDS.iter().filter(|field| !is_in_column(field)).filter_map(placed).collect()
+    });
+    PLACED.iter().filter(move |(at, ..)| *at == sheet).map(|(_, part, field)| (*part, *field))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::view::Viewed;
 use crate::core::run::Run;
-use crate::core::search::ladder::{Outcome, asks_anew, differs_in_layout};
+use crate::core::search::ladder::{Ladder, Outcome, asks_anew, differs_in_layout};
 use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
@@ -66,7 +66,7 @@ impl ChosenLayout {
                 requested.set_value(None);
             }
             if waits {
-                requested.set_value(Some(self.choose(now)));
+                requested.set_value(self.choose(now));
             } else if self.accepted.with_untracked(|accepted| accepted.as_ref() != Some(&now))
                 && differs_in_layout(&before, &now)
             {
@@ -75,9 +75,13 @@ impl ChosenLayout {
         });
     }
 
-    /// Climbs the ladder of `run` in the worker.
-    fn choose(self, run: Run) -> Request {
-        request(Job::Layout(run.clone()), move |progress| {
+    /// Climbs the ladder of `run`: at once where that is short, else in the worker.
+    fn choose(self, run: Run) -> Option<Request> {
+        if let Some(outcome) = Ladder::at_once(&run) {
+            self.end(&run, Some(outcome));
+            return None;
+        }
+        Some(request(Job::Layout(run.clone()), move |progress| {
             let outcome = match progress {
                 Progress::Reply(Reply::Layout(outcome)) => Some(*outcome),
                 Progress::Reply(_) => return,
@@ -92,7 +96,7 @@ impl ChosenLayout {
             if asked {
                 self.end(&run, outcome);
             }
-        })
+        }))
     }
 
     /// Shows the layout that was chosen for `run`; where none fits, the one that needs least.

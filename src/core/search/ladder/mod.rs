@@ -19,6 +19,9 @@ use climb::Climb;
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 
+/// Slices of [`Ladder::at_once`] and the units of each: some milliseconds in a browser, about a quarter of that natively.
+const AT_ONCE: (usize, u64) = (12, 400);
+
 /// End of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
@@ -45,6 +48,14 @@ impl Ladder {
     /// A Run that has no model, GPU or precision.
     pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
         Ok(Self { climb: Climb::new(run)?, fallback: None, outcome: None })
+    }
+
+    /// End of the ladder of `run` where that is near, as it is for most models and counts of GPUs; none where it is not, or
+    /// where the Run has no model, GPU or precision.
+    pub fn at_once(run: &Run) -> Option<Outcome> {
+        let mut ladder = Self::new(run).ok()?;
+        let (slices, units) = AT_ONCE;
+        if (0..slices).any(|_| ladder.step(units)) { ladder.outcome } else { None }
     }
 
     /// Works for about `budget` units of a search; true once it is over.
@@ -124,5 +135,20 @@ mod tests {
         }
         let budget = run.with_texts(&[("tokens_total", "1e12".to_owned())]).unwrap();
         assert!(!asks_anew(&run, &budget) && !differs_in_layout(&run, &budget));
+    }
+
+    /// The page shows the layout of a short ladder with the figures of the edit; it is that of the whole ladder.
+    #[test]
+    fn a_short_ladder_ends_at_once_as_in_slices() {
+        for (link, is_short) in [
+            (&[][..], true),
+            (&[("model", "llama-3.1-405b"), ("gpus", "16384"), ("global_batch", "2048")][..], true),
+            (&[("model", "llama-3.1-405b"), ("gpus", "8")][..], false),
+        ] {
+            let texts: Vec<_> = link.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+            let run = Run::default().with_texts(&texts).unwrap();
+            let whole = Ladder::new(&run).unwrap().finished();
+            assert_eq!(Ladder::at_once(&run), is_short.then_some(whole), "{link:?}");
+        }
     }
 }
