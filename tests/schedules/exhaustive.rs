@@ -161,6 +161,14 @@ fn unlimited(problem: &Problem) -> Option<Ticks> {
     ended.unwrap().found.map(|(makespan, _)| makespan)
 }
 
+/// What a beam proves that merges states of the same counts.
+fn merged(problem: &Problem, width: usize, alike: usize) -> Ticks {
+    let (layout, mut memo) = (Layout::new(problem), Memo::new(problem));
+    let mut beam = Beam::new(&layout, &mut memo, width, Ticks::MAX - 1).merging(alike);
+    let ended = std::iter::repeat_with(|| beam.advance(&layout, &mut memo)).find_map(|ended| ended);
+    ended.unwrap().found.map_or(beam.dropped, |(makespan, _)| makespan.min(beam.dropped))
+}
+
 /// The bounds hold, the order runs as long as was said and within its room; true where it is optimal and proven so.
 fn holds(stages: &Stages, random: &mut Random) -> bool {
     let (problem, scale) = stages.problem();
@@ -192,6 +200,9 @@ fn holds(stages: &Stages, random: &mut Random) -> bool {
     // A beam that drops what is dominated, and nothing else, meets the optimum from both ends.
     for side in [problem.clone(), problem.reversed()] {
         assert_eq!(unlimited(&side), Some(optimum), "{stages:?}");
+        let (width, alike) = (random.one(&[1, 2, 8, 1000]), random.one(&[1, 1, 2, 4]));
+        let merged = merged(&side, width, alike);
+        assert!(merged <= optimum, "{merged} above {optimum}, {width} {alike}: {stages:?}");
     }
     let mut search = Search::new(&problem, 20_000);
     search.finish();
@@ -245,6 +256,7 @@ fn bounds_of_unequal_amounts_hold() {
         assert!(bound(&problem) <= optimum, "{problem:?}");
         for side in [&problem, &problem.reversed()] {
             assert_eq!(unlimited(side), Some(optimum), "{problem:?}");
+            assert!(merged(side, random.one(&[1, 4, 1000]), random.one(&[1, 2])) <= optimum, "{problem:?}");
         }
     }
 }

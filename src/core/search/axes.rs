@@ -120,7 +120,8 @@ impl Axes {
                 let Some(field) = field(other) else {
                     return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
                 };
-                // One that is not searched is refused, and kept.
+                // Refused are names that are not searched, which stay as the run has them, and an `etp` that the run leaves
+                // open, which stays open.
                 let _ = self.limit(other, &field.get(run));
             }
         }

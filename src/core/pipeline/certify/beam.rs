@@ -1,7 +1,8 @@
 //! Layered search over active schedules: layer d holds states with d ops laid out, at most `width` of them.
 //!
 //! The candidates dropped for width or limit are the proof: with D their least bound, every schedule takes at least
-//! min(D, best found). States that another one dominates do not count: what they lead to is matched.
+//! min(D, best found). States that another one dominates do not count: what they lead to is matched. Two states of the same
+//! counts may be merged into one that is no later than either: what follows one of them may follow it, so its ends are bounds.
 
 use super::memo::{Memo, NumberMap};
 use super::problem::Ticks;
@@ -31,10 +32,14 @@ pub struct Beam {
     width: usize,
     limit: Ticks,
     first: First,
+    /// States of the same counts that are kept; more are merged. None are merged where it is 0.
+    alike: usize,
     states: Vec<Ticks>,
     history: Vec<Vec<Step>>,
     /// Least bound of all that was dropped for width or limit.
     pub dropped: Ticks,
+    /// Least bound of the states of this layer.
+    pub least: Ticks,
     /// States were dropped for width.
     pub narrowed: bool,
     /// States generated.
@@ -56,9 +61,11 @@ impl Beam {
             width,
             limit,
             first: First::default(),
+            alike: 0,
             states: layout.start(memo),
             history: Vec::new(),
             dropped: Ticks::MAX,
+            least: 0,
             narrowed: false,
             children: 0,
             choices: Vec::new(),
@@ -68,6 +75,13 @@ impl Beam {
     /// The same that keeps states in another order.
     pub const fn keeping(mut self, first: First) -> Self {
         self.first = first;
+        self
+    }
+
+    /// The same that merges states of the same counts beyond so many: what is found is a bound, not an order.
+    #[must_use]
+    pub const fn merging(mut self, alike: usize) -> Self {
+        self.alike = alike;
         self
     }
 
@@ -124,26 +138,35 @@ impl Beam {
             First::Bound => order.sort_unstable_by_key(|at| (candidates[*at].0, *at)),
             First::Score => order.sort_unstable_by_key(|at| (candidates[*at].0.score, *at)),
         }
+        self.least = candidates.iter().map(|(merit, _)| merit.bound).min().unwrap_or(Ticks::MAX);
         let state = |at: usize| &next[at * words..(at + 1) * words];
         let mut alike: NumberMap<Vec<usize>> = NumberMap::default();
-        let (mut kept, mut steps) = (Vec::new(), Vec::new());
+        let (mut kept, mut steps): (Vec<Ticks>, Vec<Step>) = (Vec::new(), Vec::new());
         for at in order {
             let key = hash(layout.counts(state(at)));
             let same = alike.entry(key).or_default();
             let bound = candidates[at].0.bound;
-            if same.iter().any(|better| layout.dominates(state(*better), state(at), bound)) {
+            let one = |place: usize| place * words..(place + 1) * words;
+            if same.iter().any(|better| layout.dominates(&kept[one(*better)], state(at), bound)) {
                 continue;
+            }
+            if self.alike > 0 && (same.len() >= self.alike || steps.len() == self.width) {
+                let nearest = same.iter().min_by_key(|place| layout.distance(&kept[one(**place)], state(at)));
+                if let Some(nearest) = nearest {
+                    layout.merge(&mut kept[one(*nearest)], state(at));
+                    continue;
+                }
             }
             if steps.len() == self.width {
                 self.dropped = self.dropped.min(bound);
                 self.narrowed = true;
                 match self.first {
                     // The rest is no better than this one.
-                    First::Bound => break,
-                    First::Score => continue,
+                    First::Bound if self.alike == 0 => break,
+                    _ => continue,
                 }
             }
-            same.push(at);
+            same.push(steps.len());
             kept.extend_from_slice(state(at));
             steps.push(candidates[at].1);
         }

@@ -4,7 +4,7 @@
 //! soon solved: the others become lags of the arcs through them. Its least makespan bounds that of all. The two chains of a rank
 //! whose ops overlap most in the order that was found are kept next.
 
-use super::problem::{Arc, Chain, Problem, Ticks};
+use super::problem::{Arc, Chain, Pool, Problem, Ticks};
 
 /// A problem of some of the chains of another.
 #[derive(Clone, Debug)]
@@ -39,6 +39,12 @@ impl Few {
         let (late, one, other) = most;
         let mut kept = self.kept.clone();
         (kept[one], kept[other]) = (true, true);
+        // Where a rank's stages share room all of them are kept.
+        for pool in whole.pools.iter().filter(|pool| pool.rank == whole.chains[one].rank) {
+            for (kept, chain) in kept.iter_mut().zip(&whole.chains) {
+                *kept |= chain.rank == pool.rank;
+            }
+        }
         (late > 0 && kept.contains(&false)).then(|| Self::new(whole, kept))
     }
 
@@ -107,7 +113,13 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     }
     let place = |chain: usize| places[chain].unwrap_or(0);
     let arcs = arcs.into_iter().map(|arc| Arc { from: place(arc.from), to: place(arc.to), ..arc }).collect();
-    (Problem { ranks, microbatches: whole.microbatches, chains, arcs, pools: Vec::new() }, places)
+    let pools = whole.pools.iter().filter_map(|pool| {
+        let all = pool.stages.iter().all(|(takes, frees, _)| kept[*takes] && kept[*frees]);
+        let stages = pool.stages.iter().map(|(takes, frees, amount)| (place(*takes), place(*frees), *amount));
+        all.then(|| Pool { rank: homes[pool.rank].unwrap_or(0), stages: stages.collect(), ..*pool })
+    });
+    let pools = pools.collect();
+    (Problem { ranks, microbatches: whole.microbatches, chains, arcs, pools }, places)
 }
 
 /// Adds an arc to those of `whole` unless another says as much, and takes out those that say less.

@@ -23,8 +23,13 @@ const ROUNDS: [(usize, Limit, First); 8] = [
 /// A makespan and a lower bound this close (one in 20,000) are the same: rounding to ticks moves them no further apart.
 const CLOSE: Ticks = 20_000;
 
-/// The run of the beam before which bounds by some of the chains are looked for; earlier where half of the work is done.
+/// The run of the beam before which bounds by some of the chains are looked for; earlier where half of the work is done. Of
+/// some of the chains these are the runs that find an order.
 const FEW_AT: usize = 10;
+
+/// States of some of the chains that are kept in a layer, and of the same counts; more of these are merged.
+const FEW_WIDTH: usize = 600;
+const FEW_ALIKE: usize = 16;
 
 /// One of the two directions: its problem with tails, and what was computed of it.
 #[derive(Clone, Debug)]
@@ -48,10 +53,17 @@ pub struct Search {
     budget: u64,
     stage: usize,
     beam: Option<Beam>,
-    /// The problem of some of the chains that is searched, and the first ranks of those that are to come.
-    few: Option<Box<(Few, Search)>>,
-    firsts: Vec<Option<usize>>,
+    /// The problem of some of the chains that is searched; it is looked for once.
+    few: Option<Box<FewRun>>,
+    few_children: Option<u64>,
     over: bool,
+}
+
+/// Some of the chains: narrow searches find an order, then a merging run of the beam bounds all.
+#[derive(Clone, Debug)]
+struct FewRun {
+    few: Few,
+    search: Search,
 }
 
 /// One run of the beam: width, side, and how far from the lower bound to the best order its limit is.
@@ -89,8 +101,7 @@ impl Search {
             stage: 0,
             beam: None,
             few: None,
-            // The rank of the longest way back comes first, then whichever is in the way.
-            firsts: if problem.ranks > 2 && problem.pools.is_empty() { vec![Some(0)] } else { Vec::new() },
+            few_children: (problem.ranks > 2).then_some(0),
             over: false,
         }
     }
@@ -115,7 +126,7 @@ impl Search {
             return true;
         }
         let is_time = self.stage == FEW_AT || self.children >= self.budget / 2;
-        if is_time && self.beam.is_none() && (self.few.is_some() || !self.firsts.is_empty()) {
+        if is_time && self.beam.is_none() && self.few_children.is_some() {
             self.search_few();
             return self.is_closed();
         }
@@ -162,33 +173,67 @@ impl Search {
         self.over || self.is_closed()
     }
 
-    /// Works on the bound by some of the chains; chains are added as long as what is found is proven.
+    /// Works on the bound by some of the chains; chains are added until half of the limit of work is done once more, and the
+    /// last problem ends at the limit.
     fn search_few(&mut self) {
         let whole = self.sides[0].layout.problem();
+        let most = self.best.as_ref().map_or(Ticks::MAX - 1, |(makespan, _)| *makespan);
         let begun = |few: Few, lower: Ticks| {
-            let search = Self::new(&few.problem, self.budget);
-            Some(Box::new((few, Self { lower: search.lower.max(lower), firsts: Vec::new(), ..search })))
+            let mut search = Self { few_children: None, ..Self::new(&few.problem, self.budget) };
+            search.lower = search.lower.max(lower);
+            Some(Box::new(FewRun { few, search }))
         };
-        let Some(mut pair) = self.few.take() else {
-            let first = self.firsts.pop().flatten();
-            let kept = whole.chains.iter().map(|chain| Some(chain.rank) == first).collect();
+        // The rank of the longest way back comes first, then whichever is in the way.
+        let Some(mut run) = self.few.take() else {
+            let kept = whole.chains.iter().map(|chain| chain.rank == 0).collect();
             self.few = begun(Few::new(whole, kept), self.lower);
             return;
         };
-        let (few, search) = &mut *pair;
+        let FewRun { few, search } = &mut *run;
         let before = search.children;
-        let over = search.step();
+        let over = search.step_few(most);
         // A state of few chains is less work.
-        self.children += (search.children - before) * few.problem.chains.len() as u64 / whole.chains.len() as u64;
-        let most = self.best.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
+        let more = (search.children - before) * few.problem.chains.len() as u64 / whole.chains.len() as u64;
+        self.children += more;
         self.lower = self.lower.max(search.lower).min(most);
+        let spent = self.few_children.unwrap_or(0) + more;
+        // The last problem is given up where it takes too much.
+        self.few_children = Some(spent).filter(|spent| *spent <= self.budget);
         if !over {
-            self.few = Some(pair);
-        } else if let Some((_, order)) = search.best.as_ref().filter(|_| search.is_closed())
-            && let Some(next) = starts(&few.problem, order).and_then(|starts| few.with_next(whole, &starts))
-        {
-            self.few = begun(next, self.lower);
+            self.few = Some(run);
+            return;
         }
+        let next = search.best.as_ref().and_then(|(_, order)| few.with_next(whole, &starts(&few.problem, order)?));
+        self.few = next.filter(|_| spent < self.budget / 2).and_then(|next| begun(next, self.lower));
+        if self.few.is_none() {
+            self.few_children = None;
+        }
+    }
+
+    /// Works on as a search of some of the chains of a problem of which an order of `most` is known; true once it is over.
+    fn step_few(&mut self, most: Ticks) -> bool {
+        if self.stage < FEW_AT {
+            return self.step();
+        }
+        let Side { layout, memo } = &mut self.sides[0];
+        let most = self.best.as_ref().map_or(most, |(makespan, _)| most.min(*makespan));
+        let mut beam =
+            self.beam.take().unwrap_or_else(|| Beam::new(layout, memo, FEW_WIDTH, most - 1).merging(FEW_ALIKE));
+        let before = beam.children;
+        let ended = beam.advance(layout, memo);
+        self.children += beam.children - before;
+        let Some(ended) = ended else {
+            // Whatever follows comes from a state of this layer or from one that was dropped.
+            self.lower = self.lower.max(beam.least.min(beam.dropped).min(most));
+            self.beam = Some(beam);
+            return false;
+        };
+        let least = ended.found.as_ref().map_or(Ticks::MAX, |(makespan, _)| *makespan);
+        self.lower = self.lower.max(least.min(beam.dropped).min(most));
+        if let Some((_, order)) = ended.found {
+            self.start_from(order);
+        }
+        true
     }
 
     fn attempt(&self) -> Attempt {

@@ -361,6 +361,21 @@ impl Layout {
             })
     }
 
+    /// How far apart two states of the same counts are.
+    #[must_use]
+    pub fn distance(&self, state: &[Ticks], other: &[Ticks]) -> Ticks {
+        let times = (self.clocks..self.left).chain(self.starts..self.starts + self.clocks);
+        times.map(|at| (state[at] - other[at]).abs()).sum()
+    }
+
+    /// Makes `state` one that is no worse than it was and no worse than `other`, which has the same counts.
+    pub fn merge(&self, state: &mut [Ticks], other: &[Ticks]) {
+        for (at, (one, other)) in state.iter_mut().zip(other).enumerate().skip(self.clocks) {
+            let is_bits = (self.waiting..self.waiting + self.rooms.len()).contains(&at);
+            *one = if is_bits { *one & *other } else { (*one).min(*other) };
+        }
+    }
+
     /// Ops of the waiting chain whose arrivals are known.
     fn filled(&self, ring: &Ring, state: &[Ticks]) -> usize {
         let from = self.waits[ring.to].iter().find(|wait| wait.ring.is_some_and(|one| one.at == ring.at));
