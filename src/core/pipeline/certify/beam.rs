@@ -79,7 +79,6 @@ impl Beam {
     }
 
     /// The same that merges states of the same counts beyond so many: what is found is a bound, not an order.
-    #[must_use]
     pub const fn merging(mut self, alike: usize) -> Self {
         self.alike = alike;
         self

@@ -135,7 +135,6 @@ impl Room {
     /// Room times time, where the next op of each chain begins at `starts` at the earliest. Every unit of room is a place that
     /// holds one micro-batch after another: it is free at some time, holds each for its round trip at least, and what follows
     /// the last is left. Places are as many as there is room, their first and last micro-batches all different.
-    #[must_use]
     pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], tails: &Tails, list: &mut Vec<Ticks>) -> Ticks {
         let held = self.held(counts);
         let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);

@@ -362,7 +362,6 @@ impl Layout {
     }
 
     /// How far apart two states of the same counts are.
-    #[must_use]
     pub fn distance(&self, state: &[Ticks], other: &[Ticks]) -> Ticks {
         let times = (self.clocks..self.left).chain(self.starts..self.starts + self.clocks);
         times.map(|at| (state[at] - other[at]).abs()).sum()
