@@ -57,6 +57,12 @@ pub struct Zero {
     pub shard: u64,
     /// The same for routed experts: their own data-parallel group.
     pub expert_shard: u64,
+    /// HSDP groups over which optimizer states are cut as well. What then travels between groups, gradients scattered and
+    /// weights gathered, is what all-reduced gradients are where both have as many bytes. Source: Megatron-FSDP,
+    /// `outer_dp_sharding_strategy`.
+    pub outer: u64,
+    /// The same for routed experts.
+    pub expert_outer: u64,
 }
 
 impl Zero {

@@ -102,6 +102,8 @@ fields! {
         zero: u64 = 1 => parallelism("ZeRO stage").count(0, 3, By(1.0)),
         /// ranks that share one set of shards; unset: all
         hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
+        /// optimizer states are cut over the HSDP groups too (Megatron-FSDP, outer sharding `optim`)
+        hsdp_optimizer: bool = false => parallelism("Optimizer over HSDP groups").advanced(),
         /// when gradients are reduced to their shards: later sends less and holds more
         zero2_reduce: Reduction = Reduction::MicroBatch => parallelism("ZeRO-2 reduces").advanced(),
         /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward pass

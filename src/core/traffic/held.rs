@@ -70,8 +70,9 @@ impl Held {
         let updated = if zero.stage == 0 {
             dense + ROUTED.summand::<Q>(self.experts)
         } else {
-            let experts = ROUTED.summand::<Q>(self.experts) / EXPERT_GROUP.of::<Q>(zero.expert_shard);
-            dense / SHARDS.of::<Q>(zero.shard) + experts
+            let experts =
+                ROUTED.summand::<Q>(self.experts) / EXPERT_GROUP.of::<Q>(zero.expert_shard * zero.expert_outer);
+            dense / SHARDS.of::<Q>(zero.shard * zero.outer) + experts
         };
         let updated = updated.called(UPDATED);
         [updated, SWEPT.of(if zero.stage == 3 { updated.value() } else { self.total() })]

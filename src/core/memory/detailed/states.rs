@@ -41,6 +41,18 @@ fn over<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
     if sharded && kind != Kind::Frozen { symbol.of(shards(scenario, kind)) } else { Q::number(1.0) }
 }
 
+/// Ranks over which optimizer states of `kind` are cut where they are `sharded`, else 1: those of all HSDP groups where
+/// the groups cut them too.
+fn over_outer<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
+    let zero = scenario.zero;
+    let (symbol, outer) = if kind == Kind::Expert { (EXPERT_SHARDS, zero.expert_outer) } else { (SHARDS, zero.outer) };
+    if sharded && matches!(kind, Kind::Dense | Kind::Expert) {
+        symbol.of(shards(scenario, kind) * outer as f64)
+    } else {
+        over(scenario, kind, sharded)
+    }
+}
+
 /// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
 pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) -> Q {
     let precision = scenario.precision;
@@ -111,7 +123,7 @@ pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64
         States {
             weights,
             gradients: p * GRADIENT.of::<Q>(bytes.gradients()) / over(scenario.shards_gradients()),
-            optimizer: optimizer(scenario, holding, over(zero >= 1)),
+            optimizer: optimizer(scenario, holding, over_outer(scenario, holding.kind, zero >= 1)),
         }
     } else {
         States { weights, gradients: none, optimizer: none }
@@ -119,7 +131,7 @@ pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64
     match &scenario.offload {
         Some(offload) => {
             let master = if holding.trained { bytes.master } else { 0.0 };
-            left(&whole, offload, p * MASTER.summand::<Q>(master) / over(zero >= 1))
+            left(&whole, offload, p * MASTER.summand::<Q>(master) / over_outer(scenario, holding.kind, zero >= 1))
         }
         None => whole,
     }
@@ -219,6 +231,9 @@ mod tests {
         let n = 8.0;
         near(bytes_a_parameter(&run(0, "bf16")), [2.0, 2.0, 12.0]);
         near(bytes_a_parameter(&run(1, "bf16")), [2.0, 2.0, 12.0 / n]);
+        // Megatron-FSDP, `outer_dp_sharding_strategy optim`: within groups of two all is cut, optimizer states over all ranks.
+        let groups = Run { hsdp_shard: Some(2), hsdp_optimizer: true, ..run(3, "bf16") };
+        near(bytes_a_parameter(&groups), [2.0 / 2.0, 2.0 / 2.0, 12.0 / n]);
         near(bytes_a_parameter(&run(2, "bf16")), [2.0, 2.0 / n, 12.0 / n]);
         near(bytes_a_parameter(&run(3, "bf16")), [2.0 / n, 2.0 / n, 12.0 / n]);
         near(bytes_a_parameter(&run(1, "bf16-fp32-grads")), [2.0, 4.0, 12.0 / n]);

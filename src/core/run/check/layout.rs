@@ -203,7 +203,20 @@ impl Check<'_> {
         // Shard groups cut the experts' own group into as many parts. Source: Megatron-LM `parallel_state.py`,
         // `intra_partial_expert_data_parallel_size`.
         let parts = (group / shard.max(1)).max(1);
-        Zero { stage: self.run.zero, shard, expert_shard: (layout.expert_dp / parts).max(1) }
+        let expert_shard = (layout.expert_dp / parts).max(1);
+        let outer = self.run.hsdp_optimizer && self.run.zero > 0;
+        if self.run.hsdp_optimizer && (parts == 1 || self.run.zero == 0) {
+            let message = t!("there are no HSDP groups over which optimizer states could be cut");
+            self.warnings.push(Issue::warning("hsdp_optimizer", message).with_fix("hsdp_optimizer", false));
+        }
+        let over = |groups: u64| if outer { groups.max(1) } else { 1 };
+        Zero {
+            stage: self.run.zero,
+            shard,
+            expert_shard,
+            outer: over(parts),
+            expert_outer: over(layout.expert_dp / expert_shard),
+        }
     }
 }
 

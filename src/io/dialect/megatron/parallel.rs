@@ -114,6 +114,8 @@ pub fn read(reader: &mut SettingsReader) {
     if run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
     }
+    let outer = reader.word("--outer-dp-sharding-strategy", "between groups of shards:");
+    reader.run.hsdp_optimizer = outer.as_deref() == Some("optim") && reader.run.hsdp_shard.is_some();
     if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
         if reader.run.overlap.dp == Some(0.0) {
             reader.run.overlap.dp = None;
@@ -175,6 +177,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     let group = s.layout.dp * s.layout.cp;
     writer.when(s.zero.shard < group, "--num-distributed-optimizer-instances", group / s.zero.shard.max(1));
+    writer.when(s.zero.outer > 1, "--outer-dp-sharding-strategy", "optim");
     if s.software.overlap.dp > 0.0 {
         writer.say("--overlap-grad-reduce", true);
         writer.when(run.zero > 0, "--overlap-param-gather", true);
