@@ -84,12 +84,12 @@ named! {
 /// Megatron-LM of 2025 and 2026, which share fitted constants.
 const MEGATRON_NOW: &[Peers] = &[Peers::Megatron2025, Peers::Megatron2026];
 
-/// Models with experts that published runs of Megatron-LM name.
+/// Models with experts that published runs of Megatron-LM name. Not gpt-oss, whose experts have biases: its steps come out 14 %
+/// fast, so that its range is that of all experts.
 const ROUTED: &[&str] = &[
     "qwen-3-235b-a22b",
     "qwen-3-30b-a3b",
     "deepseek-v3",
-    "gpt-oss-120b",
     "kimi-k2",
     "nemotron-3-nano",
     "nemotron-3-super",
@@ -135,7 +135,7 @@ pub static RANGES: &[Range] = &[
     class(&[Peers::Megatron2021], &[Plain], ModelAndGpu, [0.057, 0.058, 0.925, 1.135, 0.82, 0.083], 122, "published dense runs of Megatron-LM of 2021 in 16 bits"),
     class(MEGATRON_NOW, &[Plain], ModelAndGpu, [0.025, 0.027, 0.96, 1.075, 0.789, 0.013], 57, "published dense runs of NVIDIA's stacks since 2025 in bf16"),
     class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.939, 1.07, 0.823, 0.04], 158, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
-    Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.079, 0.088, 0.874, 1.142, 0.813, 0.056], 192, "published runs with experts of NVIDIA's stacks since 2025") },
+    Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.073, 0.082, 0.87, 1.112, 0.81, 0.056], 163, "published runs with experts of NVIDIA's stacks since 2025") },
     class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.065, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
     Range { tuned: true, ..class(&[Peers::Tuners], &[], ModelAndGpu, [0.139, 0.139, 0.872, 1.417, 0.76, 0.105], 125, "published runs of programs that fine-tune") },
     Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.108, 0.108, 0.811, 1.124, 0.769, 0.085], 39, "published runs with adapters of programs that pretrain") },
