@@ -121,7 +121,6 @@ const CALLED_OUT: [(&str, usize, &str); 8] = [
     ("NeMo 24.07 on H100", 2, "formats of parameters and states of these runs are not printed"),
     ("Megatron-Bridge, gpt-oss 120B", 1, "the printed micro-batch is not the recipe's"),
     ("MLPerf Training, LoRA of Llama 2 70B", 1, "8192 tokens a GPU on H200 in 2025, where 2024 needed two"),
-    ("fsdp_qlora, speed on RTX 4090", 1, "a training loop of its own"),
 ];
 
 /// The verdict is the memory's alone: it knows no step time. A run that is newly called out of memory has to be explained.

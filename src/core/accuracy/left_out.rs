@@ -5,12 +5,12 @@
 //! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants, the
 //! ranges and the effects of the code to it.
 
-use super::{Evidence, Measured, Prediction};
+use super::{Evidence, Measured};
 use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
 use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario};
 use crate::time::{Products, Range, range};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Scale of the loss.
 const SCALE: f64 = 0.10;
@@ -31,7 +31,7 @@ pub struct Row {
     pub class: &'static str,
     /// The class is of its software.
     pub has_class: bool,
-    /// Routed experts.
+    /// Routed experts, and no fine-tuning.
     pub experts: bool,
     /// Routed experts and layers of Mamba-2.
     pub hybrid: bool,
@@ -83,26 +83,9 @@ pub struct Table {
     pub constants: Constants,
 }
 
-/// Model and GPU of a step of fine-tuning.
-pub type Tuned = [&'static str; 2];
-
-/// Class of a step of fine-tuning, and its group.
-pub fn tuned(row: &Evidence) -> Option<(Range, Tuned)> {
-    let Measured::Step(_) = row.measured else { return None };
-    let class = range(&Scenario::new(&row.run).ok()?);
-    class.tuned.then(|| (class, [row.run.model.base.unwrap_or(""), row.run.gpu.base.unwrap_or("")]))
-}
-
-/// Logarithms of predicted over measured of the steps of fine-tuning of `class`, by group.
-pub fn tuned_errors(rows: &[Evidence], class: &Range) -> BTreeMap<Tuned, Vec<f64>> {
-    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    for row in rows {
-        let Some((_, group)) = tuned(row).filter(|(own, _)| own == class) else { continue };
-        if let (Measured::Step(measured), Some(found)) = (row.measured, Prediction::of(row)) {
-            groups.entry(group).or_default().push(ln(found.value / measured));
-        }
-    }
-    groups
+/// True for the step of a run of fine-tuning, whose constants and ranges are its own.
+pub fn is_tuned(row: &Evidence) -> bool {
+    matches!(row.measured, Measured::Step(_)) && Scenario::new(&row.run).is_ok_and(|scenario| range(&scenario).tuned)
 }
 
 fn seconds(scenario: Scenario) -> Option<f64> {
@@ -138,8 +121,8 @@ fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: 
     slopes
 }
 
-/// Slopes of a row with routed experts: the constants of [`PRIORS`].
-fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, f64)> {
+/// Slopes of a row with routed experts, or of one that is `tuned`: their constants of [`PRIORS`].
+fn fitted_slopes(scenario: &Scenario, tuned: bool, constants: &mut Constants) -> Vec<(usize, f64)> {
     let overlaps = scenario.software.ep_overlap != EpOverlap::None;
     let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
     let acts = |constant| match constant {
@@ -158,7 +141,7 @@ fn routed_slopes(scenario: &Scenario, constants: &mut Constants) -> Vec<(usize, 
         up.zip(down).map_or(0.0, |(up, down)| ln(up / down) / (2.0 * ln(NUDGE)))
     };
     let mut slopes = Vec::new();
-    for (at, prior) in PRIORS.iter().enumerate() {
+    for (at, prior) in PRIORS.iter().enumerate().filter(|(_, prior)| prior.constant.is_tuned() == tuned) {
         let away = ln(prior.mean / prior.fitted.value);
         let place = constants.place(prior.name.to_owned(), away, prior.width);
         slopes.push((place, if acts(prior.constant) { slope(at) } else { 0.0 }));
@@ -183,9 +166,10 @@ pub fn assembled<'a>(
         let Ok(mut scenario) = Scenario::new(&row.run) else { continue };
         still(&mut scenario.fitted);
         let Some(predicted) = seconds(scenario.clone()) else { continue };
-        let experts = scenario.model.moe.is_some();
-        let slopes = if experts {
-            routed_slopes(&scenario, &mut constants)
+        let class: Range = range(&scenario);
+        let experts = scenario.model.moe.is_some() && !class.tuned;
+        let slopes = if experts || class.tuned {
+            fitted_slopes(&scenario, class.tuned, &mut constants)
         } else {
             dense_slopes(&row, &scenario, predicted, &mut constants)
         };
@@ -195,7 +179,6 @@ pub fn assembled<'a>(
         let (precision, overlap) = (row.run.precision.base, scenario.software.ep_overlap);
         alike
             .push(format!("{model} {gpu} {graphs:?} {precision:?} {} {} {overlap:?}", row.run.micro_batch, row.run.pp));
-        let class: Range = range(&scenario);
         rows.push(Row {
             evidence,
             class: class.of,

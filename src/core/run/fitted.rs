@@ -1,13 +1,13 @@
-//! Constants of routed layers that were fitted to published runs, each with what was known before the fit.
+//! Constants of routed layers and of eager programs that were fitted to published runs, each with what was known before the fit.
 //!
 //! A fit tries others on a [`Scenario`](super::Scenario); a Run never holds them.
 
-use crate::source::{Cited, DEEPGEMM, MEGATRON_BRIDGE, SIMUMAX, Source};
+use crate::source::{Cited, DEEPGEMM, FMS_ACCELERATION, MEGATRON_BRIDGE, SIMUMAX, Source};
 
 /// Number of them.
-pub const CONSTANTS: usize = 6;
+pub const CONSTANTS: usize = 8;
 
-/// A constant that published runs with experts decide.
+/// A constant that published runs with experts decide, or of the last two those of programs that fine-tune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constant {
     /// Time of the grouped products of experts on Hopper, over that of one product at the grouped rate.
@@ -22,6 +22,17 @@ pub enum Constant {
     HostOverlapped,
     /// Steps of K in fp8 that the beginning and the end of a tile of a grouped product take.
     TileEnd,
+    /// Seconds from one kernel that Python launches to the next.
+    Launch,
+    /// Host seconds of a unit of FSDP and pass.
+    Unit,
+}
+
+impl Constant {
+    /// True if runs of programs that fine-tune decide it.
+    pub fn is_tuned(self) -> bool {
+        matches!(self, Self::Launch | Self::Unit)
+    }
 }
 
 /// A constant with its prior: a log-normal distribution.
@@ -61,6 +72,8 @@ pub static PRIORS: [Prior; CONSTANTS] = [
     prior(Constant::HostExpert, "host of an expert of a rank, seconds", 0.25e-3, 0.5, 0.149e-3, &MEGATRON_BRIDGE, "prior 0.25 ms ± 50 %: 25 launches of 10 µs"),
     prior(Constant::HostOverlapped, "host of overlapped layers over layers alone", 1.6, 0.3, 1.52, &MEGATRON_BRIDGE, "prior 1.6 ± 30 %: pull request 2168 of Megatron-LM names the overhead"),
     prior(Constant::TileEnd, "begin and end of a tile of grouped products, steps of K in fp8", 324.0, 0.15, 348.0, &DEEPGEMM, "prior 324 ± 15 %: README of April 2025, 1297 and 1099 TFLOP/s at K 7168 and 2048 on H800, of which operands as here leave 1424 and 1285"),
+    prior(Constant::Launch, "from one kernel that Python launches to the next, seconds", 31e-6, 0.3, 22.4e-6, &FMS_ACCELERATION, "prior 31 µs ± 30 %: launches 31 to 42 µs apart in eager models (vllm-omni pull request 6516, unsloth issue 10806)"),
+    prior(Constant::Unit, "host of a unit of FSDP and pass, seconds", 1e-3, 0.5, 1.44e-3, &FMS_ACCELERATION, "prior 1 ms ± 50 %: pre_forward of a unit (PyTorch issue 173680)"),
 ];
 
 /// A value for every constant.

@@ -1,11 +1,11 @@
 //! Predictions of this calculator, each by constants that never saw the run.
 //!
-//! Steps of pretraining: all runs of the same source or of the same model are left out of the fit. Outcomes of Fujii
+//! Steps: all runs of the same source or of the same model are left out of the fit. Outcomes of Fujii
 //! 2024: the rule of the verdict is fitted to the other table. Peaks and outcomes of sources that a constant was read off
 //! are marked, and count nowhere. No constant was fitted to the others.
 
 use super::prediction::{Asked, Predicted};
-use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled, tuned, tuned_errors};
+use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled, is_tuned};
 use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
@@ -48,8 +48,8 @@ pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
             write(&mut predictions[*at]);
         }
     };
-    steps(rows, &mut set);
-    adapted(rows, &mut set);
+    steps(rows.iter().filter(|row| STEPS.contains(&row.source().file)), &mut set);
+    steps(rows.iter().filter(|row| is_tuned(row)), &mut set);
     outcomes(rows, &mut set);
     predictions
 }
@@ -65,8 +65,8 @@ fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f6
 
 /// Steps by constants fitted without the runs of their source and of their model, with the range that the other groups of
 /// their class cut.
-fn steps(rows: &[Evidence], set: &mut Set) {
-    let of_steps: Vec<&Evidence> = rows.iter().filter(|row| STEPS.contains(&row.source().file)).collect();
+fn steps<'a>(rows: impl Iterator<Item = &'a Evidence>, set: &mut Set) {
+    let of_steps: Vec<&Evidence> = rows.collect();
     let table = assembled(of_steps.iter().copied(), |_| {}, &|_| {});
     let moves = table.left_out(&[GROUPINGS[0].1, GROUPINGS[2].1]);
     let mut ranges: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
@@ -86,19 +86,6 @@ fn steps(rows: &[Evidence], set: &mut Set) {
     }
 }
 
-/// Ranges of steps of fine-tuning, as the other groups of their class cut them.
-fn adapted(rows: &[Evidence], set: &mut Set) {
-    let (mut groups, mut ranges) = (BTreeMap::new(), BTreeMap::new());
-    for row in rows {
-        let (Some((class, own)), Some(found)) = (tuned(row), Prediction::of(row)) else { continue };
-        let groups = groups.entry(class.of).or_insert_with(|| tuned_errors(rows, &class));
-        let (low, high) = *ranges.entry((class.of, own)).or_insert_with(|| cut(groups, &own));
-        set(row, &|line| {
-            (line.low_s, line.high_s) = (Some(digits(found.value * low)), Some(digits(found.value * high)));
-        });
-    }
-}
-
 fn group_key(class: &Range) -> Key {
     GROUPINGS[match class.apart {
         Apart::Source => 0,
@@ -111,7 +98,8 @@ fn group_key(class: &Range) -> Key {
 /// The range of `class` as the groups other than `own` cut it.
 fn cut_by_others(table: &Table, moves: &[f64], class: &Range, own: &String) -> (f64, f64) {
     let key = group_key(class);
-    let is_of = |row: &Row| row.class == class.of || class.software.is_empty() && row.experts == class.experts;
+    let is_of =
+        |row: &Row| row.class == class.of || class.software.is_empty() && !class.tuned && row.experts == class.experts;
     let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (row, moved) in table.rows.iter().zip(moves).filter(|(row, _)| is_of(row)) {
         groups.entry(key(row)).or_default().push(row.error + moved);

@@ -16,7 +16,7 @@ use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Kinds, LayerKind};
-use crate::run::{Module, Multiplier, Recompute, Saved, Scenario};
+use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
 /// Seconds of one micro-batch on one GPU of a global stage.
@@ -195,36 +195,6 @@ impl ComputeTime {
         self.forward += host * FORWARD_HOST;
         self.backward_input += host * (1.0 - FORWARD_HOST);
         self.host += host;
-        self
-    }
-
-    /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
-    /// `waits`: backward twice the kernels of the forward pass, in half the time each (autograd's engine is no Python), and
-    /// those of the layers that run again.
-    pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2]) -> Self {
-        let Some(launches) = scenario.software.launches else {
-            return self;
-        };
-        let adapted = |kind| scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
-        let layers = scenario.layers_of(stage);
-        let count = (layers.end - layers.start) as f64;
-        let kinds = scenario.model.kinds(layers);
-        let kernels: f64 = kinds
-            .iter()
-            .map(|(kind, count)| *count as f64 * (launches.layer + launches.adapter * adapted(*kind) as f64))
-            .sum();
-        let again = match scenario.run.recomputed() {
-            Recompute::None => 0.0,
-            Recompute::Layers(layers) => (*layers as f64 / count.max(1.0)).min(1.0),
-            _ => 1.0,
-        };
-        let host = launches.each * (kernels * scenario.factors.of(Multiplier::Host));
-        let backward = self.backward_input + self.backward_weight + waits[1];
-        let late = (host - self.forward - waits[0]).max(Seconds::ZERO);
-        let later = (host * (1.0 + again) - backward).max(Seconds::ZERO);
-        self.forward += late;
-        self.backward_input += later;
-        self.host += late + later;
         self
     }
 

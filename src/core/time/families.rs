@@ -66,14 +66,14 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         gpus: &[GpuFamily::Ada],
-        gemm: 0.92,
+        gemm: 0.96,
         gemm_fp8: 0.83,
         gemm_fp4: 0.83,
         attention: (0.72, 0.57),
         multiprocessors: 128,
         attention_tile: 128,
         source: &CUDA_NOTES,
-        remark: "cuBLAS reaches 105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
+        remark: "cuBLAS reaches 158 to 165 of 165.2 on an RTX 4090 (zzc0721/torch-performance-test-data issue 78), 105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
     },
     Family {
         gpus: &[GpuFamily::H20],

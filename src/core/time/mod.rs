@@ -9,6 +9,7 @@ mod elementwise;
 mod families;
 mod gemm;
 mod kernels;
+mod launches;
 mod layer;
 mod layer_time;
 mod muon;

@@ -44,8 +44,7 @@ pub struct Range {
     pub products: &'static [Products],
     /// Routed experts.
     pub experts: bool,
-    /// Fine-tuning, of models with experts and without: adapters beside a frozen base, or by programs that only tune. No constant
-    /// was fitted to its runs.
+    /// Fine-tuning, of models with experts and without: adapters beside a frozen base, or by programs that only tune.
     pub tuned: bool,
     /// Presets of the models; none: any.
     pub models: &'static [&'static str],
@@ -137,7 +136,7 @@ pub static RANGES: &[Range] = &[
     class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.939, 1.07, 0.823, 0.04], 158, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
     Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.073, 0.082, 0.87, 1.112, 0.81, 0.056], 163, "published runs with experts of NVIDIA's stacks since 2025") },
     class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.065, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
-    Range { tuned: true, ..class(&[Peers::Tuners], &[], ModelAndGpu, [0.139, 0.139, 0.872, 1.417, 0.76, 0.105], 125, "published runs of programs that fine-tune") },
+    Range { tuned: true, ..class(&[Peers::Tuners], &[], Source, [0.073, 0.079, 0.895, 1.111, 0.78, 0.071], 153, "published runs of programs that fine-tune") },
     Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.108, 0.108, 0.811, 1.124, 0.769, 0.085], 39, "published runs with adapters of programs that pretrain") },
     class(&[], &[], Source, [0.049, 0.052, 0.936, 1.108, 0.814, 0.055], 808, "published dense runs"),
     Range { experts: true, ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts") },

@@ -43,7 +43,8 @@ const CAPTURED: f64 = 0.2e-3;
 /// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in every
 /// layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that wait.
 pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
-    let Some(moe) = scenario.model.moe else {
+    // Eager programs count their launches (`launches.rs`).
+    let Some(moe) = scenario.model.moe.filter(|_| scenario.software.launches.is_none()) else {
         return 0.0;
     };
     // Padded to a capacity, no count of tokens comes back, and the host runs ahead.
@@ -54,10 +55,8 @@ pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
     let fitted = |constant| scenario.fitted.of(constant);
     let local = (moe.experts as f64 / scenario.layout.ep as f64).max(1.0);
     let beside = if overlapped { fitted(Constant::HostOverlapped) } else { 1.0 };
-    // The operands of each expert are quantised by themselves (Transformer Engine `module/grouped_linear.py`); programs of
-    // PyTorch's operators go through the experts one by one.
-    let apart = scenario.precision.is_low() || scenario.software.launches.is_some();
-    let each = if apart { fitted(Constant::HostExpert) } else { 0.0 };
+    // The operands of each expert are quantised by themselves (Transformer Engine `module/grouped_linear.py`).
+    let each = if scenario.precision.is_low() { fitted(Constant::HostExpert) } else { 0.0 };
     let seconds = fitted(Constant::Host) + each * local;
     seconds * beside * scenario.factors.of(Multiplier::Host)
 }

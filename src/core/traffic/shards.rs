@@ -1,7 +1,7 @@
 //! Messages of ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward
 //! one, a layer ahead of the compute that hides them.
 //!
-//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
+//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch, a third before reentrant checkpoints run again), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
 //! once for several), over the shard group of the dense weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
 use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
@@ -9,8 +9,17 @@ use super::collective::Fabric;
 use super::gradients::shared_bytes;
 use super::held::Held;
 use crate::cluster::Group;
-use crate::run::{Reduction, Scenario};
+use crate::run::{Recompute, Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
+
+/// Layers of a stage of `layers` whose forward pass, messages included, runs again in the backward pass: a share of them.
+pub(super) fn repeated(recompute: &Recompute, layers: f64) -> f64 {
+    match recompute {
+        Recompute::Full => 1.0,
+        Recompute::Layers(n) => (*n as f64).min(layers) / layers.max(1.0),
+        _ => 0.0,
+    }
+}
 
 /// Reductions of gradients and gatherings of weights with a micro-batch, by ZeRO-2 and 3: FSDP under a pipeline keeps what
 /// it gathered, and reduces once a step.
@@ -21,7 +30,10 @@ pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
     } else if scenario.software.fsdp && scenario.layout.pp > 1 {
         [1.0 / m; 2]
     } else {
-        [scenario.reductions() as f64 / m, if scenario.zero.stage == 3 { 2.0 } else { 1.0 }]
+        // Reentrant checkpoints run the whole unit again, which gathers before it and after it (transformers issue 30404).
+        let layers = scenario.model.layers as f64;
+        let again = if scenario.software.reentrant { repeated(scenario.run.recomputed(), layers) } else { 0.0 };
+        [scenario.reductions() as f64 / m, if scenario.zero.stage == 3 { 2.0 + again } else { 1.0 }]
     }
 }
 

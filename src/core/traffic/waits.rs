@@ -8,7 +8,7 @@
 use super::beside::{Beside, CONTENTION, RoutedWindows, StageWindows, Wait};
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
-use super::shards::shards;
+use super::shards::{repeated, shards};
 use super::volume::{
     MicrobatchTraffic, context_bytes, exchanged_bytes, layer_block, microbatch_traffic, routed_layers, stage_message,
     tensor_pairs,
@@ -51,15 +51,6 @@ impl StageWaits {
     /// Seconds by which the traffic beside it slows compute, in both passes.
     pub fn slows(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.both().slows).sum()
-    }
-}
-
-/// Layers of the stage whose forward pass, messages included, runs again in the backward pass: a share of them.
-fn repeated(recompute: &Recompute, layers: f64) -> f64 {
-    match recompute {
-        Recompute::Full => 1.0,
-        Recompute::Layers(n) => (*n as f64).min(layers) / layers.max(1.0),
-        _ => 0.0,
     }
 }
 

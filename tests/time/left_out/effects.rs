@@ -37,7 +37,7 @@ impl Class {
 type Effect = (&'static str, &'static [Class], &'static [(Constant, f64)], fn(&mut Run));
 
 /// Too short to matter.
-const NOTHING: f64 = 1e-9;
+pub(super) const NOTHING: f64 = 1e-9;
 
 fn whole_graphs(run: &mut Run) {
     if run.graph_scope.as_ref().is_some_and(|parts| !parts.is_empty()) {
@@ -96,7 +96,7 @@ const EFFECTS: [Effect; 10] = [
 ];
 
 /// `table` with the constants of `still` as they are.
-fn held(mut table: Table, still: &[(Constant, f64)]) -> Table {
+pub(super) fn held(mut table: Table, still: &[(Constant, f64)]) -> Table {
     for (constant, _) in still {
         let name = PRIORS[*constant as usize].name;
         let at = table.constants.names.iter().position(|known| known == name).unwrap();

@@ -3,9 +3,8 @@
 //! Each group's errors are those with it left out of the fit. A range is the middle of the groups and quantiles of their
 //! distances from it, each distance taken from what the *other* groups say; it is scored on groups that did not cut it.
 
-use super::{GROUPINGS, Key, errors, grouped, mean, table};
-use crate::common::evidence;
-use shardscope::core::accuracy::left_out::tuned_errors;
+use super::{GROUPINGS, Key, errors, grouped, mean, table, tuned};
+use shardscope::core::accuracy::left_out::Table;
 use shardscope::core::accuracy::{interval, quantile};
 use shardscope::core::time::{Apart, FOUR_OF_FIVE, RANGES, Range};
 use std::collections::BTreeSet;
@@ -41,43 +40,39 @@ fn coverage(groups: &[Vec<f64>]) -> f64 {
 }
 
 /// The rows of a class as the page has it: those whose range it is, or for what stands for the rest all of the kind.
-fn rows_of(class: &Range) -> Vec<usize> {
-    let rows = &table().rows;
+fn rows_of(table: &Table, class: &Range) -> Vec<usize> {
+    let rows = &table.rows;
     (0..rows.len())
         .filter(|at| {
             let row = &rows[*at];
-            row.class == class.of || class.software.is_empty() && row.experts == class.experts
+            row.class == class.of || class.software.is_empty() && !class.tuned && row.experts == class.experts
         })
         .collect()
 }
 
-fn grouping(apart: Apart) -> (&'static str, Key, &'static [f64]) {
-    let at = match apart {
+fn grouping(class: &Range) -> (&'static str, Key, &'static [f64]) {
+    let at = match class.apart {
         Apart::Source => 0,
         Apart::Model => 2,
         Apart::ModelAndGpu => 3,
     };
-    (GROUPINGS[at].0, GROUPINGS[at].1, &errors()[at])
+    let errors = if class.tuned { tuned::errors() } else { errors() };
+    (GROUPINGS[at].0, GROUPINGS[at].1, &errors[at])
 }
 
 /// The ranges of the page are those of the rule, and hold 76 to 88 of 100 runs of groups that did not cut them.
 #[test]
 fn ranges_come_from_errors_left_out_and_hold_four_of_five() {
     let full = [false, true].map(|experts| table().fit(experts, |_| true));
-    let tuned: Vec<_> = ["finetune_measured.csv", "mlperf.csv"].into_iter().flat_map(evidence).collect();
+    let full_tuned = tuned::table().fit(false, |_| true);
     let mut wrong = Vec::new();
     for class in RANGES {
-        let (name, key, errors) = grouping(class.apart);
-        // No constant was fitted to fine-tuning, so its errors are those of runs left out.
-        let (groups, fitted) = if class.tuned {
-            let groups: Vec<Vec<f64>> = tuned_errors(&tuned, class).into_values().collect();
-            let error = mean(groups.iter().flatten().copied());
-            (groups, error)
-        } else {
-            let rows = rows_of(class);
-            let full = &full[usize::from(class.experts)];
-            (grouped(&rows, key, errors), mean(rows.iter().map(|at| table().rows[*at].moved(full))))
-        };
+        let (name, key, errors) = grouping(class);
+        let (table, full) =
+            if class.tuned { (tuned::table(), &full_tuned) } else { (table(), &full[usize::from(class.experts)]) };
+        let rows = rows_of(table, class);
+        let fitted = mean(rows.iter().map(|at| table.rows[*at].moved(full)));
+        let groups = grouped(table, &rows, key, errors);
         let (low, high) = interval(&groups);
         let (held, within) = (coverage(&groups), within(&groups));
         let without = mean(groups.iter().flatten().copied());

@@ -203,10 +203,10 @@ impl Check<'_> {
         }
     }
 
-    /// A fused kernel of experts that is asked for where no stack has one.
+    /// A fused kernel of experts that is asked for where no stack has one; Triton's (`ScatterMoE`) run under eager programs.
     fn fused_experts(&mut self, gpu: &Gpu) {
-        let stack = &self.run.stack;
-        let asked = stack.parts.moe_fused == Some(true) && !stack.preset_row().software.moe_fused;
+        let (stack, preset) = (&self.run.stack, self.run.stack.preset_row().software);
+        let asked = stack.parts.moe_fused == Some(true) && !preset.moe_fused && preset.launches.is_none();
         if asked && self.model.moe.is_some() && !gpu.computes_in_fp4() {
             let message = t!("the fused kernel of experts is written for Blackwell");
             let issue = Issue::error("stack.moe_fused", message);

@@ -16,5 +16,6 @@ pub use known::{all as all_published, published};
 pub use mlperf::MLPERF_RUNS;
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS};
+pub(crate) use stacks::Launches;
 pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, Peers, STACKS, Software, Stack, Trainer};
 pub use tuned::{TUNED, TunedRun};

@@ -149,7 +149,7 @@ pub(crate) const HF_TRAINER: Software = Software {
     sums_whole: true,
     peers: Some(Peers::Tuners),
     host: Seconds::ZERO,
-    launches: Some(Launches { layer: 40.0, adapter: 6.0, each: Seconds(31e-6) }),
+    launches: Some(Launches { layer: 40.0, units: 2.0, asks_lengths: true }),
     ..FSDP
 };
 
@@ -270,7 +270,7 @@ pub static STACKS: &[Stack] = &[
         Software {
             fused_kernels: true,
             cross_entropy: CrossEntropy::TeFused,
-            launches: Some(Launches { layer: 22.0, adapter: 6.0, each: Seconds(31e-6) }),
+            launches: Some(Launches { layer: 22.0, units: 0.0, asks_lengths: true }),
             ..HF_TRAINER
         },
         &FMS_ACCELERATION,
@@ -317,7 +317,14 @@ pub static STACKS: &[Stack] = &[
         "torchtune",
         "torchtune",
         Trainer::Torchtune,
-        Software { trains_bf16: true, sums_whole: false, reentrant: false, ends_apart: true, ..HF_TRAINER },
+        Software {
+            trains_bf16: true,
+            sums_whole: false,
+            reentrant: false,
+            ends_apart: true,
+            launches: Some(Launches { layer: 40.0, units: 0.0, asks_lengths: false }),
+            ..HF_TRAINER
+        },
         &TORCHTUNE,
         "pure bf16 with FSDP2; adapters in bf16",
     ),
@@ -340,17 +347,16 @@ pub enum Peers {
     Tuners,
 }
 
-/// Kernels that an eager program launches one by one: no pass is faster. Source: launches 31 to 42 µs apart in eager models
-/// (vllm-omni pull request 6516, unsloth issue 10806), of which Qwen's LoRA runs of 256 tokens leave the least; a Llama
-/// layer forward is about 40 kernels, 6 more an adapter, counted.
+/// Kernels that an eager program launches one by one: no pass is faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launches {
-    /// Kernels of a layer's forward pass.
+    /// Kernels of a dense layer's forward pass, counted.
     pub layer: f64,
-    /// Kernels of an adapter beside a linear.
-    pub adapter: f64,
-    /// From one to the next, in Python.
-    pub each: Seconds,
+    /// Units of FSDP that an adapter is: PEFT's policy wraps each of its matrices (`fsdp_auto_wrap_policy`); fused kernels
+    /// keep adapters out of FSDP (fms-acceleration `lora_adapters_switch_ddp_from_fsdp`).
+    pub units: f64,
+    /// Every attention reads from the device how long the sequences of a micro-batch are.
+    pub asks_lengths: bool,
 }
 
 /// Everything that the software decides.

@@ -1,0 +1,91 @@
+//! Host of programs that launch each kernel of a pass from Python.
+
+use super::compute::ComputeTime;
+use crate::model::LayerKind;
+use crate::run::presets::Launches;
+use crate::run::{Constant, Multiplier, Recompute, Scenario};
+use crate::units::Seconds;
+
+/// Kernels of an adapter in a forward pass: dropout, two products, scaling, sum, cast. Source: PEFT `lora/layer.py`.
+const ADAPTER: f64 = 6.0;
+/// The same of adapters in fp32 beside 16 bits: autocast casts the input to fp32 and back, and both matrices.
+const CASTS: f64 = 4.0;
+/// Kernels of a dense FFN, which a routed one has not: three products, activation function, product of both.
+const DENSE: f64 = 5.0;
+/// Kernels of a router: product, softmax, choice, scaling, counts. Source: transformers `modeling_mixtral.py`.
+const ROUTER: f64 = 12.0;
+/// Kernels of an expert that runs by itself: its tokens found and gathered, the FFN, weighting, `index_add_`. Likewise.
+const EXPERT: f64 = 12.0;
+/// Kernels of a routed FFN whose experts are one product: router, sort, blocks, three products, activation function.
+/// Source: fms-acceleration `scattermoe.py`.
+const FUSED_EXPERTS: f64 = 24.0;
+/// Length below which sequences are samples as they come and not packed: the default `max_length` of TRL's `SFTConfig`.
+const PACKED: u64 = 1024;
+
+/// Kernels of the forward pass of a layer of `kind`.
+fn kernels(scenario: &Scenario, launches: Launches, kind: LayerKind) -> f64 {
+    let model = &scenario.model;
+    let routed = model.moe.filter(|_| kind.ffn.is_routed());
+    let local = routed.map_or(1.0, |moe| (moe.experts as f64 / scenario.layout.ep as f64).max(1.0));
+    let fused = scenario.software.moe_fused;
+    let experts = if fused { FUSED_EXPERTS } else { ROUTER + EXPERT * local };
+    let ffn = if routed.is_some() { experts - DENSE } else { 0.0 };
+    let adapters = scenario.adapter.as_ref().map_or(0.0, |adapter| {
+        let each =
+            if adapter.bytes.weights > scenario.precision.computes.activation() { ADAPTER + CASTS } else { ADAPTER };
+        let linears = adapter.beside(model, kind);
+        let apart = |routed: bool| if routed && !fused { local } else { 1.0 };
+        each * linears.iter().map(|linear| apart(linear.experts.is_some())).sum::<f64>()
+    });
+    launches.layer + ffn + adapters
+}
+
+/// Host seconds of a forward pass of `stage`: its kernels, and the units of FSDP that gather their weights.
+fn host(scenario: &Scenario, launches: Launches, stage: usize) -> Seconds {
+    let sharded = scenario.software.fsdp && scenario.zero.stage == 3 && scenario.zero.shard > 1;
+    let unit = if sharded { scenario.fitted.of(Constant::Unit) } else { 0.0 };
+    let of = |kind: LayerKind| {
+        let adapters = scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
+        let units = 1.0 + launches.units * adapters as f64;
+        scenario.fitted.of(Constant::Launch) * kernels(scenario, launches, kind) + unit * units
+    };
+    let kinds = scenario.model.kinds(scenario.layers_of(stage));
+    let seconds: f64 = kinds.iter().map(|(kind, count)| *count as f64 * of(*kind)).sum();
+    Seconds(seconds * scenario.factors.of(Multiplier::Host))
+}
+
+/// True where attention asks the device how long the sequences are, in every layer: host and device then work in turns.
+/// Source: transformers `modeling_flash_attention_utils.py` (`_get_unpad_data`, `prepare_fa2_from_position_ids`), issue
+/// 39213.
+fn in_turns(scenario: &Scenario, launches: Launches) -> bool {
+    let run = &scenario.run;
+    let samples = run.micro_batch > 1 && run.seq_len < PACKED;
+    launches.asks_lengths && (samples || run.documents.is_some()) && run.runs_flash_attention()
+}
+
+impl ComputeTime {
+    /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
+    /// `waits`; where both work in turns, as long as both. The backward pass has twice the kernels of the forward pass, in
+    /// half the time each (autograd's engine is no Python), and those of the layers that run again.
+    pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2]) -> Self {
+        let Some(launches) = scenario.software.launches else {
+            return self;
+        };
+        let layers = scenario.layers_of(stage);
+        let layers = (layers.end - layers.start) as f64;
+        let again = match scenario.run.recomputed() {
+            Recompute::None => 0.0,
+            Recompute::Layers(some) => (*some as f64 / layers.max(1.0)).min(1.0),
+            _ => 1.0,
+        };
+        let host = host(scenario, launches, stage);
+        let turns = in_turns(scenario, launches);
+        let late = |host: Seconds, device: Seconds| if turns { host } else { (host - device).max(Seconds::ZERO) };
+        let first = late(host, self.forward + waits[0]);
+        let second = late(host * (1.0 + again), self.backward_input + self.backward_weight + waits[1]);
+        self.forward += first;
+        self.backward_input += second;
+        self.host += first + second;
+        self
+    }
+}
