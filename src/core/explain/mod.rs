@@ -112,6 +112,16 @@ impl Term {
     pub fn count(symbol: &'static str, name: impl Into<Message>, value: u64) -> Self {
         Self::given(symbol, name, value as f64, Unit::Count)
     }
+    /// What `make` computes of `parts`, with its formula.
+    pub fn made<const N: usize>(
+        symbol: &'static str,
+        name: impl Into<Message>,
+        unit: Unit,
+        parts: [Self; N],
+        make: impl FnOnce([Written; N]) -> Written,
+    ) -> Self {
+        written(|| make(parts.map(Written::part)).term(symbol, name, unit))
+    }
     /// Gives it a formula over `parts`.
     pub fn by(mut self, formula: impl Into<String>, parts: Vec<Term>) -> Self {
         self.derivation = Derivation::Formula(Formula::new(formula));

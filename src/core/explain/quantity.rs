@@ -199,6 +199,10 @@ impl Written {
         }
         Self::push(value, join(left.expr, right.expr), left.parts)
     }
+    /// A part that is there as a term.
+    pub fn part(term: Term) -> Self {
+        Self::push(term.value, Expr::Symbol(term.symbol.to_owned()), vec![term])
+    }
     /// The term that this is, with its formula over the symbols in it.
     pub fn term(self, symbol: &'static str, name: impl Into<Message>, unit: Unit) -> Term {
         let Step { expr, mut parts, mark, source, note } = self.read();

@@ -112,6 +112,7 @@ table! {
         OUTPUTS = "o", "copies of the attention output";
         MODEL_HEADS = "e", "heads of the model: its own and one for each predicted token more";
         LAYERS = "n", "layers";
+        PREDICTORS = "q", "modules of multi-token prediction";
         VERSIONS = "c", "copies of the weights";
         SHARDS = "N", "ranks that share the states";
         EXPERT_SHARDS = "N", "ranks that share the experts' states";

@@ -11,7 +11,7 @@ use super::mixers::{CONVOLUTION, Compressed};
 use super::pattern::{Ffn, LayerKind, Mixer};
 use crate::explain::symbols::{
     COUNTED_KEYS, EXPERT_FFN, EXPERTS, FFN, HEADS, HIDDEN, INDEXER, KEY_RANK, KV_HEADS, LATENT_WIDTH, MIXER_CORE,
-    PLAIN_DIM, PROJECTIONS, QUERY_RANK, ROTARY_DIM, SHARED_EXPERTS, Symbol, TOP_K, VALUE_DIM, VOCABULARY,
+    PLAIN_DIM, PREDICTORS, PROJECTIONS, QUERY_RANK, ROTARY_DIM, SHARED_EXPERTS, Symbol, TOP_K, VALUE_DIM, VOCABULARY,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::field::one_of;
@@ -262,15 +262,16 @@ pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     whole(model, products) / 3.0
 }
 
-/// `3 (Σ layers + head)` with multi-token prediction, each layer as `layer` counts it.
+/// The same from the FLOPs of the layers, of those of a module, and of the head.
+pub(crate) fn trained_flops<Q: Quantity>(model: &Architecture, layers: Q, module: Q, head: Q) -> Q {
+    let square = HIDDEN.of::<Q>(model.hidden).power(Q::number(2.0));
+    (layers + head + PREDICTORS.summand::<Q>(model.mtp_modules) * (module + square * 4.0 + head)) * 3.0
+}
+
+/// The same, each layer as `layer` counts it.
 pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
-    let sum = |kinds: Kinds| -> f64 {
-        let each = kinds.iter();
-        each.map(|(kind, count)| *count as f64 * layer(*kind)).sum()
-    };
-    let (h, head) = (model.hidden as f64, head_forward_flops::<f64>(model));
-    let module = sum(model.module_kinds()) + 4.0 * h * h + head;
-    3.0 * (sum(model.all_kinds()) + head + model.mtp_modules as f64 * module)
+    let sum = |kinds: Kinds| -> f64 { kinds.iter().map(|(kind, count)| *count as f64 * layer(*kind)).sum() };
+    trained_flops(model, sum(model.all_kinds()), sum(model.module_kinds()), head_forward_flops(model))
 }
 
 #[cfg(test)]

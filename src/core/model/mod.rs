@@ -27,7 +27,9 @@ pub use conventions::{CONVENTIONS, Convention, CountedBy};
 pub(crate) use conventions::{as_nanotron, visited};
 pub use elements::{LayerElements, layer_elements};
 pub use flops::{AttentionCount, model_flops_per_token};
-pub(crate) use flops::{head_forward_flops, layer_forward_flops, mean_keys, projection_flops, weight_gradient_flops};
+pub(crate) use flops::{
+    head_forward_flops, layer_forward_flops, mean_keys, projection_flops, trained_flops, weight_gradient_flops,
+};
 pub use heads::Heads;
 pub(crate) use inventory::layer_inventory;
 pub use kept::{Cut, Kept, Quantised, Role, Swiglu};

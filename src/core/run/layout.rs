@@ -67,7 +67,6 @@ pub struct Zero {
 
 impl Zero {
     /// Ranks of the experts' group among `ranks` that share shards: both groups are cut into as many parts.
-    #[must_use]
     pub(crate) fn experts_within(self, ranks: u64) -> u64 {
         (self.expert_shard * ranks / self.shard.max(1)).max(1)
     }

@@ -32,5 +32,5 @@ pub(crate) use rates::{
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};
 pub use routed::{RoutedTime, paced_by, routed_host};
-pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together};
+pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together, token_rate, utilisation};
 pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

@@ -166,17 +166,34 @@ pub struct MfuBy {
     pub note: Option<Message>,
 }
 
-/// Utilisation by every convention that covers the model, at `tokens` a second and GPU.
-fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
-    let seq = scenario.run.seq_len;
+/// FLOPs of a step over what `gpus` could compute in its time at their peak.
+pub(crate) fn utilisation<Q: Quantity>([flops, time, gpus, peak]: [Q; 4]) -> Q {
+    flops / (time * gpus * peak)
+}
+
+/// Tokens of a step, a second and GPU.
+pub(crate) fn token_rate<Q: Quantity>([tokens, time, gpus]: [Q; 3]) -> Q {
+    tokens / (time * gpus)
+}
+
+/// Utilisation by every convention that covers the model, in a step of `time`.
+fn mfu_by(scenario: &Scenario, time: Seconds, peak: Peak) -> Vec<MfuBy> {
+    let (seq, gpus) = (scenario.run.seq_len, scenario.layout.gpus as f64);
     let one = |convention: &Convention| {
         let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
-        let rate = flops_per_token * tokens;
-        let mfu = rate / peak.rate().0;
+        let flops = flops_per_token * scenario.tokens_per_step();
+        let mfu = utilisation([flops, time.0, gpus, peak.rate().0]);
         // All attention is computed by half of the square at most, windows and sparse keys by less.
         let note = (mfu > 1.0).then(|| t!("above 1: it counts attention that masks and windows leave out"));
         let counts = Message::plain(convention.remark);
-        Some(MfuBy { name: convention.by, flops_per_token, tflops_per_gpu: rate / 1e12, mfu, counts, note })
+        Some(MfuBy {
+            name: convention.by,
+            flops_per_token,
+            tflops_per_gpu: flops / time.0 / gpus / 1e12,
+            mfu,
+            counts,
+            note,
+        })
     };
     CONVENTIONS.iter().filter_map(one).collect()
 }
@@ -259,7 +276,7 @@ impl Step {
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
         let peak = Peak::of(scenario);
-        let mfu = tflops_per_gpu / peak.tflops;
+        let mfu = utilisation([model_flops, time.0, gpus, peak.rate().0]);
         let days = run.tokens_total.map(|tokens| tokens / tokens_per_s / 86_400.0);
         let gpu_hours = days.map(|days| days * 24.0 * gpus);
         Self {
@@ -277,10 +294,10 @@ impl Step {
             // Recomputation executes more than model FLOPs.
             hfu: mfu * (parts.compute / (parts.compute - parts.recompute)),
             peak,
-            mfu_by: mfu_by(scenario, tokens_per_s / gpus, peak),
+            mfu_by: mfu_by(scenario, time, peak),
             host_s: at(host),
             tokens_per_s,
-            tokens_per_s_per_gpu: tokens_per_s / gpus,
+            tokens_per_s_per_gpu: token_rate([scenario.tokens_per_step(), time.0, gpus]),
             low_s: if scale.is_some() { time } else { time * range.low },
             high_s: if scale.is_some() { time } else { time * range.high },
             range: range.behind(),

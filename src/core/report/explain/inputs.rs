@@ -1,7 +1,7 @@
 //! Terms that several formulas have as inputs.
 
 use super::super::Evaluation;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written};
 use crate::message::Message;
 use crate::pipeline::steady::{slowest_cycle, totals};
 use crate::t;
@@ -43,14 +43,15 @@ pub fn makespan(evaluation: &Evaluation) -> Term {
         1 => t!("work of rank {start} on a micro-batch", start = ranks.start),
         _ => t!("work of ranks {start} to {end} on a micro-batch", start = ranks.start, end = ranks.end - 1),
     };
-    let pace = seconds("P", "slowest cycle of ranks and messages, a micro-batch", cycle.seconds).by(
-        "(W + 2 (n - 1) l)/n",
-        vec![
-            seconds("W", of, over),
-            count("n", "ranks of the cycle", ranks.len() as f64),
-            seconds("l", "a message between ranks", durations.p2p),
-        ],
-    );
-    let m = evaluation.report.layout.microbatches as f64;
-    seconds("M", name, length).by("m P", vec![count("m", "micro-batches", m), pace])
+    let parts = [
+        seconds("W", of, over),
+        count("n", "ranks of the cycle", ranks.len() as f64),
+        seconds("l", "a message between ranks", durations.p2p),
+    ];
+    let pace = "slowest cycle of ranks and messages, a micro-batch";
+    let pace = Term::made("P", pace, Unit::Seconds, parts, |[work, ranks, message]| {
+        (work + (ranks - Written::number(1.0)) * message * 2.0) / ranks
+    });
+    let microbatches = count("m", "micro-batches", evaluation.report.layout.microbatches as f64);
+    Term::made("M", name, Unit::Seconds, [microbatches, pace], |[microbatches, pace]| microbatches * pace)
 }

@@ -8,7 +8,7 @@ mod wires;
 
 use self::inputs::{makespan, simulated};
 use super::Evaluation;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::run::{Method, OneOf, Schedule, presets};
@@ -155,19 +155,11 @@ fn bubble(evaluation: &Evaluation) -> Term {
         Some(_) => (&PIPEDREAM, "section 3.2, a pipeline that is never flushed"),
         None => (&GPIPE, "section 2.3, idle over total"),
     };
-    let term = Term::given(
-        "B",
-        "bubble: idle share of the pipeline's time",
-        pipeline.bubble_fraction,
-        Unit::Share,
-    )
-    .by(
-        "1 - C/M",
-        vec![
-            simulated("C", "mean busy time of a rank", pipeline.ideal_s.0),
-            makespan(evaluation),
-        ],
-    )
+    let parts = [simulated("C", "mean busy time of a rank", pipeline.ideal_s.0), makespan(evaluation)];
+    let name = "bubble: idle share of the pipeline's time";
+    let idle = Term::made("B", name, Unit::Share, parts, |[busy, whole]| Written::number(1.0) - busy / whole);
+    // The report has it without the rounding of the difference.
+    let term = Term { value: pipeline.bubble_fraction, ..idle }
     .from(source.0, source.1)
     .note(t!(
         "idle over ideal time, as Megatron-LM and the playbook count: {share}",

@@ -21,10 +21,10 @@ use crate::units::{Seconds, show_seconds, significant};
 pub fn step(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
     let pipeline = &evaluation.report.pipeline;
+    let waiting = [makespan(evaluation), simulated("B", "mean busy time of a rank", pipeline.ideal_s.0)];
     let mut parts = vec![
         compute(evaluation),
-        seconds("I", "waiting in the pipeline", step.bubble_s.0)
-            .by("M - B", vec![makespan(evaluation), simulated("B", "mean busy time of a rank", pipeline.ideal_s.0)]),
+        Term::made("I", "waiting in the pipeline", Unit::Seconds, waiting, |[whole, busy]| whole - busy),
         wires::exposed(evaluation),
         optimizer(evaluation),
     ];

@@ -3,17 +3,17 @@
 use super::super::Evaluation;
 use super::inputs::{count, ratio, seconds};
 use crate::explain::symbols::{COUNTED_KEYS, VOCABULARY};
-use crate::explain::{Provenance, Term, Unit, Written, written};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::field::OneOf;
 use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CountedBy, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
-    layer_forward_flops, model_flops_per_token, visited, weight_gradient_flops,
+    Architecture, AttentionCount, CountedBy, Kinds, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
+    layer_forward_flops, trained_flops, visited, weight_gradient_flops,
 };
 use crate::run::Format;
 use crate::source::NARAYANAN_2021;
 use crate::t;
-use crate::time::MfuBy;
+use crate::time::{MfuBy, token_rate, utilisation};
 use crate::units::show_percent;
 
 /// Model as a count looks at it: a sequence's length, the share of the causal square, the router.
@@ -51,14 +51,9 @@ const KINDS: [[&str; 2]; MAX_KINDS] = [
 
 /// FLOPs of a token, forward and backward: those of a layer of each kind times their number, the head, and multi-token
 /// prediction.
-fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counted) -> Term {
-    let name = "forward FLOPs of a token in the head";
-    let head = written(|| head_forward_flops::<Written>(model).term("w", name, Unit::Flops));
+fn whole(symbol: &'static str, model: &Architecture, counted: Counted) -> Term {
     let uniform = model.pattern.is_uniform();
-    let kinds = model.all_kinds();
-    let mut book = Vec::new();
-    let mut sum = Vec::new();
-    for (place, (kind, count)) in kinds.iter().enumerate() {
+    let layers = |(place, (kind, count)): (usize, &(LayerKind, u64))| {
         let ([layers, each], number, name) = match (uniform, kind.ffn.is_routed()) {
             (true, false) => {
                 (["L", "f"], Message::plain("layers"), Message::plain("forward FLOPs of a token in a layer"))
@@ -77,35 +72,28 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counte
                 )
             }
         };
-        book.push(Term::count(layers, number, *count));
-        book.push(layer_flops(model, each, name, *kind, counted));
-        sum.push(format!("{layers} {each}"));
-    }
-    let mut modules = String::new();
-    if model.mtp_modules > 0 {
-        let each: Vec<f64> = model
-            .module_kinds()
-            .iter()
-            .map(|(kind, count)| {
-                let name = Message::plain("forward FLOPs of a token in a layer");
-                *count as f64 * layer_flops(model, "f_q", name, *kind, counted).value
-            })
-            .collect();
-        let name = "forward FLOPs of a token in the layers of a module";
-        let layers = Term::given("f_q", name, each.iter().sum(), Unit::Flops);
-        book.push(layers.marked(Provenance::AddedUp, ""));
-        " + q (f_q + 4 h² + w)".clone_into(&mut modules);
-    }
-    book.extend([
-        Term::count("q", "modules of multi-token prediction", model.mtp_modules),
-        Term::count("h", "hidden size", model.hidden),
-        head,
-    ]);
-    let layers = sum.join(" + ");
+        Written::part(Term::count(layers, number, *count))
+            * Written::part(layer_flops(model, each, name, *kind, counted))
+    };
+    let module = |kinds: Kinds| -> f64 {
+        let each = kinds.iter().map(|(kind, count)| {
+            *count as f64 * layer_forward_flops::<f64>(model, *kind, counted.seq, counted.attention, counted.router)
+        });
+        each.sum()
+    };
+    let flops = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
+    let name = "forward FLOPs of a token in the head";
+    let head = written(|| head_forward_flops::<Written>(model).term("w", name, Unit::Flops));
+    let name = "forward FLOPs of a token in the layers of a module";
+    let module = flops("f_q", name, module(model.module_kinds())).marked(Provenance::AddedUp, "");
     let name = "model FLOPs of a token, forward and backward";
-    Term::given(symbol, name, value, Unit::Flops)
-        .over(format!("3 ({layers} + w{modules})"), &book)
-        .note("the backward pass is twice the forward one")
+    written(|| {
+        let kinds = model.all_kinds();
+        let layers = kinds.iter().enumerate().map(layers).fold(Written::number(0.0), |sum, layers| sum + layers);
+        let [module, head] = [module, head].map(Written::part);
+        trained_flops(model, layers, module, head).term(symbol, name, Unit::Flops)
+    })
+    .note("the backward pass is twice the forward one")
 }
 
 /// Model FLOPs of a step, by the Run's convention.
@@ -113,29 +101,25 @@ fn model_flops(evaluation: &Evaluation) -> Term {
     let (report, scenario) = (&evaluation.report, &evaluation.scenario);
     let tokens = report.layout.tokens_per_step;
     let counted = Counted { seq: scenario.attended_tokens(), attention: scenario.run.attention_flops, router: true };
-    let each = report.step.model_flops / tokens;
     let model = &scenario.model;
     let token = match &scenario.adapter {
-        None => whole("m", each, model, counted),
+        None => whole("m", model, counted),
         Some(adapter) => {
-            let trained_whole = model_flops_per_token(model, counted.seq, counted.attention);
             let flops = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
             let gradients = weight_gradient_flops(model);
             let active = adapter.active_elements(model);
-            flops("m", "model FLOPs of a token beside a frozen base", each).by(
-                "a - g + 6 A",
-                vec![
-                    whole("a", trained_whole, model, counted),
-                    flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
-                    Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
-                ],
-            )
+            let parts = [
+                whole("a", model, counted),
+                flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
+                Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
+            ];
+            let name = "model FLOPs of a token beside a frozen base";
+            Term::made("m", name, Unit::Flops, parts, |[trained, frozen, adapters]| trained - frozen + adapters * 6.0)
         }
     }
     .note(t!("attention counted {attention_flops_note}", attention_flops_note = scenario.run.attention_flops_note()));
-    let name = "model FLOPs of a step";
-    Term::given("M", name, report.step.model_flops, Unit::Flops)
-        .by("m D", vec![token, Term::given("D", "tokens per step", tokens, Unit::Tokens)])
+    let tokens = Term::given("D", "tokens per step", tokens, Unit::Tokens);
+    Term::made("M", "model FLOPs of a step", Unit::Flops, [token, tokens], |[token, tokens]| token * tokens)
 }
 
 /// Step time, GPUs and the peak: what FLOPs are divided by.
@@ -152,26 +136,23 @@ fn below(evaluation: &Evaluation) -> [Term; 3] {
 /// Model FLOPs over the peak, what is really executed, and the same as others count it.
 pub fn mfu(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
-    let mut parts = vec![model_flops(evaluation)];
-    parts.extend(below(evaluation));
+    let [time, gpus, peak] = below(evaluation);
+    let parts = [model_flops(evaluation), time, gpus, peak];
+    let mut term = Term::made("U", "model FLOPs utilisation", Unit::Share, parts, utilisation);
     if step.hfu > step.mfu {
         let again = "compute with recomputation over compute without";
-        parts.push(Term::given("HFU", "hardware FLOPs utilisation", step.hfu, Unit::Share).by(
-            "U x",
-            vec![
-                Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
-                ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
-            ],
-        ));
+        let parts = [
+            Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
+            ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
+        ];
+        let name = "hardware FLOPs utilisation";
+        term.parts.push(Term::made("HFU", name, Unit::Share, parts, |[model, again]| model * again));
     }
-    parts.extend(step.mfu_by.iter().map(|row| by(evaluation, row)));
-    let term = Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share)
-        .by("M/(T N F)", parts)
-        .from(&NARAYANAN_2021, "section 5.1, without recomputation")
-        .note(t!(
-            "hardware FLOPs utilisation (HFU), with what recomputation executes: {hfu}",
-            hfu = show_percent(step.hfu)
-        ));
+    term.parts.extend(step.mfu_by.iter().map(|row| by(evaluation, row)));
+    let term = term.from(&NARAYANAN_2021, "section 5.1, without recomputation").note(t!(
+        "hardware FLOPs utilisation (HFU), with what recomputation executes: {hfu}",
+        hfu = show_percent(step.hfu)
+    ));
     let bf16 = evaluation.scenario.gpu.bf16.0 / 1e12;
     let linears = match evaluation.scenario.precision.computes {
         Format::Bf16 | Format::Fp16 => return term,
@@ -188,13 +169,11 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Term {
     let convention = row.name.convention();
     let token = token_flops(evaluation, row.name, row.flops_per_token);
     let tokens = evaluation.report.layout.tokens_per_step;
-    let mut parts = vec![token, Term::given("D", "tokens per step", tokens, Unit::Tokens)];
-    parts.extend(below(evaluation));
+    let [time, gpus, peak] = below(evaluation);
+    let parts = [token, Term::given("D", "tokens per step", tokens, Unit::Tokens), time, gpus, peak];
     let name = t!("as {convention} counts", convention = row.name.choice().label);
-    Term::given("U_i", name, row.mfu, Unit::Share)
-        .by("m D/(T N F)", parts)
-        .from(convention.source, convention.place)
-        .note(convention.remark)
+    let share = |[token, tokens, time, gpus, peak]: [Written; 5]| utilisation([token * tokens, time, gpus, peak]);
+    Term::made("U_i", name, Unit::Share, parts, share).from(convention.source, convention.place).note(convention.remark)
 }
 
 /// FLOPs of a token by a convention.
@@ -204,11 +183,11 @@ fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Te
     if counted_by == CountedBy::Megatron {
         // It counts no windows.
         let whole_keys = Architecture { window: seq, chunk: seq, ..*model };
-        return whole("m", value, &whole_keys, counted(AttentionCount::Causal, false));
+        return whole("m", &whole_keys, counted(AttentionCount::Causal, false));
     }
     if counted_by == CountedBy::Nanotron {
         let gated = as_nanotron(model);
-        return whole("m", value, &gated, counted(AttentionCount::Full, true));
+        return whole("m", &gated, counted(AttentionCount::Full, true));
     }
     let (all, embedding) = visited(model);
     let mut book = shape(model, seq as f64);
@@ -238,16 +217,9 @@ fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Te
 /// Tokens a second and GPU, and what a token budget takes.
 pub fn tokens(evaluation: &Evaluation) -> Term {
     let report = &evaluation.report;
-    let rate = report.step.tokens_per_s_per_gpu;
-    let mut term = Term::given("R", "tokens per second and GPU", rate, Unit::TokenRate)
-        .by(
-            "D/(T N)",
-            vec![
-                Term::given("D", "tokens per step", report.layout.tokens_per_step, Unit::Tokens),
-                seconds("T", "step time", report.step.time_s.0),
-                count("N", "GPUs", evaluation.scenario.layout.gpus as f64),
-            ],
-        )
+    let [time, gpus, _] = below(evaluation);
+    let parts = [Term::given("D", "tokens per step", report.layout.tokens_per_step, Unit::Tokens), time, gpus];
+    let mut term = Term::made("R", "tokens per second and GPU", Unit::TokenRate, parts, token_rate)
         .note("every position of every sequence counts as a token");
     if let Some(hours) = report.step.gpu_hours {
         let hours = crate::units::group(&format!("{hours:.0}"));

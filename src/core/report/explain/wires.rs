@@ -100,14 +100,15 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         let slows = (row.slows_compute_s.0 > 0.0).then(|| {
             let tax = row.slows_compute_s.0 / hidden.value;
             let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
-            seconds("S", "compute that it slows", row.slows_compute_s.0).by("x H", vec![x, hidden.clone()])
+            let parts = [x, hidden.clone()];
+            Term::made("S", "compute that it slows", Unit::Seconds, parts, |[tax, hidden]| tax * hidden)
         });
         let hidden = hidden
             .marked(Provenance::AddedUp, hiding(scenario, row.traffic))
             .with(vec![window, share(scenario, row.traffic)])
             .note(hiding_note(scenario, row.traffic));
-        let not_hidden = seconds("E", "not hidden", row.not_hidden_s.0);
-        let mut parts = vec![not_hidden.by("W - H", vec![wire, hidden])];
+        let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
+        let mut parts = vec![not_hidden];
         parts.extend(slows);
         let name = t!("exposed: {row}", row = title(row.traffic));
         row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
@@ -138,9 +139,9 @@ fn simulated_window(scenario: &Scenario, row: &OverlapRow) -> Term {
 
 /// Wire time over window, where there is one.
 fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
-    let term = Term::given("R", "wire time over window", row.ratio, Unit::Ratio);
-    let wire = seconds("W", "wire time", row.comm_s.0);
-    (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
+    let parts = [seconds("W", "wire time", row.comm_s.0), window.clone()];
+    let ratio = || Term::made("R", "wire time over window", Unit::Ratio, parts, |[wire, window]| wire / window);
+    (row.compute_s.0 > 0.0).then(ratio)
 }
 
 /// Words for the compute beside `traffic`.
@@ -220,13 +221,11 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     };
     let mut parts = vec![volume(evaluation, row)];
     if row.comm_s.0 > 0.0 {
-        let reached = row.bytes_per_gpu.0 / row.comm_s.0;
         let wire = seconds("W", "wire time of a step", row.comm_s.0);
         let sent = row.bytes_per_gpu.0;
         let sent = Term::given("V", "bytes that a GPU sends", sent, Unit::Bytes);
-        parts.push(
-            Term::given("β", "reached, latencies included", reached, Unit::Bandwidth).by("V/W", vec![sent, wire]),
-        );
+        let name = "reached, latencies included";
+        parts.push(Term::made("β", name, Unit::Bandwidth, [sent, wire], |[sent, wire]| sent / wire));
     }
     let sheet = show_bandwidth(sheet.0);
     let reach = if row.traffic == Traffic::Ep && is_once_a_node(&evaluation.scenario) {
