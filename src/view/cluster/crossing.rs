@@ -7,7 +7,7 @@ use crate::core::report::{Evaluation, evaluate, needs_worker};
 use crate::core::run::{OneOf, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, apply, faint, paragraph, table, text};
+use crate::view::node::markup::{Node, Rows, apply, faint, paragraph, table, text};
 
 /// Step, and what node link and network of the busiest rank are busy of it.
 type Figures = (Seconds, f64, f64);
@@ -141,31 +141,26 @@ fn reordered(scenario: &Scenario, present: Figures) -> Vec<Reordered> {
 /// The same as a table, with a button for each order that is not the Run's.
 fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     let experts = scenario.model.moe.is_some();
-    let row = |reordered: Reordered| {
-        let is_present = reordered.order == scenario.run.rank_order;
-        let kinds =
-            reordered.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
+    let is_present = |row: &Reordered| row.order == scenario.run.rank_order;
+    let leaving = |row: &Reordered| {
+        let kinds = row.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
         let leaving = Message::joined(", ", kinds.map(|kind| kind.name().into()));
-        let leaving = if leaving.is_empty() { t!("none") } else { leaving };
-        let [step, node, network] = match reordered.figures {
-            Some((step, node, network)) => [show_seconds(step), show_percent(node), show_percent(network)],
-            None => ["–"; 3].map(str::to_owned),
-        };
-        let set = vec![("rank_order", reordered.order.id().to_owned())];
-        let last = if is_present { faint("your run") } else { apply("fix", set, "", "Use") };
-        let cells = vec![
-            text(verbatim(reordered.order.id())),
-            text(leaving),
-            text(verbatim(network)),
-            text(verbatim(node)),
-            text(verbatim(step)),
-            last,
-        ];
-        (is_present, cells)
+        if leaving.is_empty() { t!("none") } else { leaving }
     };
-    let rows: Vec<_> = reordered(scenario, figures).into_iter().map(row).collect();
-    let head = ["rank order", "groups that leave their node", "network busy", "node link busy", "step", ""];
-    table("Rank orders", &head, &rows)
+    let figure = |row: &Reordered, show: &dyn Fn(Figures) -> String| row.figures.map_or_else(|| "–".to_owned(), show);
+    let choose = |row: &Reordered| {
+        let set = vec![("rank_order", row.order.id().to_owned())];
+        if is_present(row) { faint("your run") } else { apply("fix", set, "", "Use") }
+    };
+    Rows::of(reordered(scenario, figures))
+        .column("rank order", |row| verbatim(row.order.id()))
+        .column("groups that leave their node", leaving)
+        .figures("network busy", |row| figure(row, &|(.., network)| show_percent(network)))
+        .figures("node link busy", |row| figure(row, &|(_, node, _)| show_percent(node)))
+        .figures("step", |row| figure(row, &|(step, ..)| show_seconds(step)))
+        .column("", choose)
+        .marked(is_present)
+        .table("Rank orders")
 }
 
 #[cfg(test)]

@@ -137,6 +137,45 @@ where
     scrolled(label, grid("", head, rows))
 }
 
+/// A table in the making: a row a thing, a column for each of its figures.
+pub struct Rows<T> {
+    things: Vec<T>,
+    head: Vec<Message>,
+    lines: Vec<(bool, Vec<Node>)>,
+}
+
+impl<T> Rows<T> {
+    /// Rows without columns yet.
+    pub fn of(things: impl IntoIterator<Item = T>) -> Self {
+        let things: Vec<T> = things.into_iter().collect();
+        let lines = things.iter().map(|_| (false, Vec::new())).collect();
+        Self { things, head: Vec::new(), lines }
+    }
+    /// Adds a column; `cell` makes its part of a row.
+    pub(crate) fn column<C: Into<Node>>(mut self, name: impl Into<Message>, cell: impl Fn(&T) -> C) -> Self {
+        self.head.push(name.into());
+        for (thing, (_, cells)) in self.things.iter().zip(&mut self.lines) {
+            cells.push(cell(thing).into());
+        }
+        self
+    }
+    /// Adds a column of figures or names, the same in every language.
+    pub(crate) fn figures(self, name: impl Into<Message>, cell: impl Fn(&T) -> String) -> Self {
+        self.column(name, |thing| verbatim(cell(thing)))
+    }
+    /// Marks the rows to notice.
+    pub(crate) fn marked(mut self, is_marked: impl Fn(&T) -> bool) -> Self {
+        for (thing, (marked, _)) in self.things.iter().zip(&mut self.lines) {
+            *marked = is_marked(thing);
+        }
+        self
+    }
+    /// The table; `label` names it.
+    pub fn table(self, label: impl Into<Message>) -> Node {
+        table(label, &self.head, &self.lines)
+    }
+}
+
 /// A table of rows below a row of heads.
 pub(crate) fn grid(class: &str, head: Node, rows: Node) -> Node {
     let parts = [el("thead", &[], &[el("tr", &[], &[head])]), el("tbody", &[], &[rows])];

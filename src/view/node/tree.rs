@@ -153,21 +153,33 @@ impl Node {
 impl Element {
     /// The value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&Message> {
-        let mut all = self.attributes.iter();
-        all.find(|(known, _)| *known == name).map(|(_, value)| value)
+        let mut attributes = self.attributes.iter();
+        attributes.find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+impl From<Message> for Node {
+    fn from(message: Message) -> Self {
+        Self::Text(Arc::new(message))
+    }
+}
+
+impl From<&'static str> for Node {
+    fn from(words: &'static str) -> Self {
+        Message::plain(words).into()
     }
 }
 
 impl FromIterator<Node> for Node {
     fn from_iter<I: IntoIterator<Item = Node>>(pieces: I) -> Self {
-        let mut all = Vec::new();
+        let mut list = Vec::new();
         for piece in pieces {
             match piece {
-                Self::List(mut inner) => all.append(&mut inner),
-                piece => all.push(piece),
+                Self::List(mut inner) => list.append(&mut inner),
+                piece => list.push(piece),
             }
         }
-        Self::List(all)
+        Self::List(list)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::core::report::over_time::{Instant, OverTime};
 use crate::core::sort::sort;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, number, show_seconds};
-use crate::view::node::markup::{Node, inline, table, text};
+use crate::view::node::markup::{Node, Rows, inline};
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,30 +117,29 @@ pub(crate) fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
 /// The curve as a table: a few instants, the fullest among them.
 pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
     let fullest = curve.fullest();
-    let rows: Vec<(bool, Vec<Node>)> = sampled(curve, 24)
-        .iter()
-        .map(|instant| {
-            let peak = *instant == fullest;
-            let time = show_seconds(instant.time);
-            let time = if peak { t!("{time} (fullest)", time) } else { verbatim(time) };
-            let [.., activations, buffers, overhead] = instant.components;
-            let figures = [activations, buffers, overhead, instant.total()];
-            let mut cells = vec![text(&time)];
-            cells.extend(figures.map(|bytes| text(verbatim(unit.number(bytes)))));
-            (peak, cells)
-        })
-        .collect();
-    let total = t!("total {value}", value = unit.name());
-    let head = [t!("time"), t!("activations"), t!("buffers"), t!("overhead"), total];
-    table("Memory over the step", &head, &rows)
+    let is_fullest = |instant: &Instant| *instant == fullest;
+    let time = |instant: &Instant| {
+        let time = show_seconds(instant.time);
+        if is_fullest(instant) { t!("{time} (fullest)", time) } else { verbatim(time) }
+    };
+    let [.., activations, buffers, overhead] = Component::ALL;
+    let bytes = |instant: &Instant, component: Component| unit.number(instant.components[component as usize]);
+    Rows::of(sampled(curve, 24))
+        .column("time", time)
+        .figures("activations", |instant| bytes(instant, activations))
+        .figures("buffers", |instant| bytes(instant, buffers))
+        .figures("overhead", |instant| bytes(instant, overhead))
+        .figures(t!("total {value}", value = unit.name()), |instant| unit.number(instant.total()))
+        .marked(is_fullest)
+        .table("Memory over the step")
 }
 
 /// The legend of the six components and of the line across them.
 pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
-    let all: Node = Component::ALL.into_iter().map(entry).collect();
+    let components: Node = Component::ALL.into_iter().map(entry).collect();
     let line = t!("line: {usable} usable", usable = unit.show(usable));
-    [all, inline(&line)].into_iter().collect()
+    [components, inline(&line)].into_iter().collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
-use crate::view::node::markup::{Node, PanelAction, ask, el, leaf, percent, table, text};
+use crate::view::node::markup::{Node, PanelAction, Rows, ask, el, leaf, percent, text};
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
@@ -222,29 +222,16 @@ fn bubble(pipeline: &Pipeline) -> Node {
 
 /// Busy and idle time of every rank.
 pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
-    let pipeline = &evaluation.report.pipeline;
     let makespan = Seconds(evaluation.spans.makespan());
-    let rows: Vec<(bool, Vec<Node>)> = evaluation
-        .spans
-        .busy
-        .iter()
-        .zip(&pipeline.peak_in_flight)
-        .take(MAX_ROWS)
-        .enumerate()
-        .map(|(rank, (busy, peak))| {
-            let busy = Seconds(*busy);
-            let cells = [
-                rank.to_string(),
-                show_seconds(busy),
-                show_seconds(makespan - busy),
-                show_percent(1.0 - busy / makespan),
-                peak.to_string(),
-            ];
-            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
-        })
-        .collect();
-    let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];
-    table(label, &head, &rows)
+    let ranks = evaluation.spans.busy.iter().zip(&evaluation.report.pipeline.peak_in_flight);
+    let ranks = ranks.take(MAX_ROWS).enumerate().map(|(rank, (busy, peak))| (rank, Seconds(*busy), *peak));
+    Rows::of(ranks)
+        .figures("rank", |(rank, ..)| rank.to_string())
+        .figures("busy", |(_, busy, _)| show_seconds(*busy))
+        .figures("idle", |(_, busy, _)| show_seconds(makespan - *busy))
+        .figures("idle share", |(_, busy, _)| show_percent(1.0 - *busy / makespan))
+        .figures("chunks in flight", |(.., peak)| peak.to_string())
+        .table(label)
 }
 
 /// The picture's name for screen readers.

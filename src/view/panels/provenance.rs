@@ -12,7 +12,7 @@ use crate::core::run::presets::{GPUS, MODELS, STACKS};
 use crate::core::source::{ALL, Source};
 use crate::core::t;
 use crate::core::units::{show_count, significant};
-use crate::view::node::markup::{Node, cited, el, leaf, paragraph, table, text};
+use crate::view::node::markup::{Node, Rows, cited, el, leaf, paragraph, text};
 
 /// The source of every constant.
 pub fn sources() -> Node {
@@ -32,55 +32,36 @@ pub fn sources() -> Node {
 }
 
 /// A heading and its table.
-fn section(title: &'static str, head: &[&'static str], rows: impl Iterator<Item = Vec<Node>>) -> Node {
-    let rows: Vec<(bool, Vec<Node>)> = rows.map(|cells| (false, cells)).collect();
-    el("section", &[], &[leaf("h2", "", title), table(title, head, &rows)])
+fn section<T>(title: &'static str, rows: Rows<T>) -> Node {
+    el("section", &[], &[leaf("h2", "", title), rows.table(title)])
 }
 
 fn of_constants() -> Node {
-    let rows = constants()
-        .into_iter()
-        .map(|constant| vec![text(&constant.name), text(&constant.value), text(&constant.how), cite(constant.source)]);
-    let head = ["what", "value", "how it was obtained", "source"];
-    section("Constants of the time and memory models", &head, rows)
+    let rows = Rows::of(constants())
+        .column("what", |constant| constant.name.clone())
+        .column("value", |constant| constant.value.clone())
+        .column("how it was obtained", |constant| constant.how.clone())
+        .column("source", |constant| cite(constant.source));
+    section("Constants of the time and memory models", rows)
 }
 
 fn of_gpus() -> Node {
-    let rows = GPUS.iter().map(|preset| {
-        let gpu = preset.gpu;
-        let number = |value: f64| text(verbatim(significant(value, 4)));
-        vec![
-            text(preset.choice.label),
-            number(gpu.memory.gib()),
-            number(gpu.usable.gib()),
-            number(gpu.bf16.0 / 1e12),
-            number(gpu.fp8.0 / 1e12),
-            number(gpu.fp4.0 / 1e12),
-            number(gpu.hbm.0 / 1e12),
-            number(gpu.intra.0 / 1e9),
-            number(gpu.inter.0 / 1e9),
-            text(verbatim(gpu.per_node.to_string())),
-            cite(preset.source),
-            cite(preset.usable_source),
-            text(preset.remark),
-        ]
-    });
-    let head = [
-        "GPU",
-        "GiB",
-        "usable GiB",
-        "bf16 TFLOP/s",
-        "fp8 TFLOP/s",
-        "fp4 TFLOP/s",
-        "HBM TB/s",
-        "scale-up GB/s",
-        "network GB/s",
-        "a node",
-        "source",
-        "usable memory",
-        "remark",
-    ];
-    section("GPUs", &head, rows)
+    let number = |value: f64| significant(value, 4);
+    let rows = Rows::of(GPUS)
+        .column("GPU", |preset| preset.choice.label)
+        .figures("GiB", |preset| number(preset.gpu.memory.gib()))
+        .figures("usable GiB", |preset| number(preset.gpu.usable.gib()))
+        .figures("bf16 TFLOP/s", |preset| number(preset.gpu.bf16.0 / 1e12))
+        .figures("fp8 TFLOP/s", |preset| number(preset.gpu.fp8.0 / 1e12))
+        .figures("fp4 TFLOP/s", |preset| number(preset.gpu.fp4.0 / 1e12))
+        .figures("HBM TB/s", |preset| number(preset.gpu.hbm.0 / 1e12))
+        .figures("scale-up GB/s", |preset| number(preset.gpu.intra.0 / 1e9))
+        .figures("network GB/s", |preset| number(preset.gpu.inter.0 / 1e9))
+        .figures("a node", |preset| preset.gpu.per_node.to_string())
+        .column("source", |preset| cite(preset.source))
+        .column("usable memory", |preset| cite(preset.usable_source))
+        .column("remark", |preset| preset.remark);
+    section("GPUs", rows)
 }
 
 /// Active parameters by the three conventions that publishers follow.
@@ -89,62 +70,53 @@ fn active(model: &Architecture) -> String {
 }
 
 fn of_presets() -> Node {
-    let models = MODELS.iter().map(|preset| {
-        vec![
-            text(preset.choice.label),
-            text(verbatim(show_count(preset.published))),
-            text(verbatim(show_count(preset.architecture.elements().total() as f64))),
-            text(verbatim(active(&preset.architecture))),
-            name(preset.place),
-            cite(preset.source),
-        ]
-    });
-    let policies = POLICIES.iter().map(|policy| {
-        let bytes = significant(policy.bytes.total(), 4);
-        vec![text(policy.choice.label), text(verbatim(&bytes)), cite(policy.source)]
-    });
-    let model_head = [
-        "model",
-        "parameters as published",
-        "counted here, without multi-token prediction",
-        "a token visits: without embedding and head / with the head / with both",
-        "place",
-        "source",
-    ];
-    let policy_head = ["policy", "bytes per parameter", "source"];
-    let stacks = STACKS.iter().map(|row| vec![name(row.choice.label), text(row.remark), cite(row.source)]);
-    [
-        section("Software stacks", &["software", "what it decides", "source"], stacks),
-        section("Models", &model_head, models),
-        section("Precision policies", &policy_head, policies),
-    ]
-    .into_iter()
-    .collect()
+    let stacks = Rows::of(STACKS)
+        .column("software", |row| name(row.choice.label))
+        .column("what it decides", |row| row.remark)
+        .column("source", |row| cite(row.source));
+    let models = Rows::of(MODELS)
+        .column("model", |preset| preset.choice.label)
+        .figures("parameters as published", |preset| show_count(preset.published))
+        .figures("counted here, without multi-token prediction", |preset| {
+            show_count(preset.architecture.elements().total() as f64)
+        })
+        .figures("a token visits: without embedding and head / with the head / with both", |preset| {
+            active(&preset.architecture)
+        })
+        .column("place", |preset| name(preset.place))
+        .column("source", |preset| cite(preset.source));
+    let policies = Rows::of(POLICIES)
+        .column("policy", |policy| policy.choice.label)
+        .figures("bytes per parameter", |policy| significant(policy.bytes.total(), 4))
+        .column("source", |policy| cite(policy.source));
+    Node::from_iter([
+        section("Software stacks", stacks),
+        section("Models", models),
+        section("Precision policies", policies),
+    ])
 }
 
 fn of_schedules_and_methods() -> Node {
-    let schedules = SCHEDULES.iter().map(|row| vec![text(row.name()), text(row.idea), cite(row.source)]);
-    let methods = METHODS.iter().map(|row| vec![text(row.method.choice().label), cite(row.source)]);
-    [
-        section("Schedules", &["schedule", "idea", "source"], schedules),
-        section("Memory methods", &["method", "source"], methods),
-    ]
-    .into_iter()
-    .collect()
+    let schedules = Rows::of(SCHEDULES)
+        .column("schedule", |row| row.name())
+        .column("idea", |row| row.idea)
+        .column("source", |row| cite(row.source));
+    let methods =
+        Rows::of(METHODS).column("method", |row| row.method.choice().label).column("source", |row| cite(row.source));
+    Node::from_iter([section("Schedules", schedules), section("Memory methods", methods)])
 }
 
 fn of_measurements_and_documents() -> Node {
-    let measured = SOURCES
-        .iter()
-        .map(|row| vec![name(row.name), text(row.kind.words()), name(row.stack), leaf("code", "", row.file)]);
-    let documents =
-        ALL.iter().map(|source| vec![name(source.short), name(source.title), cited(source, source.locator)]);
-    [
-        section("Published measurements", &["rows", "used as", "software", "table"], measured),
-        section("Documents", &["short", "title", "where"], documents),
-    ]
-    .into_iter()
-    .collect()
+    let measured = Rows::of(SOURCES)
+        .column("rows", |row| name(row.name))
+        .column("used as", |row| row.kind.words())
+        .column("software", |row| name(row.stack))
+        .column("table", |row| leaf("code", "", row.file));
+    let documents = Rows::of(ALL)
+        .column("short", |source| name(source.short))
+        .column("title", |source| name(source.title))
+        .column("where", |source| cited(source, source.locator));
+    Node::from_iter([section("Published measurements", measured), section("Documents", documents)])
 }
 
 /// A whole document around `content`, to stand beside the page: in English, or in the language of a catalogue with its tag.

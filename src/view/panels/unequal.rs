@@ -13,7 +13,7 @@ use crate::view::charts::figure::figure;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::strips::strips;
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, apply, choices, el, muted, table, text};
+use crate::view::node::markup::{Action, Node, Rows, apply, choices, el, muted, text};
 
 /// The distributions, and what the page calls them.
 pub(crate) const SPREADS: [(Spread, &str); 3] =
@@ -21,10 +21,10 @@ pub(crate) const SPREADS: [(Spread, &str); 3] =
 
 /// The panel for lengths that are spread like this.
 pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
-    let own = own(evaluation);
+    let present = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
-        return Node::from_iter([own, muted(why)]);
+        return Node::from_iter([present, muted(why)]);
     };
     let message = t!(
         "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
@@ -34,7 +34,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         most_tokens = found.most_tokens
     );
     Node::from_iter([
-        own,
+        present,
         choices(
             ["Sample lengths", "Distribution of sample lengths"],
             SPREADS.map(|(known, label)| {
@@ -195,33 +195,22 @@ fn figures(found: &Unequal) -> Node {
     let first = found.ways.first().and_then(Way::simulated);
     let best = found.ways.iter().filter_map(Way::simulated);
     let best = best.map(|time| time.0).fold(f64::INFINITY, f64::min);
-    let rows: Vec<_> = found
-        .ways
-        .iter()
-        .map(|way| {
-            let longest = way.times.iter().copied().fold(0.0, f64::max);
-            let simulated = way.simulated();
-            let of_first = simulated
-                .zip(first)
-                .map_or("–".to_owned(), |(own, first)| format!("{}×", significant(first / own, 3)));
-            let cells = [
-                way.name.into(),
-                verbatim(way.times.len().to_string()),
-                verbatim(show_percent(way.padding())),
-                verbatim(show_seconds(Seconds(longest))),
-                verbatim(show_seconds(way.formula)),
-                simulated.map_or(t!("cannot run"), |time| verbatim(show_seconds(time))),
-                verbatim(of_first),
-                verbatim(format!("{} k", significant(way.held / 1e3, 3))),
-            ];
-            let mut cells: Vec<Node> = cells.map(text).into();
-            cells.push(use_way(way));
-            let marked = simulated.is_some_and(|own| own.0 <= best);
-            (marked, cells)
-        })
-        .collect();
-    let head = ["way", "micro-batches", "padding", "max t", "formula", "simulated", "as fast", "tokens held", ""];
-    table("Ways to run unequal samples", &head, &rows)
+    let of_first = |way: &Way| {
+        let both = way.simulated().zip(first);
+        both.map_or("–".to_owned(), |(time, first)| format!("{}×", significant(first / time, 3)))
+    };
+    Rows::of(&found.ways)
+        .column("way", |way| Message::from(way.name))
+        .figures("micro-batches", |way| way.times.len().to_string())
+        .figures("padding", |way| show_percent(way.padding()))
+        .figures("max t", |way| show_seconds(Seconds(way.times.iter().copied().fold(0.0, f64::max))))
+        .figures("formula", |way| show_seconds(way.formula))
+        .column("simulated", |way| way.simulated().map_or(t!("cannot run"), |time| verbatim(show_seconds(time))))
+        .figures("as fast", |way| of_first(way))
+        .figures("tokens held", |way| format!("{} k", significant(way.held / 1e3, 3)))
+        .column("", |way| use_way(way))
+        .marked(|way| way.simulated().is_some_and(|time| time.0 <= best))
+        .table("Ways to run unequal samples")
 }
 
 fn use_way(way: &Way) -> Node {

@@ -2,14 +2,14 @@
 
 use super::words::verdict;
 use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
+use crate::core::message::Message;
 use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::figure::figure;
 use crate::view::charts::strips::strips;
-use crate::view::node::markup::{Node, apply, ask, cited, muted, table, text};
+use crate::view::node::markup::{Node, Rows, apply, ask, cited, muted, text};
 
 /// Less than this is not worth a button.
 const WORTH: f64 = 0.003;
@@ -98,40 +98,36 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             (words, split.evaluation.timeline())
         })
         .collect();
-    let rows: Vec<(bool, Vec<Node>)> = balance
-        .splits
-        .iter()
-        .map(|split| {
-            let names = split.origins.iter().map(|origin| match origin {
-                Origin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
-                _ => text(name(*origin)),
-            });
-            let comma = text(", ");
-            let names =
-                names.enumerate().flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
-            let memory = &split.evaluation.report.memory;
-            let is_own = split.origins.contains(&Origin::Own);
-            let set = vec![("stage_layers", list(&split.layers))];
-            let cells = vec![
-                names.collect(),
-                text(verbatim(short(&split.layers))),
-                text(verbatim(show_seconds(split.step_s()))),
-                text(verbatim(speed(split, even))),
-                text(verbatim(unit.show(memory.peak_bytes))),
-                text(verdict(split.verdict())),
-                if is_own { Node::none() } else { apply("fix", set, "", "use") },
-            ];
-            (is_own, cells)
-        })
-        .collect();
-    let head = ["split", "layers", "step", "against even", "fullest GPU", "memory", ""];
+    let is_own = |split: &Split| split.origins.contains(&Origin::Own);
+    let names = |split: &Split| {
+        let names = split.origins.iter().map(|origin| match origin {
+            Origin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
+            _ => text(name(*origin)),
+        });
+        let comma = |at| if at > 0 { text(", ") } else { Node::none() };
+        names.enumerate().flat_map(|(at, name)| [comma(at), name]).collect::<Node>()
+    };
+    let choose = |split: &Split| {
+        let set = vec![("stage_layers", list(&split.layers))];
+        if is_own(split) { Node::none() } else { apply("fix", set, "", "use") }
+    };
+    let table = Rows::of(&balance.splits)
+        .column("split", |split| names(split))
+        .figures("layers", |split| short(&split.layers))
+        .figures("step", |split| show_seconds(split.step_s()))
+        .figures("against even", |split| speed(split, even))
+        .figures("fullest GPU", |split| unit.show(split.evaluation.report.memory.peak_bytes))
+        .column("memory", |split| verdict(split.verdict()))
+        .column("", |split| choose(split))
+        .marked(|split| is_own(split))
+        .table("Splits of the layers");
     Node::from_iter([
         figure(
             "uneven",
             "Layers by stage: even and uneven",
             strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
         ),
-        table("Splits of the layers", &head, &rows),
+        table,
         muted(outcome(balance, &evaluation.scenario.run.gpu.title())),
     ])
 }
@@ -154,8 +150,9 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
 
 /// Predicted and measured gain of balancing; `gpu` is the name of this run's.
 pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
-    let of = |origin| balance.of(origin);
-    let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best)) else {
+    let split_of = |origin| balance.of(origin);
+    let (Some(own), Some(even), Some(best)) = (split_of(Origin::Own), split_of(Origin::Even), split_of(Origin::Best))
+    else {
         return Node::none();
     };
     let mut notes = Vec::new();
@@ -191,7 +188,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         notes.push(apply("fix", set, "", "split evenly"));
     }
     // Where the rule applies, its split is shown beside the other two, faster or not.
-    if let Some(rule) = of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
+    if let Some(rule) = split_of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
         let step = |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         notes.push(text(" "));
         notes.push(text(t!(

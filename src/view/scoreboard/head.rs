@@ -2,12 +2,12 @@
 
 use super::board::{Board, Tool, sign};
 use super::table;
-use crate::core::memory::Verdict;
+use crate::core::accuracy::BandCount;
 use crate::core::message::verbatim;
 use crate::core::t;
 use crate::core::units::{show_percent, thousands};
 use crate::view::node::action::{PanelAction, Save};
-use crate::view::node::markup::{self, Action, Node, el, leaf, muted, text, title};
+use crate::view::node::markup::{Action, Node, Rows, el, leaf, muted, text, title};
 
 /// BibTeX of the scoreboard.
 const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \
@@ -45,21 +45,19 @@ pub fn name() -> Node {
 
 /// Verdicts of the chosen row, by what became of the runs.
 pub fn verdicts(tool: &Tool) -> Node {
-    let line = |verdict: Verdict, runs: usize, ran_out: usize| {
-        let share = ran_out as f64 / runs.max(1) as f64;
+    let rate = |band: &BandCount| {
+        let share = band.ran_out as f64 / band.runs.max(1) as f64;
         let bar = el("i", &[("style", &format!("width:{:.1}%", 100.0 * share))], &[]);
         let bar = el("span", &[("class", "cover out")], &[bar]);
-        let cells = [
-            sign(verdict),
-            text(verbatim(runs.to_string())),
-            text(verbatim(ran_out.to_string())),
-            el("span", &[("class", "rate")], &[text(verbatim(show_percent(share))), bar]),
-        ];
-        (false, cells.to_vec())
+        el("span", &[("class", "rate")], &[text(verbatim(show_percent(share))), bar])
     };
-    let rows: Vec<_> = tool.score.bands.iter().map(|band| line(band.verdict, band.runs, band.ran_out)).collect();
-    let rows = markup::table("Verdicts", &["verdict", "runs", "ran out", "share"], &rows);
-    Node::from_iter([title("Verdicts"), rows])
+    let table = Rows::of(&tool.score.bands)
+        .column("verdict", |band| sign(band.verdict))
+        .figures("runs", |band| band.runs.to_string())
+        .figures("ran out", |band| band.ran_out.to_string())
+        .column("share", |band| rate(band))
+        .table("Verdicts");
+    Node::from_iter([title("Verdicts"), table])
 }
 
 /// Steps to add a row; the page itself takes the file, below.

@@ -7,7 +7,7 @@ use crate::core::run::{Run, Scenario};
 use crate::core::t;
 use crate::core::time::RANGES;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, aside, el, heading, leaf, load, muted, paragraph, table, text};
+use crate::view::node::markup::{Node, Rows, aside, el, heading, leaf, load, muted, paragraph, text};
 use crate::view::panels::words;
 
 /// A mean error above which a source is called a miss.
@@ -18,88 +18,61 @@ fn signed(share: f64) -> String {
 }
 
 pub fn by_source(bench: &Bench) -> Node {
-    let rows: Vec<_> = bench
-        .errors()
-        .into_iter()
-        .map(|error| {
-            let cells = [
-                verbatim(error.source.name),
-                error.source.kind.words().into(),
-                verbatim(error.count.to_string()),
-                verbatim(show_percent(error.mean)),
-                verbatim(signed(error.bias)),
-                verbatim(show_percent(error.worst)),
-                verbatim(error.source.stack),
-            ];
-            (error.mean > MISS, cells.map(text).into())
-        })
-        .collect();
-    table("Error by source", &["source", "used as", "runs", "mean", "bias", "worst", "software"], &rows)
+    Rows::of(bench.errors())
+        .column("source", |error| verbatim(error.source.name))
+        .column("used as", |error| error.source.kind.words())
+        .figures("runs", |error| error.count.to_string())
+        .figures("mean", |error| show_percent(error.mean))
+        .figures("bias", |error| signed(error.bias))
+        .figures("worst", |error| show_percent(error.worst))
+        .column("software", |error| verbatim(error.source.stack))
+        .marked(|error| error.mean > MISS)
+        .table("Error by source")
 }
 
 pub fn bands(bench: &Bench) -> Node {
-    let rows: Vec<_> = verdict_bands(&bench.verdicts)
-        .iter()
-        .map(|band| {
-            let rate = band.ran_out as f64 / band.runs.max(1) as f64;
-            let cells = [
-                words::verdict(band.verdict).into(),
-                verbatim(band.runs.to_string()),
-                verbatim(band.ran_out.to_string()),
-                verbatim(show_percent(rate)),
-            ];
-            (false, cells.map(text).into())
-        })
-        .collect();
-    table("Verdicts", &["verdict given", "runs", "ran out of memory", "rate"], &rows)
+    Rows::of(verdict_bands(&bench.verdicts))
+        .column("verdict given", |band| words::verdict(band.verdict))
+        .figures("runs", |band| band.runs.to_string())
+        .figures("ran out of memory", |band| band.ran_out.to_string())
+        .figures("rate", |band| show_percent(band.ran_out as f64 / band.runs.max(1) as f64))
+        .table("Verdicts")
 }
 
 pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node {
-    let rows: Vec<_> = facts
-        .iter()
-        .map(|fact| {
-            let row = &bench.rows[fact.row];
-            let show = |value: f64| match row.measured {
-                Measured::Memory(_) => verbatim(format!("{} GiB", significant(value, 3))),
-                _ => verbatim(show_seconds(Seconds(value))),
-            };
-            let name = load("link", &row.run, verbatim(&row.note), &[text(verbatim(&row.label))]);
-            let source = aside(verbatim(format!(" {}", row.source().name)));
-            // Runs and sources are called what their tables call them.
-            let named = [("class", "wrap"), ("translate", "no")];
-            let cells = vec![
-                el("span", &named, &[name, source]),
-                text(show(fact.measured)),
-                text(show(fact.predicted)),
-                text(verbatim(signed(fact.ratio() - 1.0))),
-            ];
-            (fact.error() > MISS, cells)
-        })
-        .collect();
-    let head = ["run (opens it)", "measured", "predicted", "error"];
-    table(label, &head, &rows)
+    let row = |fact: &Fact| &bench.rows[fact.row];
+    let show = |fact: &Fact, value: f64| match row(fact).measured {
+        Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
+        _ => show_seconds(Seconds(value)),
+    };
+    let name = |fact: &Fact| {
+        let row = row(fact);
+        let name = load("link", &row.run, verbatim(&row.note), &[text(verbatim(&row.label))]);
+        let source = aside(verbatim(format!(" {}", row.source().name)));
+        // Runs and sources are called what their tables call them.
+        el("span", &[("class", "wrap"), ("translate", "no")], &[name, source])
+    };
+    Rows::of(facts.iter().copied())
+        .column("run (opens it)", name)
+        .figures("measured", |fact| show(fact, fact.measured))
+        .figures("predicted", |fact| show(fact, fact.predicted))
+        .figures("error", |fact| signed(fact.ratio() - 1.0))
+        .marked(|fact| fact.error() > MISS)
+        .table(label)
 }
 
 /// Error of a step by class of runs: as fitted, and with each group left out; and the range that comes of it.
 pub fn by_class() -> Node {
-    let percent = |share: f64| text(verbatim(format!("{:.1} %", share * 100.0)));
-    let rows: Vec<_> = RANGES
-        .iter()
-        .map(|row| {
-            let cells = vec![
-                text(Message::plain(row.of)),
-                text(verbatim(row.runs.to_string())),
-                percent(row.fitted),
-                percent(row.left_out),
-                text(Message::plain(row.apart.words())),
-                text(t!("{low} to {high} times", low = row.low, high = row.high)),
-                text(verbatim(show_percent(row.held))),
-            ];
-            (false, cells)
-        })
-        .collect();
-    let head = ["class", "runs", "fitted", "left out", "each", "range", "inside"];
-    table("Error of steps by class", &head, &rows)
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    Rows::of(RANGES)
+        .column("class", |row| Message::plain(row.of))
+        .figures("runs", |row| row.runs.to_string())
+        .figures("fitted", |row| percent(row.fitted))
+        .figures("left out", |row| percent(row.left_out))
+        .column("each", |row| row.apart.words())
+        .column("range", |row| t!("{low} to {high} times", low = row.low, high = row.high))
+        .figures("inside", |row| show_percent(row.held))
+        .table("Error of steps by class")
 }
 
 /// Two splits of the same layers of which both were measured, with the figures of each: even first.
@@ -150,22 +123,14 @@ pub fn uneven(bench: &Bench) -> Node {
 }
 
 pub(crate) fn constants_table() -> Node {
-    let rows: Vec<_> = constants()
-        .into_iter()
-        .map(|constant| {
-            let place = format!("{}: {}", constant.source.short, constant.how);
-            let cells = vec![
-                text(verbatim(constant.name.to_string())),
-                text(verbatim(constant.value.to_string())),
-                leaf("span", "wrap", verbatim(&place)),
-            ];
-            (constant.fitted, cells)
+    let table = Rows::of(constants())
+        .figures("constant", |constant| constant.name.to_string())
+        .figures("value", |constant| constant.value.to_string())
+        .column("how", |constant| {
+            leaf("span", "wrap", verbatim(format!("{}: {}", constant.source.short, constant.how)))
         })
-        .collect();
-    [
-        muted("Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
-        table("Constants", &["constant", "value", "how"], &rows),
-    ]
-    .into_iter()
-    .collect()
+        .marked(|constant| constant.fitted)
+        .table("Constants");
+    let words = "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so.";
+    Node::from_iter([muted(words), table])
 }

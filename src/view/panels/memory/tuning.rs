@@ -11,7 +11,7 @@ use crate::core::report::{Evaluation, Figure, Memory, OffloadStep};
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, ask, el, heading, muted, table, text};
+use crate::view::node::markup::{Node, Rows, ask, el, heading, muted, table, text};
 
 /// All three, as far as the run has them.
 pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
@@ -43,27 +43,18 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
     }
     let capacity = memory.capacity_bytes;
     let most = longest(memory.phases.iter().map(|phase| &phase.memory), capacity);
-    let rows: Vec<(bool, Vec<Node>)> = memory
-        .phases
-        .iter()
-        .enumerate()
-        .map(|(at, phase)| {
-            let held = &phase.memory;
-            let total = text(verbatim(unit.number(held.total)));
-            let cells = vec![
-                text(phase.name),
-                ask("figure", Figure::Phase(at), &[total]),
-                text(largest(held, unit)),
-                mini(held, capacity, most, unit),
-            ];
-            (held.total == memory.peak_bytes, cells)
-        })
-        .collect();
-    let peak = t!("peak {value}", value = unit.name());
-    let head = [t!("phase"), peak, t!("largest parts"), t!("components")];
+    let total =
+        |at: usize, held: &StageMemory| ask("figure", Figure::Phase(at), &[text(verbatim(unit.number(held.total)))]);
+    let table = Rows::of(memory.phases.iter().enumerate())
+        .column("phase", |(_, phase)| phase.name)
+        .column(t!("peak {value}", value = unit.name()), |(at, phase)| total(*at, &phase.memory))
+        .column("largest parts", |(_, phase)| largest(&phase.memory, unit))
+        .column("components", |(_, phase)| mini(&phase.memory, capacity, most, unit))
+        .marked(|(_, phase)| phase.memory.total == memory.peak_bytes)
+        .table("Phases of reinforcement learning");
     section(
         "Phases of reinforcement learning",
-        table("Phases of reinforcement learning", &head, &rows),
+        table,
         "The largest decides the verdict. Memory only: step time is the policy's update alone. The engine's reservation is given, its CUDA graphs stay beside it.",
     )
 }

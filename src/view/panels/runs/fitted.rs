@@ -9,7 +9,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds, significant};
 use crate::view::node::markup::{
-    Node, aside, copied, el, inline, leaf, load, muted, paragraph, subheading, table, text,
+    Node, Rows, aside, copied, el, inline, leaf, load, muted, paragraph, subheading, text,
 };
 use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
@@ -90,24 +90,21 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
 }
 
 fn constants(of: &Calibrated) -> Node {
-    let row = |lesson: &Lesson| {
+    let name = |lesson: &Lesson| {
         let words = if lesson.informed {
             t!("informed by your runs")
         } else {
             t!("not informed by your runs; what would: {what}", what = informed_by(lesson.multiplier))
         };
-        let name = [inline(lesson.multiplier.name()), aside(words)];
-        let cells = vec![
-            el("span", &[("class", "wrap")], &name),
-            text(deviation(lesson.before)),
-            text(factor(lesson.factor, lesson.width)),
-            text(verbatim(show_percent(lesson.share))),
-        ];
-        (lesson.informed, cells)
+        el("span", &[("class", "wrap")], &[inline(lesson.multiplier.name()), aside(words)])
     };
-    let rows: Vec<_> = of.fit.lessons.iter().map(row).collect();
-    let head = ["time of", "before", "after", "share of a step"];
-    table("Fitted to your runs", &head, &rows)
+    Rows::of(&of.fit.lessons)
+        .column("time of", |lesson| name(lesson))
+        .column("before", |lesson| deviation(lesson.before))
+        .column("after", |lesson| factor(lesson.factor, lesson.width))
+        .figures("share of a step", |lesson| show_percent(lesson.share))
+        .marked(|lesson| lesson.informed)
+        .table("Fitted to your runs")
 }
 
 /// The runs to make next, the first with its launch command.
@@ -115,7 +112,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let Some(first) = of.next.first() else {
         return Node::none();
     };
-    let row = |next: &Next| {
+    let name = |next: &Next| {
         // Opened with the values that are known already.
         let run = Run { profile: present.profile.clone(), ..next.run.clone() };
         let differences = changes(&run, present).into_iter();
@@ -129,16 +126,17 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         let layout = Message::joined(", ", settings);
         let name =
             [load("link", &run, "", &[text(layout)]), aside(t!("informs most: {what}", what = next.teaches.name()))];
-        let cells =
-            vec![el("span", &[("class", "wrap")], &name), text(deviation(next.sd.0)), text(deviation(next.sd.1))];
-        (false, cells)
+        el("span", &[("class", "wrap")], &name)
     };
-    let rows: Vec<_> = of.next.iter().map(row).collect();
-    let head = ["run, where it differs from this page", "range now", "range after it"];
+    let table = Rows::of(&of.next)
+        .column("run, where it differs from this page", |next| name(next))
+        .column("range now", |next| deviation(next.sd.0))
+        .column("range after it", |next| deviation(next.sd.1))
+        .table("The next run to try");
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
         muted("The runs that would narrow the prediction of this page's run most, on the GPUs that you have."),
-        table("The next run to try", &head, &rows),
+        table,
     ];
     if let Some(command) = command(&first.run) {
         let heading = if command.starts_with("#!") { "Launch command of the first" } else { "Settings of the first" };

@@ -11,7 +11,9 @@ use crate::core::run::{Multiplier, Profile, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
 use crate::view::node::action::{Compare, Measured};
-use crate::view::node::markup::{Action, Node, aside, copied, el, fold, leaf, load, muted, paragraph, table, text};
+use crate::view::node::markup::{
+    Action, Node, Rows, aside, copied, el, fold, leaf, load, muted, paragraph, table, text,
+};
 use crate::view::panels::issues::line;
 use std::sync::Arc;
 
@@ -26,14 +28,6 @@ pub fn kept(observations: &[Observation]) -> Node {
             "No run is kept yet. One run of yours takes away most of what this calculator cannot know of a cluster and its software.",
         );
     }
-    let row = |(at, one): (usize, &Observation)| {
-        let remove = button("quiet", "Remove", Action::Measured(Measured::Remove(at)));
-        let title = words::line(&one.run);
-        let name = [load("link", &one.run, &title, &[text(verbatim(&*one.name))]), aside(&title)];
-        let cells = vec![el("span", &[("class", "wrap")], &name), leaf("span", "wrap", figures(one)), remove];
-        (false, cells)
-    };
-    let rows: Vec<_> = observations.iter().enumerate().map(row).collect();
     let faults = observations.iter().filter_map(|one| {
         let issues = Scenario::new(&one.run).err()?;
         let name = verbatim(&*one.name);
@@ -41,8 +35,17 @@ pub fn kept(observations: &[Observation]) -> Node {
         let issue = crate::core::issue::Issue::error("", t!("{name}: {message}", name, message));
         Some(line(&issue))
     });
-    let head = ["run", "measured", ""];
-    let mut parts = vec![leaf("h3", "", "Runs that are kept"), table("Runs that are kept", &head, &rows)];
+    let name = |one: &Observation| {
+        let title = words::line(&one.run);
+        let name = [load("link", &one.run, &title, &[text(verbatim(&*one.name))]), aside(&title)];
+        el("span", &[("class", "wrap")], &name)
+    };
+    let table = Rows::of(observations.iter().enumerate())
+        .column("run", |(_, one)| name(one))
+        .column("measured", |(_, one)| leaf("span", "wrap", figures(one)))
+        .column("", |(at, _)| button("quiet", "Remove", Action::Measured(Measured::Remove(*at))))
+        .table("Runs that are kept");
+    let mut parts = vec![leaf("h3", "", "Runs that are kept"), table];
     parts.extend(faults);
     Node::from_iter(parts)
 }
@@ -73,13 +76,15 @@ pub(crate) fn bare(run: &Run) -> Run {
 /// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of the
 /// runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
 pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, link: impl Fn(&Run) -> String) -> Node {
-    let own = Some(&run.profile).filter(|profile| profile.means.is_some());
-    let is_new = |other: &&Profile| !own.is_some_and(|own| own.means == other.means && own.widths == other.widths);
+    let present = Some(&run.profile).filter(|profile| profile.means.is_some());
+    let is_new = |other: &&Profile| {
+        !present.is_some_and(|present| present.means == other.means && present.widths == other.widths)
+    };
     let (read, fitted) = (read.filter(is_new), fitted.filter(is_new));
-    if own.is_none() && read.is_none() {
+    if present.is_none() && read.is_none() {
         return Node::none();
     }
-    let columns: Vec<(Message, &Profile)> = [(t!("in use"), own), (t!("read"), read), (t!("of your runs"), fitted)]
+    let columns: Vec<(Message, &Profile)> = [(t!("in use"), present), (t!("read"), read), (t!("of your runs"), fitted)]
         .into_iter()
         .filter_map(|(what, profile)| Some((what, profile?)))
         .collect();
@@ -106,7 +111,7 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
         buttons.push(button("", "Compare with the built-in model", both));
     }
     parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
-    if let Some(profile) = own {
+    if let Some(profile) = present {
         let alone = Run { profile: profile.clone(), ..Run::default() };
         let inside = copied("", &link(&alone), Node::none());
         parts.push(fold("As text, for a wiki: paste it here to use it", inside));
@@ -163,24 +168,17 @@ pub fn offer(of: &Observation) -> Node {
 
 /// Steps that were measured, against the shipped constants and against the fit.
 pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
-    let row = |run: &Standing| {
-        let name = observations.get(run.observation);
-        let name = name.map(|one| one.name.clone()).unwrap_or_default();
-        let off = |predicted: f64| text(verbatim(show_off(predicted / run.measured_s - 1.0, 1)));
-        let cells = vec![
-            text(verbatim(name)),
-            text(verbatim(show_seconds(Seconds(run.measured_s)))),
-            off(run.before_s),
-            off(run.after_s),
-        ];
-        (run.stands_out(), cells)
-    };
-    let rows: Vec<_> = all.iter().map(row).collect();
-    if rows.is_empty() {
+    if all.is_empty() {
         return Node::none();
     }
-    let head = ["run", "measured", "built-in model", "your profile"];
-    table("Your runs", &head, &rows)
+    let off = |predicted: f64, run: &Standing| show_off(predicted / run.measured_s - 1.0, 1);
+    Rows::of(all)
+        .figures("run", |run| observations.get(run.observation).map(|one| one.name.clone()).unwrap_or_default())
+        .figures("measured", |run| show_seconds(Seconds(run.measured_s)))
+        .figures("built-in model", |run| off(run.before_s, run))
+        .figures("your profile", |run| off(run.after_s, run))
+        .marked(|run| run.stands_out())
+        .table("Your runs")
 }
 
 #[cfg(test)]

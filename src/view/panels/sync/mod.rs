@@ -2,7 +2,7 @@
 
 mod picture;
 
-use crate::core::message::{Message, verbatim};
+use crate::core::message::Message;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::core::report::{Evaluation, Figure};
@@ -11,7 +11,7 @@ use crate::core::traffic::CONTENTION;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{key, save};
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, ask, choices, el, leaf, muted, table, text};
+use crate::view::node::markup::{Action, Node, Rows, ask, choices, el, leaf, muted, text};
 use picture::picture;
 
 /// Rows of the table; of more, the first.
@@ -130,37 +130,18 @@ fn relation(found: &GradientSync) -> Node {
 
 /// The picture as a table.
 fn buckets(found: &GradientSync) -> Node {
-    let rows: Vec<_> = found
-        .buckets
-        .iter()
-        .take(MAX_ROWS)
-        .map(|bucket| {
-            let times = [
-                bucket.complete,
-                bucket.start,
-                bucket.end - bucket.start,
-                bucket.behind,
-                bucket.bubble,
-                bucket.after,
-                bucket.behind * CONTENTION.value,
-            ];
-            let mut cells = vec![bucket.rank.to_string(), bucket.stage.to_string()];
-            cells.extend(times.map(|time| show_seconds(Seconds(time))));
-            (false, cells.iter().map(|cell| text(verbatim(cell))).collect())
-        })
-        .collect();
-    let head = [
-        "rank",
-        "stage",
-        "complete at",
-        "leave at",
-        "on the wire",
-        "behind ops",
-        "in bubbles",
-        "after the end",
-        "slows ops by",
-    ];
-    table("Gradients on the wire", &head, &rows)
+    let show = |time: f64| show_seconds(Seconds(time));
+    Rows::of(found.buckets.iter().take(MAX_ROWS))
+        .figures("rank", |bucket| bucket.rank.to_string())
+        .figures("stage", |bucket| bucket.stage.to_string())
+        .figures("complete at", |bucket| show(bucket.complete))
+        .figures("leave at", |bucket| show(bucket.start))
+        .figures("on the wire", |bucket| show(bucket.end - bucket.start))
+        .figures("behind ops", |bucket| show(bucket.behind))
+        .figures("in bubbles", |bucket| show(bucket.bubble))
+        .figures("after the end", |bucket| show(bucket.after))
+        .figures("slows ops by", |bucket| show(bucket.behind * CONTENTION.value))
+        .table("Gradients on the wire")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::core::search::catalogue::{Row, Trained};
 use crate::core::t;
 use crate::core::units::{group, number, show_count, significant};
 use crate::core::whole_run::{Deadline, optimal_tokens};
-use crate::view::node::markup::{Node, apply, aside, el, fold, leaf, load, muted, percent, table, text};
+use crate::view::node::markup::{Node, Rows, apply, aside, el, fold, leaf, load, muted, percent, table, text};
 use crate::view::panels::words;
 
 /// A layout in one line.
@@ -109,16 +109,12 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     };
     let press = (gpus > 0 && gpus != own.gpus)
         .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
-    let rows: Vec<_> = found
-        .counts
-        .iter()
-        .map(|(gpus, mean, high)| {
-            let cells = [group(&gpus.to_string()), significant(*mean, 3), significant(*high, 3)];
-            (Some(*gpus) == found.gpus, cells.map(|cell| text(verbatim(cell))).to_vec())
-        })
-        .collect();
-    let title = t!("Days by number of GPUs");
-    let counts = table(&title, &["GPUs", "days", "nine of ten within"], &rows);
+    let counts = Rows::of(&found.counts)
+        .figures("GPUs", |(gpus, ..)| group(&gpus.to_string()))
+        .figures("days", |(_, mean, _)| significant(*mean, 3))
+        .figures("nine of ten within", |(.., high)| significant(*high, 3))
+        .marked(|(gpus, ..)| Some(*gpus) == found.gpus)
+        .table(t!("Days by number of GPUs"));
     let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
     Node::from_iter([el("p", &[], &lead), fold("All numbers that were tried", counts)])
 }
