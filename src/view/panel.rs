@@ -135,8 +135,8 @@ impl Panel {
 /// Memory of one rank over the step: the picture, its fullest instant in words, a table.
 fn over_the_step(evaluation: &Evaluation, rank: Option<usize>, theme: Theme, width: usize, unit: MemoryUnit) -> Node {
     let report = &evaluation.report.memory;
-    let known = rank.filter(|rank| *rank < report.per_stage.len());
-    let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
+    let rank = rank.filter(|rank| *rank < report.per_stage.len());
+    let Some(curve) = over_time(evaluation, rank.unwrap_or(report.peak_stage)) else {
         return muted("Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {

@@ -55,9 +55,9 @@ impl StepId {
     }
     /// The one before and the one behind, over all lessons.
     pub fn neighbours(self) -> [Option<Self>; 2] {
-        let all: Vec<Self> = Self::all().collect();
-        let at = all.iter().position(|step| *step == self).unwrap_or(0);
-        [at.checked_sub(1), Some(at + 1)].map(|at| all.get(at?).copied())
+        let steps: Vec<Self> = Self::all().collect();
+        let at = steps.iter().position(|step| *step == self).unwrap_or(0);
+        [at.checked_sub(1), Some(at + 1)].map(|at| steps.get(at?).copied())
     }
 }
 

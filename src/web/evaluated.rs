@@ -42,25 +42,25 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
             request.cancel();
             requested.set_value(None);
         }
-        let known = arrived.with_untracked(|arrived| {
+        let has_arrived = arrived.with_untracked(|arrived| {
             let run = arrived.as_ref().map(|(run, _)| run);
             run == wanted.as_ref()
         });
         if let Some(wanted) = wanted
-            && !known
+            && !has_arrived
         {
             let job = Job::Evaluate(wanted.clone());
-            let of = wanted.clone();
+            let run = wanted.clone();
             let request = request(job, move |progress| {
                 let result = match progress {
-                    Progress::Reply(Reply::Evaluated(Some(timed))) => evaluate_timed(&of, timed),
+                    Progress::Reply(Reply::Evaluated(Some(timed))) => evaluate_timed(&run, timed),
                     // Its errors are found before anything is simulated.
-                    Progress::Reply(_) => evaluate(&of),
+                    Progress::Reply(_) => evaluate(&run),
                     Progress::Failed => Err(vec![Issue::error("schedule", FAILED)]),
                     Progress::Done => return,
                 };
                 // The panel may be gone by now.
-                let _ = arrived.try_set(Some((of.clone(), result.map(Arc::new))));
+                let _ = arrived.try_set(Some((run.clone(), result.map(Arc::new))));
             });
             requested.set_value(Some((wanted, request)));
         }

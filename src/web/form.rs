@@ -94,7 +94,7 @@ fn matches(field: &Field, words: &str) -> bool {
         Slot::Choice { options, .. } => options().into_iter().flat_map(|option| [option.id, option.label]).collect(),
         _ => Vec::new(),
     };
-    let all = format!(
+    let haystack = format!(
         "{} {} {} {} {} {} {}",
         choices.join(" "),
         field.label,
@@ -105,7 +105,7 @@ fn matches(field: &Field, words: &str) -> bool {
         translated(field.hint)
     )
     .to_ascii_lowercase();
-    words.to_ascii_lowercase().split_whitespace().all(|word| all.contains(word))
+    words.to_ascii_lowercase().split_whitespace().all(|word| haystack.contains(word))
 }
 
 /// The button that opens a sheet, with the number of its settings and of those that are changed.

@@ -39,8 +39,8 @@ fn exchange() -> Node {
 /// Entries of the menu that saves: pictures, tables, settings of a framework, the link.
 fn files(state: State) -> Node {
     // The saved run is the shown one: an earlier run where this one cannot be shown.
-    let shown = state.evaluation().map(|evaluation| evaluation.scenario.run.clone());
-    let run = Arc::new(shown.unwrap_or_else(|| state.run.get()));
+    let saved = state.evaluation().map(|evaluation| evaluation.scenario.run.clone());
+    let run = Arc::new(saved.unwrap_or_else(|| state.run.get()));
     let unit = state.view.unit.get();
     let picture = |drawn: Drawn, label: &'static str| {
         let run = || Some(Arc::clone(&run));
@@ -98,9 +98,9 @@ fn language_button(shown: Viewed) -> AnyView {
 
 /// Commands that are rarely used, or have no room on a phone.
 fn more_menu(state: State) -> AnyView {
-    let shown = state.view;
+    let view_of_page = state.view;
     let other_unit = move |_| {
-        shown.unit.update(|unit| {
+        view_of_page.unit.update(|unit| {
             *unit = match unit {
                 MemoryUnit::Gib => MemoryUnit::Gb,
                 MemoryUnit::Gb => MemoryUnit::Gib,
@@ -126,12 +126,12 @@ fn more_menu(state: State) -> AnyView {
     let content = view! {
         <div class="list" use:patched=items></div>
         <button title=say("Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)") on:click=other_unit>
-            {say("Memory in")} " " {text(move || match shown.unit.get() {
+            {say("Memory in")} " " {text(move || match view_of_page.unit.get() {
                 MemoryUnit::Gib => MemoryUnit::Gb.name(),
                 MemoryUnit::Gb => MemoryUnit::Gib.name(),
             }.to_owned())}
         </button>
-        {language_button(shown)}
+        {language_button(view_of_page)}
     };
     menu("more", say("More"), "⋯".into_any(), content.into_any())
 }
@@ -139,19 +139,19 @@ fn more_menu(state: State) -> AnyView {
 #[component]
 pub(crate) fn Header() -> impl IntoView {
     let state = expect_context::<State>();
-    let shown = state.view;
+    let view_of_page = state.view;
     let flip = move |_| {
-        let theme = match shown.theme.get_untracked() {
+        let theme = match view_of_page.theme.get_untracked() {
             Theme::Light => Theme::Dark,
             Theme::Dark => Theme::Light,
         };
-        shown.prefer(theme);
+        view_of_page.prefer(theme);
     };
     let exchange = view_of(exchange);
     let view_button = move |view: View| {
-        let current = move || shown.open.get().is_like(view);
+        let current = move || view_of_page.open.get().is_like(view);
         view! {
-            <button data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| shown.show(view)>
+            <button data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| view_of_page.show(view)>
                 {say(view.choice().label)}
             </button>
         }

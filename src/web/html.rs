@@ -24,13 +24,13 @@ pub(crate) fn view_of(of: impl Fn() -> Node + Send + Sync + 'static) -> Signal<N
 }
 
 /// A view that is computed once for each change of what it reads; `None` leaves it as it was.
-pub(crate) fn view_once(of: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
-    let of: Derived<Option<Node>> = Box::new(of);
-    Memo::new(move |before: Option<&Node>| of().unwrap_or_else(|| before.cloned().unwrap_or_default())).into()
+pub(crate) fn view_once(view: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
+    let view: Derived<Option<Node>> = Box::new(view);
+    Memo::new(move |before: Option<&Node>| view().unwrap_or_else(|| before.cloned().unwrap_or_default())).into()
 }
 
 /// Does something whenever what it reads has changed.
-pub fn effect(of: impl Fn() + 'static) {
-    let of: Box<dyn Fn()> = Box::new(of);
-    Effect::new(move |_| of());
+pub fn effect(action: impl Fn() + 'static) {
+    let action: Box<dyn Fn()> = Box::new(action);
+    Effect::new(move |_| action());
 }

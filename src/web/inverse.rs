@@ -124,7 +124,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
     let differs = move |of: &Option<(Run, f64)>, now: Run| of.as_ref().is_some_and(|of| *of != (now, days()));
     let models_stale = flag(move || models.of.with(|of| differs(of, state.run.with(question))));
     let counts_stale = flag(move || counts.of.with(|of| differs(of, state.run.with(of_any_count))));
-    let said = move |works: RwSignal<bool>, ask: Message| translated(if works.get() { t!("Stop") } else { ask });
+    let label = move |works: RwSignal<bool>, ask: Message| translated(if works.get() { t!("Stop") } else { ask });
     let progress = text(move || {
         let count = models.found.with(Vec::len);
         if models.works.get() { translated(t!("{count} models searched…", count)) } else { String::new() }
@@ -140,7 +140,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
                 )))}</h2>
                 <span class="spring"></span>
                 {days_input(state)}
-                <button on:click=press_models>{text(move || said(models.works, t!("Search all models")))}</button>
+                <button on:click=press_models>{text(move || label(models.works, t!("Search all models")))}</button>
                 <label class="check">
                     <input type="checkbox" prop:checked=flag(move || optimal.get()) on:change=move |event| optimal.set(event_target_checked(&event))/>
                     {say("compute-optimal tokens")}
@@ -154,7 +154,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
                     translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = number(days(), 3)))
                 })}</h3>
                 <span class="spring"></span>
-                <button on:click=press_counts>{text(move || said(counts.works, t!("Find the fewest GPUs")))}</button>
+                <button on:click=press_counts>{text(move || label(counts.works, t!("Find the fewest GPUs")))}</button>
             </div>
             <div class="stale-able" class:stale=counts_stale aria-live="polite" use:patched=dates></div>
         </section>

@@ -61,11 +61,11 @@ impl Open {
             let value = scale.values.get(position).copied().unwrap_or_default();
             format!("{}.{value}", scale.symbol)
         };
-        let all: Vec<String> = self.page.with_untracked(|page| {
+        let positions: Vec<String> = self.page.with_untracked(|page| {
             let each = page.sliders.iter().enumerate();
             each.map(|(place, scale)| at(place, scale)).collect()
         });
-        self.state.view.change(|view| view.sliders = all.join(","));
+        self.state.view.change(|view| view.sliders = positions.join(","));
     }
 
     fn sliders(self) -> AnyView {
@@ -83,10 +83,10 @@ impl Open {
 
     /// A slider with its name and its value.
     fn row(self, at: usize, scale: Scale) -> AnyView {
-        let of = move |shown: fn(&Scale) -> String| {
+        let text_of = move |shown: fn(&Scale) -> String| {
             text(move || self.page.with(|page| page.sliders.get(at).map_or_else(String::new, shown)))
         };
-        let value = of(|scale| translated(scale.shown.clone()));
+        let value = text_of(|scale| translated(scale.shown.clone()));
         let moved = move |event| {
             if let Ok(position) = event_target_value(&event).parse() {
                 self.turn(at, position);
@@ -96,7 +96,7 @@ impl Open {
             <label class="slider">
                 <span>{say(scale.name)} " " <i>{scale.symbol}</i></span>
                 <input type="range" min="0" max=scale.values.len().saturating_sub(1).to_string()
-                    prop:value=of(|scale| scale.position.to_string())
+                    prop:value=text_of(|scale| scale.position.to_string())
                     aria-valuetext=value on:input=moved/>
                 <output>{value}</output>
             </label>

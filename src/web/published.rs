@@ -21,14 +21,14 @@ const SLICE: usize = 8;
 /// false where a table cannot be had.
 pub(crate) fn published(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView {
     let slice = RwSignal::new_local(Board::default());
-    let all = RwSignal::new(Node::none());
+    let panel = RwSignal::new(Node::none());
     leptos::task::spawn_local(async move {
         match read(slice).await {
             Ok(bench) => {
                 state.runs.ask(state);
                 let bench = computed(bench, words).await;
                 words.set(Message::default());
-                let _ = all.try_set(slice.with_untracked(|board| accuracy::all(&bench, board)));
+                let _ = panel.try_set(slice.with_untracked(|board| accuracy::all(&bench, board)));
             }
             Err(file) => {
                 words.set(unread(file));
@@ -45,7 +45,7 @@ pub(crate) fn published(state: State, words: RwSignal<Message>, begun: RwSignal<
         let standings = standings.map_or_else(Vec::new, |fit| fit.fit.standings);
         let yours = Yours { runs: runs.as_deref().unwrap_or_default(), standings: &standings };
         let near = slice.with(|board| accuracy::near(board, &run, yours));
-        Some(Node::from_iter([near, all.get()]))
+        Some(Node::from_iter([near, panel.get()]))
     });
     view! { <div use:patched=content></div> }.into_any()
 }

@@ -220,7 +220,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let code = move || written(state, form.get(), panel(), theme.get());
     let long = move || form.get() == Form::Link && code().len() > 1000;
     // Computed while the dialog is open.
-    let shown = move || {
+    let preview = move || {
         let evaluation = state.panels.shares.get().and_then(|_| state.drawn.get());
         let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
         let unit = state.view.unit.get();
@@ -272,7 +272,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     view! {
         <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
             <h2 id="share-title">{say("Share this run")}</h2>
-            <div inert>{nodes("share-picture", shown)}</div>
+            <div inert>{nodes("share-picture", preview)}</div>
             <div class="share-choice">
                 <span class="seg" role="group" aria-label=say("Panel") hidden=is_fixed>{PANELS.map(option).collect_view()}</span>
                 <span class="seg" role="group" aria-label=say("Colours")>{THEMES.map(tint).collect_view()}</span>

@@ -106,9 +106,9 @@ pub(crate) fn Advice() -> impl IntoView {
     let searched = move |evaluation: &Evaluation| state.planner.searched(evaluation);
     let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
     let unfit = move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get());
-    let shown = move || Node::from_iter([unfit(), cards.get()]);
+    let list = move || Node::from_iter([unfit(), cards.get()]);
     let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
-    let note = move || note(state.fault().as_ref(), &state.noted(), state.shown.with(|shown| shown.stands_in));
+    let note = move || note(state.fault().as_ref(), &state.noted(), state.shown.with(|list| list.stands_in));
     view! {
         <section class="better" aria-labelledby="better-title">
             <div class="panel-head">
@@ -117,7 +117,7 @@ pub(crate) fn Advice() -> impl IntoView {
                 <span class="spring"></span>
                 {nodes("note-line", note)}
             </div>
-            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", shown)}</div>
+            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", list)}</div>
         </section>
     }
 }

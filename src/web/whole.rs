@@ -184,12 +184,12 @@ impl Page {
         let state = self.state;
         let unread = state.unread.get().filter(|(field, after, _)| state.text_of(field) == *after);
         let unread = unread.map(|(field, _, error)| Issue::error(field.key, error));
-        let own = self.shown.with(|shown| match &shown.answer {
+        let computed = self.shown.with(|shown| match &shown.answer {
             Some((_, answer)) if shown.errors.is_empty() => answer.notes.clone(),
             _ => shown.errors.clone(),
         });
-        let all = unread.into_iter().chain(own).chain(state.issues.get());
-        all.filter(|issue| keys.contains(&&*issue.field)).map(|issue| line(&issue)).collect()
+        let issues = unread.into_iter().chain(computed).chain(state.issues.get());
+        issues.filter(|issue| keys.contains(&&*issue.field)).map(|issue| line(&issue)).collect()
     }
 }
 

@@ -9,24 +9,24 @@ use std::fmt::Write;
 pub fn steps(curve: &[(f64, u32)], view: Viewport, width: f64) -> Vec<(f64, u32)> {
     let from = curve.partition_point(|(time, _)| *time < view.start);
     let to = curve.partition_point(|(time, _)| *time <= view.end);
-    let mut held = from.checked_sub(1).map_or(0, |last| curve[last].1);
-    let mut points = vec![(0.0, held)];
+    let mut level = from.checked_sub(1).map_or(0, |last| curve[last].1);
+    let mut points = vec![(0.0, level)];
     let mut at = from;
     while at < to {
         let x = view.x(curve[at].0, width).floor();
-        let (mut low, mut high) = (held, held);
-        points.push((x, held));
+        let (mut low, mut high) = (level, level);
+        points.push((x, level));
         while at < to && view.x(curve[at].0, width) < x + 1.0 {
-            held = curve[at].1;
-            low = low.min(held);
-            high = high.max(held);
+            level = curve[at].1;
+            low = low.min(level);
+            high = high.max(level);
             at += 1;
         }
         if low != high {
-            points.extend([(x, low), (x, high), (x, held)]);
+            points.extend([(x, low), (x, high), (x, level)]);
         }
     }
-    points.push((width, held));
+    points.push((width, level));
     points
 }
 

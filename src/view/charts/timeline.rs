@@ -119,10 +119,10 @@ fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
     let mut sum = 0.0;
     let mut taken = 0u8;
     std::array::from_fn(|kind| {
-        let own = (after[kind] - before[kind]) / span * SHARES;
-        sum += own;
+        let eighths = (after[kind] - before[kind]) / span * SHARES;
+        sum += eighths;
         // A part of an eighth by itself is one, whatever the others leave.
-        let least = f64::from(taken) + own.round().min(1.0);
+        let least = f64::from(taken) + eighths.round().min(1.0);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 8
         let upto = sum.round().max(least).min(SHARES) as u8;
         let share = upto - taken;

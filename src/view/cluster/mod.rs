@@ -69,7 +69,7 @@ pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
 
 /// The stage whose links are busiest, and their traffic.
 pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
-    let of = |link: Link| {
+    let sentence = |link: Link| {
         let (stage, busy, most) = wires::busiest(ranks, link)?;
         let (busy, group) = (show_percent(busy), most.kind.name());
         let share = show_percent(most.busy);
@@ -90,7 +90,7 @@ pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
             ),
         })
     };
-    Message::joined(" ", [Link::Intra, Link::Inter].into_iter().filter_map(of))
+    Message::joined(" ", [Link::Intra, Link::Inter].into_iter().filter_map(sentence))
 }
 
 /// The buttons above the picture: what colours it, which groups it shows, and saving it.

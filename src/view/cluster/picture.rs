@@ -155,11 +155,12 @@ impl Look<'_> {
         };
         let mesh = self.scene.mesh;
         let each = cells.iter().map(|cell| {
-            let of = |kind: &&GroupKind| {
-                let own = mesh.members(**kind, self.gpu);
-                own.size() > 1 && mesh.members(**kind, cell.rank) == own
+            let is_ring = |kind: &&GroupKind| {
+                let members = mesh.members(**kind, self.gpu);
+                members.size() > 1 && mesh.members(**kind, cell.rank) == members
             };
-            let ring = self.kinds.iter().find(of).map_or_else(String::new, |kind| format!("ring {}", class(*kind)));
+            let ring =
+                self.kinds.iter().find(is_ring).map_or_else(String::new, |kind| format!("ring {}", class(*kind)));
             self.cell(*cell, true, &ring)
         });
         let node = self.selected / mesh.per_node;
@@ -180,7 +181,7 @@ impl Look<'_> {
         let is_member = |mark: &&Mark| matches!(mark, Mark::Member(..));
         let below: Node = marks.iter().filter(is_member).map(|mark| self.mark(mark)).collect();
         let above: Node = marks.iter().filter(|mark| !is_member(mark)).map(|mark| self.mark(mark)).collect();
-        let own = |gpu: u64, class: &str| {
+        let selected = |gpu: u64, class: &str| {
             let cell = scene.cells.get(scene.cell_of(gpu)).copied();
             let inside = strip(scene, self.selected).into_iter().find(|cell| cell.rank == gpu);
             let drawn = cell.map_or_else(Node::none, |cell| {
@@ -189,7 +190,7 @@ impl Look<'_> {
             });
             Node::from_iter([drawn, inside.map_or_else(Node::none, |cell| self.cell(cell, true, class))])
         };
-        let hovered = if self.gpu == self.selected { Node::none() } else { own(self.gpu, "ring hover") };
+        let hovered = if self.gpu == self.selected { Node::none() } else { selected(self.gpu, "ring hover") };
         let end = strip(scene, self.selected).last().map_or(scene.height, |cell| cell.at.bottom() + 4.0);
         let (rails, high) = rails::strip(scene, self.gpu, self.kinds, end);
         let over = [
@@ -198,7 +199,7 @@ impl Look<'_> {
             above,
             self.labels(&marks),
             self.opened(),
-            own(self.selected, "ring own"),
+            selected(self.selected, "ring own"),
             hovered,
             rails,
         ];

@@ -26,11 +26,11 @@ fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members
 /// Groups of `gpu` that stay on its rail, and the number of rails of the others; empty where none leaves its node.
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
     let rails = mesh.per_node;
-    let said = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {
+    let sentence = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {
         1 => t!("{kind} stays on rail {rail}.", kind = kind.name(), rail = gpu % rails),
         n => t!("{kind} is on {n} of {rails} rails.", kind = kind.name(), n, rails),
     };
-    Message::joined(" ", leaving(mesh, gpu, kinds).iter().map(said))
+    Message::joined(" ", leaving(mesh, gpu, kinds).iter().map(sentence))
 }
 
 /// Lines from left to right, as the path of an SVG.
@@ -64,11 +64,11 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
         let y = top + HEAD + at as f64 * LINE;
         let used = members.rails(mesh.per_node);
         let mut every = (0..mesh.per_node).map(|rail| (x(rail), y));
-        let mut own = used.iter().zip(0..).filter(|(used, _)| **used);
-        let mut own = own.by_ref().map(|(_, rail)| (x(rail), y));
+        let mut taken = used.iter().zip(0..).filter(|(used, _)| **used);
+        let mut taken = taken.by_ref().map(|(_, rail)| (x(rail), y));
         nodes.push(words(0.0, y + 4.0, "", kind.name()));
         nodes.push(lines(&mut every, length, "rail"));
-        nodes.push(lines(&mut own, length, &format!("rail {}", class(*kind))));
+        nodes.push(lines(&mut taken, length, &format!("rail {}", class(*kind))));
     }
     let height = HEAD + groups.len() as f64 * LINE;
     (nodes.into_iter().collect(), height)

@@ -24,25 +24,25 @@ pub fn selected(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryU
 }
 
 fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
-    let own = mesh.members(kind, gpu);
+    let members = mesh.members(kind, gpu);
     let name = strong(kind.name());
     let experts = evaluation.scenario.model.moe.is_some();
     let unused = match kind {
         GroupKind::Ep | GroupKind::ExpertDp if !experts => Some(t!("dense model")),
-        _ if own.size() == 1 => Some(t!("not used")),
+        _ if members.size() == 1 => Some(t!("not used")),
         _ => None,
     };
     if let Some(why) = unused {
         return el("li", &[("class", "off")], &[name, inline(why)]);
     }
-    let listed: Vec<_> = (0..own.size().min(LISTED)).map(|at| own.rank(at).to_string()).collect();
-    let listed = listed.join(", ") + if own.size() > LISTED { ", …" } else { "" };
+    let listed: Vec<_> = (0..members.size().min(LISTED)).map(|at| members.rank(at).to_string()).collect();
+    let listed = listed.join(", ") + if members.size() > LISTED { ", …" } else { "" };
     let node = gpu / mesh.per_node;
-    let members = if own.share_node(mesh.per_node) {
-        t!("{n} GPUs of node {node}: {listed}", n = own.size(), node, listed)
+    let members = if members.share_node(mesh.per_node) {
+        t!("{n} GPUs of node {node}: {listed}", n = members.size(), node, listed)
     } else {
-        let lies = own.group(mesh.per_node);
-        t!("{n} GPUs on {nodes} nodes: {listed}", n = own.size(), nodes = lies.nodes(), listed)
+        let lies = members.group(mesh.per_node);
+        t!("{n} GPUs on {nodes} nodes: {listed}", n = members.size(), nodes = lies.nodes(), listed)
     };
     let wire = wires.iter().find(|wire| wire.kind == kind);
     let sent = wire.map_or_else(Node::none, |wire| {
@@ -94,9 +94,9 @@ fn works(spans: &Spans, rank: usize) -> f64 {
 /// The pipeline ranks whose results `rank` needs: forward, and backward.
 pub(crate) fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2] {
     let loads = &evaluation.loads;
-    let own = loads.get(rank).map_or(&[][..], |load| &load.stages);
+    let stages = loads.get(rank).map_or(&[][..], |load| &load.stages);
     let mut found = [Vec::new(), Vec::new()];
-    for stage in own {
+    for stage in stages {
         for (ranks, other) in found.iter_mut().zip([stage.checked_sub(1), stage.checked_add(1)]) {
             let holder = |load: &crate::core::memory::RankLoad| other.is_some_and(|other| load.stages.contains(&other));
             let holders = (0..loads.len()).filter(|at| *at != rank && holder(&loads[*at]));

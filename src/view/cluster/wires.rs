@@ -39,7 +39,7 @@ pub fn wires(evaluation: &Evaluation) -> Vec<Vec<Wire>> {
 fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
     let scenario = &evaluation.scenario;
     let mesh = scenario.layout.mesh();
-    let of = |kind: GroupKind| {
+    let wire_of = |kind: GroupKind| {
         let sent: &[Traffic] = match kind {
             GroupKind::Tp => &[Traffic::Tp],
             GroupKind::Cp => &[Traffic::Cp],
@@ -47,10 +47,10 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             GroupKind::Ep => &[Traffic::Ep],
             GroupKind::Pp => &[Traffic::Pp],
         };
-        let mut own = rows.iter().filter(|row| sent.contains(&row.traffic)).peekable();
+        let mut sending = rows.iter().filter(|row| sent.contains(&row.traffic)).peekable();
         let link = match kind {
             GroupKind::ExpertDp => mesh.members(kind, 0).group(mesh.per_node).link(),
-            _ => own.peek()?.link,
+            _ => sending.peek()?.link,
         };
         let mut wire = Wire {
             kind,
@@ -61,7 +61,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             rate: bandwidth(scenario, link),
             passes: [false; 2],
         };
-        for row in own {
+        for row in sending {
             let (all, experts) = ((row.bytes_per_gpu, row.comm_s), row.experts);
             let (bytes, time) = match kind {
                 GroupKind::ExpertDp => (experts.bytes, experts.comm),
@@ -76,7 +76,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
         wire.busy = wire.time / evaluation.report.step.time_s;
         (kind != GroupKind::ExpertDp || wire.bytes.0 > 0.0).then_some(wire)
     };
-    GroupKind::ALL.into_iter().filter_map(of).collect()
+    GroupKind::ALL.into_iter().filter_map(wire_of).collect()
 }
 
 /// The rank whose links of that kind are busiest, for what share of the step, and the group that sends longest on it;

@@ -36,9 +36,9 @@ pub fn cards(gallery: &Gallery) -> Node {
         });
     }
     let list = |stale: bool| -> Node {
-        let shown = rows.iter().filter(|row| is_pictured(row));
-        let shown = shown.filter(|row| is_stale(row.variant) == stale);
-        let cards: Vec<Node> = shown.map(|row| card(gallery, row)).collect();
+        let pictured = rows.iter().filter(|row| is_pictured(row));
+        let pictured = pictured.filter(|row| is_stale(row.variant) == stale);
+        let cards: Vec<Node> = pictured.map(|row| card(gallery, row)).collect();
         if cards.is_empty() {
             return Node::none();
         }
@@ -110,12 +110,13 @@ mod tests {
 
     /// The gallery of `run` with all of its pictures.
     fn shown(run: &Run, look: &Look) -> (String, usize) {
-        let own = evaluate(run).unwrap();
+        let evaluation = evaluate(run).unwrap();
         let limit = look.limit(run);
-        let all = Variant::all(run);
-        let rows: Vec<ScheduleRow> = all.iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
-        let axis = Axis::of(&own, look.whole);
-        let sketches: Vec<(Variant, Sketch)> = all
+        let variants = Variant::all(run);
+        let rows: Vec<ScheduleRow> =
+            variants.iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
+        let axis = Axis::of(&evaluation, look.whole);
+        let sketches: Vec<(Variant, Sketch)> = variants
             .iter()
             .filter_map(|variant| {
                 let other = evaluate(&run_with(run, *variant, limit).ok()?).ok()?;
@@ -123,7 +124,7 @@ mod tests {
             })
             .collect();
         let gallery = Gallery {
-            own: &own,
+            own: &evaluation,
             rows: &rows,
             sketch: &|variant| {
                 let mut each = sketches.iter();

@@ -74,12 +74,12 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
     let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later stages of the rank")]);
-    let said = [
+    let title = [
         leaf("h2", "", t!("All {count}", count = gallery.rows.len())),
         el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
         legend(kinds),
     ];
-    Node::from_iter([el("div", &[], &said), el("div", &[("class", "tools")], &tools)])
+    Node::from_iter([el("div", &[], &title), el("div", &[("class", "tools")], &tools)])
 }
 
 /// Kinds of ops and their colours.

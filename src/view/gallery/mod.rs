@@ -44,8 +44,8 @@ pub(crate) fn variants(list: &str) -> Vec<Variant> {
 impl Look {
     /// The schedules to compare under `run`, in the order of their letters.
     pub(crate) fn ticked(&self, run: &Run) -> Vec<Variant> {
-        let own = || vec![Variant::of(run)];
-        self.ticked.clone().unwrap_or_else(own)
+        let chosen = || vec![Variant::of(run)];
+        self.ticked.clone().unwrap_or_else(chosen)
     }
 
     /// The limit of schedules that are laid out within one.

@@ -20,8 +20,8 @@ use crate::view::panels::words::{sign, verdict};
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
     let before = curve.partition_point(|(at, _)| *at <= time);
-    let held = before.checked_sub(1).map_or(0, |at| curve[at].1);
-    Bytes(f64::from(held) / 1024.0 * GIB)
+    let micro_gib = before.checked_sub(1).map_or(0, |at| curve[at].1);
+    Bytes(f64::from(micro_gib) / 1024.0 * GIB)
 }
 
 /// Letter and name of a timeline, what takes it away and what makes it the Run's.
@@ -30,9 +30,9 @@ pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> N
     let away = el("button", &[("class", "quiet")], &[text("×")])
         .label(t!("Take {name} away", name = variant.name()))
         .on(Action::Gallery(GalleryAction::Tick(variant)));
-    let own =
+    let choose =
         if set.is_empty() { leaf("small", "muted", "your run") } else { link_button("Use it").on(Action::Apply(set)) };
-    let parts = [heading(name), own, away];
+    let parts = [heading(name), choose, away];
     el("div", &[("class", "lane-title")], &parts)
 }
 
@@ -82,16 +82,16 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
-            let said = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
-            paragraph(said)
+            let sentence = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
+            paragraph(sentence)
         })
     });
     let versions = lanes.iter().filter_map(|(_, prepared)| {
-        let said = match prepared.version(0, 0)? {
+        let note = match prepared.version(0, 0)? {
             ..0 => "5·v−1: micro-batch 5 with the weights of one update before this step, as all of a PipeDream-2BW step; a rank keeps two versions, these and the next.",
             _ => "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
         };
-        Some(muted(said))
+        Some(muted(note))
     });
     let tables = lanes.iter().map(|lane| {
         let summary = t!("{name} as a table", name = name(lane));

@@ -134,7 +134,7 @@ impl Live {
 
 fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let (unit, per) = scale.unit;
-    let said = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
+    let figure = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
     let longest = bars.iter().map(Bar::total);
     let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
     let most = if most > 0.0 { most * 1.25 } else { per };
@@ -150,7 +150,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         let mut from = 0.0;
         for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
             let at = Box { x: x(from), width: (1.0 - names) * value / most, y, height: ROW - 6.0 };
-            let title = t!("{part} {value}", part = *name, value = said(*value));
+            let title = t!("{part} {value}", part = *name, value = figure(*value));
             drawing.fill(at, *ink, 1.0, title);
             from += value;
         }
@@ -158,7 +158,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         let across = line.map_or(0.0, |(value, _)| x(*value));
         let crossed = (x(from)..x(from) + 0.16).contains(&across);
         let end = (if crossed { across } else { x(from) } + 0.005, middle);
-        drawing.words(end, Anchor::Start, Ink::Muted, said(from));
+        drawing.words(end, Anchor::Start, Ink::Muted, figure(from));
     }
     drawing.line((names, foot), (1.0, foot), Ink::Line, 1.0);
     for tick in ticks(0.0, most / per, 5) {

@@ -43,8 +43,8 @@ const PARAMETERS: Scale = Scale { parts: &[("parameters", Ink::Memory(0))], unit
 
 fn routing(dials: &Dials) -> Live {
     let k = dials.get("K");
-    let of = |k: u64| Some(run(&mixtral(&format!("&model.moe.top_k={k}")))?.report.parameters);
-    let Some(parameters) = of(k) else {
+    let parameters_of = |k: u64| Some(run(&mixtral(&format!("&model.moe.top_k={k}")))?.report.parameters);
+    let Some(parameters) = parameters_of(k) else {
         return Live::default();
     };
     let (all, active) = (parameters.total as f64, parameters.active as f64);
@@ -72,11 +72,11 @@ const TIME: Scale = Scale { parts: &[("step time", Ink::Forward)], unit: ("s", 1
 
 fn capacity(dials: &Dials) -> Live {
     let x = dials.get("x");
-    let of = |x: u64| {
+    let step_at = |x: u64| {
         run(&mixtral(&format!("&moe_imbalance={}", 1.0 + x as f64 / 100.0))).map_or(0.0, |it| it.report.step.time_s.0)
     };
-    let bars: Vec<Bar> = FULL.values.iter().map(|x| Bar::new(verbatim(format!("+{x} %")), [of(*x)])).collect();
-    let more = of(x) / of(0) - 1.0;
+    let bars: Vec<Bar> = FULL.values.iter().map(|x| Bar::new(verbatim(format!("+{x} %")), [step_at(*x)])).collect();
+    let more = step_at(x) / step_at(0) - 1.0;
     let text = vec![
         t!(
             "Routers do not spread tokens evenly. All ranks wait for the one with the fullest expert: with {x} % more tokens there than the mean, the step takes {more} longer.",
@@ -119,9 +119,9 @@ const WIRE: Scale = Scale { parts: &[("time on the wire in a step", Ink::Exposed
 
 fn exchange(dials: &Dials) -> Live {
     let ep = dials.get("e");
-    let of = |ep| row(ep, "").unwrap_or_default();
-    let bars: Vec<Bar> = EP.values.iter().map(|ep| Bar::new(verbatim(format!("EP {ep}")), [of(*ep)[1]])).collect();
-    let [bytes, wire, ..] = of(ep);
+    let row_of = |ep| row(ep, "").unwrap_or_default();
+    let bars: Vec<Bar> = EP.values.iter().map(|ep| Bar::new(verbatim(format!("EP {ep}")), [row_of(*ep)[1]])).collect();
+    let [bytes, wire, ..] = row_of(ep);
     let text = vec![
         t!(
             "Experts stand on different ranks. An all-to-all sends every token to the ranks of its experts, another brings the results back; the backward pass does both again."
@@ -134,7 +134,7 @@ fn exchange(dials: &Dials) -> Live {
             wire = show_seconds(Seconds(wire))
         ),
     ];
-    let inside = of(8)[1];
+    let inside = row_of(8)[1];
     Live::of(text)
         .worded(
             "V = 4 · K · b s h · bytes · (e − 1) / e",
@@ -151,16 +151,16 @@ const HIDDEN: Scale = Scale { parts: &[("hidden", Ink::Forward), ("exposed", Ink
 
 fn overlap(dials: &Dials) -> Live {
     let (ep, percent) = (dials.get("e"), dials.get("φ"));
-    let of = |percent: u64| row(ep, &format!("&overlap.ep={}", percent as f64 / 100.0)).unwrap_or_default();
+    let row_at = |percent: u64| row(ep, &format!("&overlap.ep={}", percent as f64 / 100.0)).unwrap_or_default();
     let bars: Vec<Bar> = SHARE
         .values
         .iter()
         .map(|percent| {
-            let [_, wire, _, exposed] = of(*percent);
+            let [_, wire, _, exposed] = row_at(*percent);
             Bar::new(verbatim(format!("{percent} %")), [(wire - exposed).max(0.0), exposed])
         })
         .collect();
-    let [_, wire, _, exposed] = of(percent);
+    let [_, wire, _, exposed] = row_at(percent);
     let text = vec![
         t!(
             "Within one micro-batch nothing can hide these messages: the experts need the tokens. Beside a pass of another micro-batch they can travel while it computes, as DualPipe does."

@@ -79,8 +79,9 @@ impl Gauge {
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),
             Self::Peak => unit.show(report.memory.peak_bytes),
             Self::Held(part) => {
-                let of = |rank: &StageMemory| rank.components().into_iter().find(|(name, _)| *name == part.name());
-                report.memory.fullest().and_then(of).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
+                let component =
+                    |rank: &StageMemory| rank.components().into_iter().find(|(name, _)| *name == part.name());
+                report.memory.fullest().and_then(component).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
             }
             Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
             Self::Exposed(kind) => show_seconds(row(kind).map_or(Seconds::ZERO, |row| row.exposed_s)),

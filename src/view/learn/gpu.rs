@@ -48,9 +48,9 @@ fn of_run(dials: &Dials) -> Live {
             Bar::new(kernel.name, if fed { [0.0, kernel.seconds] } else { [kernel.seconds, 0.0] })
         })
         .collect();
-    let all: f64 = kernels.iter().map(|kernel| kernel.seconds).sum();
+    let seconds: f64 = kernels.iter().map(|kernel| kernel.seconds).sum();
     let work: f64 = kernels.iter().map(|kernel| kernel.flops).sum();
-    let reached = work / all / scenario.gpu.bf16.0;
+    let reached = work / seconds / scenario.gpu.bf16.0;
     let text = vec![
         t!(
             "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer operations per byte waits for memory: norms and activation functions always, matrix products where few tokens use each weight.",

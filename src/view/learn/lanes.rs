@@ -106,9 +106,9 @@ fn draw(drawn: &[Lanes]) -> crate::view::node::Node {
     let mut drawing = Drawing::new(foot + AXIS);
     for (at, one) in drawn.iter().enumerate() {
         let top = each * at as f64;
-        let shown =
+        let words =
             t!("{name}: {exposed} exposed", name = one.name.clone(), exposed = show_seconds(Seconds(one.exposed())));
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, shown);
+        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
         for (row, (name, blocks)) in [("compute", &one.compute), ("wire", &one.wire)].into_iter().enumerate() {
             let y = top + WORDS + LANE * row as f64;
             drawing.name(y + LANE / 2.0 - 2.0, name);

@@ -246,11 +246,11 @@ fn recompute(dials: &Dials) -> Live {
 fn logits(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));
     let kinds = [("megatron", "unfused"), ("megatron-fused", "fused"), ("te-fused", "Transformer Engine")];
-    let of = |(id, name): (&str, &'static str)| {
+    let bar = |(id, name): (&str, &'static str)| {
         let link = format!("model={MODEL}&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}");
         Bar::memory(name, &link)
     };
-    let bars: Vec<Bar> = kinds.into_iter().filter_map(of).collect();
+    let bars: Vec<Bar> = kinds.into_iter().filter_map(bar).collect();
     let vocabulary = model(MODEL).map_or(0, |model| model.vocab);
     let each = (s * vocabulary / t) as f64;
     let text = vec![

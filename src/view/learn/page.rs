@@ -121,8 +121,8 @@ pub(super) fn overview(place: Place<'_>) -> Node {
         el("section", &[], &[title, steps(first, place)])
     };
     let lessons = StepId::all().filter(|id| id.step == 0).map(lesson);
-    let all = el("div", &[("class", "all-steps")], &[lessons.collect()]);
-    let nav = [leaf("h2", "", "All steps"), all];
+    let lists = el("div", &[("class", "all-steps")], &[lessons.collect()]);
+    let nav = [leaf("h2", "", "All steps"), lists];
     el("nav", &[], &nav).label("All steps")
 }
 

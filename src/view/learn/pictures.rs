@@ -94,8 +94,8 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
     let unit = t!("time in forward passes of a rank");
     drawing.words((1.0, foot + AXIS + 8.0), Anchor::End, Ink::Muted, unit);
-    let all: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
-    curves(&mut drawing, &all, end, foot + AXIS + WORDS);
+    let pipelines: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
+    curves(&mut drawing, &pipelines, end, foot + AXIS + WORDS);
     let label = Message::joined(", ", drawn.iter().map(|(words, _)| words.clone()));
     drawing.inline(label)
 }

@@ -114,9 +114,9 @@ mod tests {
         let positions = |sliders: &str| -> (String, usize) {
             let page = page_of(step, sliders);
             let each = page.sliders.iter();
-            let shown = each.map(|scale| format!("{}.{}", scale.symbol, scale.value()));
+            let positions = each.map(|scale| format!("{}.{}", scale.symbol, scale.value()));
             let notices = page.notices.to_html().matches("<p").count();
-            (shown.collect::<Vec<_>>().join(","), notices)
+            (positions.collect::<Vec<_>>().join(","), notices)
         };
         assert_eq!(positions(""), ("p.4,m.8,v.2".to_owned(), 0));
         assert_eq!(positions("p.8,v.4"), ("p.8,m.8,v.4".to_owned(), 0));

@@ -48,8 +48,8 @@ fn sent(ranks: u64, zero: u64) -> [f64; 2] {
         return [0.0; 2];
     };
     let rows = &evaluation.report.overlap;
-    let of = |traffic| rows.iter().find(|row| row.traffic == traffic).map_or(0.0, |row| row.bytes_per_gpu.0);
-    [of(Traffic::Dp), of(Traffic::Zero3)]
+    let bytes = |traffic| rows.iter().find(|row| row.traffic == traffic).map_or(0.0, |row| row.bytes_per_gpu.0);
+    [bytes(Traffic::Dp), bytes(Traffic::Zero3)]
 }
 
 fn copies(dials: &Dials) -> Live {

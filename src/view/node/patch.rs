@@ -80,7 +80,7 @@ fn children<D: Document>(
     for gone in old.into_iter().flatten() {
         document.remove(&gone.node);
     }
-    let shown: Vec<_> = new
+    let mounts: Vec<_> = new
         .iter()
         .zip(reused)
         .map(|(view, mounted)| match mounted {
@@ -89,13 +89,13 @@ fn children<D: Document>(
         })
         .collect();
     let mut next = None;
-    for (mounted, stays) in shown.iter().zip(stays).rev() {
+    for (mounted, stays) in mounts.iter().zip(stays).rev() {
         if !stays {
             document.insert(parent, &mounted.node, next);
         }
         next = Some(&mounted.node);
     }
-    shown
+    mounts
 }
 
 /// For each new child the place of the old one that it reuses.
@@ -133,11 +133,11 @@ fn staying<D: Document>(document: &D, old: &[Mounted<D::Node>], places: &[Option
     // The heaviest run that ends with each, and the one before it in that run.
     let mut runs: Vec<(usize, Option<usize>)> = Vec::with_capacity(reused.len());
     for (at, (_, place)) in reused.iter().enumerate() {
-        let own = if document.has_focus(&old[*place].node) { usize::MAX / 2 } else { size(&old[*place]) };
+        let weight = if document.has_focus(&old[*place].node) { usize::MAX / 2 } else { size(&old[*place]) };
         let before = (0..at).filter(|before| reused[*before].1 < *place);
         let before = before.max_by_key(|before| runs[*before].0);
         let run = before.map_or(0, |before| runs[before].0);
-        runs.push((own + run, before));
+        runs.push((weight + run, before));
     }
     let mut end = (0..runs.len()).max_by_key(|at| runs[*at].0);
     stays.fill(false);

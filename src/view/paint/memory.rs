@@ -122,8 +122,8 @@ impl AreaPicture<'_> {
         backend.draw_line((self.px(GUTTER), y), (right, y), &self.stroke(self.palette.text, 2.0))?;
         let text = TextStyle { color: ink(self.palette.text), ..self.text(HPos::Right, VPos::Bottom) };
         // No word: a painted text is not translated.
-        let said = format!("≤ {}", self.unit.show(self.areas.scale * self.areas.capacity));
-        backend.draw_text(&said, &text, (right - self.px(2.0), y - self.px(2.0)))
+        let words = format!("≤ {}", self.unit.show(self.areas.scale * self.areas.capacity));
+        backend.draw_text(&words, &text, (right - self.px(2.0), y - self.px(2.0)))
     }
 
     /// A thin line at the fullest instant, and its height.

@@ -138,8 +138,8 @@ impl TimelinePicture<'_> {
         }
         let foot = self.shape.rows_height() + self.shape.axis + self.shape.curve / 2.0;
         let foot = self.down(foot);
-        let said = format!("GiB, rank {}", frame.rank);
-        backend.draw_text(&said, &name, (self.px(8.0), foot))
+        let words = format!("GiB, rank {}", frame.rank);
+        backend.draw_text(&words, &name, (self.px(8.0), foot))
     }
 
     /// The 45 degree lines of a bubble over a row.
@@ -233,8 +233,8 @@ impl TimelinePicture<'_> {
         if self.shape.curve == 0.0 {
             return Ok(());
         }
-        let held = self.curve.iter().map(|(_, held)| *held);
-        let peak = held.max().unwrap_or(0).max(self.capacity).max(self.most);
+        let levels = self.curve.iter().map(|(_, held)| *held);
+        let peak = levels.max().unwrap_or(0).max(self.capacity).max(self.most);
         let peak = peak.max(1);
         let bottom = self.shape.rows_height() + self.shape.axis + self.shape.curve - 2.0;
         let height = self.shape.curve - 10.0;

@@ -63,10 +63,10 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
     };
     // One more takes no more space than a line that says so.
     let few = parts.len() <= SHOWN + 1;
-    let shown = if few { parts.len() } else { SHOWN };
-    let inside: Node = parts.iter().skip(shown).map(fold).collect();
-    let rest = (!few).then(|| smaller(&parts[shown..], inside, term, unit));
-    parts.iter().take(shown).map(fold).chain(rest).collect()
+    let count = if few { parts.len() } else { SHOWN };
+    let inside: Node = parts.iter().skip(count).map(fold).collect();
+    let rest = (!few).then(|| smaller(&parts[count..], inside, term, unit));
+    parts.iter().take(count).map(fold).chain(rest).collect()
 }
 
 /// True if `part` has a fold of its own below `term`.
@@ -154,14 +154,14 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     let (mut summands, others): (Vec<&Term>, Vec<&Term>) = parts.partition(|part| of_a_family(part, &term.parts));
     summands.sort_by(|a, b| b.value.total_cmp(&a.value));
     let mut legend: Vec<&Term> = Vec::new();
-    let shown = if summands.len() <= SHOWN + 1 { summands.len() } else { SHOWN };
-    let first = [&others[..], &summands[..shown]].concat();
+    let count = if summands.len() <= SHOWN + 1 { summands.len() } else { SHOWN };
+    let first = [&others[..], &summands[..count]].concat();
     let first = rows(&first, term, unit, &mut legend);
-    let rest = rows(&summands[shown..], term, unit, &mut legend);
+    let rest = rows(&summands[count..], term, unit, &mut legend);
     if first.is_empty() {
         return Node::none();
     }
-    let rest = (!rest.is_empty()).then(|| smaller(&summands[shown..], el("dl", &[], &rest), term, unit));
+    let rest = (!rest.is_empty()).then(|| smaller(&summands[count..], el("dl", &[], &rest), term, unit));
     let legend: Vec<Node> = legend
         .iter()
         .flat_map(|part| {
@@ -202,8 +202,8 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node
     let mut inside = vec![part];
     while let Some(term) = inside.pop() {
         for one in &term.parts {
-            let known = |other: &&Term| other.symbol == one.symbol && other.name == one.name;
-            if !legend.iter().any(known) {
+            let is_listed = |other: &&Term| other.symbol == one.symbol && other.name == one.name;
+            if !legend.iter().any(is_listed) {
                 legend.push(one);
             }
         }
@@ -248,11 +248,11 @@ mod tests {
 
     /// Sources of a term and of everything with a formula below it.
     fn links(term: &Term) -> Vec<String> {
-        let own = term.source.iter();
-        let mut all: Vec<String> = own.map(|(source, place)| cited_at(source, place).to_html()).collect();
+        let sources = term.source.iter();
+        let mut found: Vec<String> = sources.map(|(source, place)| cited_at(source, place).to_html()).collect();
         let deeper = term.parts.iter().filter(|part| part.opens() && !of_a_family(part, &term.parts));
-        all.extend(deeper.flat_map(links));
-        all
+        found.extend(deeper.flat_map(links));
+        found
     }
 
     /// The formula in symbols; its values and what the terms are made of on request.

@@ -89,8 +89,8 @@ pub fn name(field: &Field) -> Node {
 
 /// Changes of the Run, each with a way back.
 pub fn what_changed(run: &Run) -> Node {
-    let all = changed(run);
-    if all.is_empty() {
+    let differences = changed(run);
+    if differences.is_empty() {
         return muted("Nothing: this is the default run.");
     }
     let line = |change: &Change| {
@@ -102,7 +102,7 @@ pub fn what_changed(run: &Run) -> Node {
             .on(change.undo());
         el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
     };
-    let lines: Node = all.iter().map(line).collect();
+    let lines: Node = differences.iter().map(line).collect();
     let reset = text("Back to the default run");
     Node::from_iter([el("ul", &[("class", "changes")], &[lines]), load("choose", &Run::default(), "", &[reset])])
 }
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
 
     fn run(pairs: &[(&str, &str)]) -> Run {
-        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        Run::from_pairs(&pairs.iter().map(own).collect::<Vec<_>>()).0
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Run::from_pairs(&pairs.iter().map(pair).collect::<Vec<_>>()).0
     }
 
     #[test]

@@ -92,15 +92,15 @@ fn sharing(evaluation: &Evaluation) -> Node {
 fn average(evaluation: &Evaluation) -> Node {
     let report = &evaluation.report;
     let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
-    let all = report.step.exposed_comm_s;
-    if (rows - all.0).abs() <= all.0 * 0.005 {
+    let exposed = report.step.exposed_comm_s;
+    if (rows - exposed.0).abs() <= exposed.0 * 0.005 {
         return Node::none();
     }
     let notes = t!(
         "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
         rows = show_seconds(Seconds(rows))
     );
-    let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(all)))]);
+    let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(exposed)))]);
     el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
 }
 

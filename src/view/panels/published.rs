@@ -119,11 +119,14 @@ pub fn beside(run: &Run) -> Node {
 
 /// A line where `run` is a published whole run, unchanged: its figures and ours.
 pub fn checked(run: &Run) -> Node {
-    let known = published(run).filter(|known| WHOLE_RUNS.iter().any(|whole| whole.id == known.id));
-    let Some((known, evaluation)) = known.zip(known.and_then(|known| evaluate(&known.run()).ok())) else {
+    let published_run =
+        published(run).filter(|published_run| WHOLE_RUNS.iter().any(|whole| whole.id == published_run.id));
+    let Some((published_run, evaluation)) =
+        published_run.zip(published_run.and_then(|published_run| evaluate(&published_run.run()).ok()))
+    else {
         return Node::none();
     };
-    let figures = known.measured.iter().filter_map(|measured| figure(*measured, &evaluation));
+    let figures = published_run.measured.iter().filter_map(|measured| figure(*measured, &evaluation));
     let lines = figures.map(|(name, theirs, ours, share)| {
         t!(
             "{figure} {published}, here {computed} ({off})",
@@ -134,7 +137,11 @@ pub fn checked(run: &Run) -> Node {
         )
     });
     let words = t!("Published of this run: {figures}.", figures = Message::joined("; ", lines));
-    el("p", &[("class", "muted")], &[text(words), text(" "), text("Source: "), cited_at(known.source, known.place)])
+    el(
+        "p",
+        &[("class", "muted")],
+        &[text(words), text(" "), text("Source: "), cited_at(published_run.source, published_run.place)],
+    )
 }
 
 /// The rows of a run: its first measured figure, or `every` one.

@@ -16,7 +16,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
 
 /// Utilisation with the peak it is counted against, and as others count it.
 fn utilisation(step: &Step) -> Node {
-    let own = t!(
+    let by_model_flops = t!(
         "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s per GPU.",
         mfu = show_percent(step.mfu),
         precision = step.peak.precision,
@@ -25,7 +25,7 @@ fn utilisation(step: &Step) -> Node {
     let others = step.mfu_by.iter().map(|row| format!("{} {}", row.name.choice().label, show_percent(row.mfu)));
     let others: Vec<String> = others.collect();
     let parts = [
-        inline(&own),
+        inline(&by_model_flops),
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
         text(verbatim(format!(": {}", others.join(", ")))),

@@ -203,9 +203,9 @@ pub fn budget_name(run: &Run) -> Message {
 
 /// A number of tokens without idle zeros: `1 T`, `15.6 T`.
 pub fn show_tokens(tokens: f64) -> String {
-    let shown = show_count(tokens);
-    let Some((number, unit)) = shown.split_once(' ') else {
-        return shown;
+    let count = show_count(tokens);
+    let Some((number, unit)) = count.split_once(' ') else {
+        return count;
     };
     let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
     format!("{number} {unit}")

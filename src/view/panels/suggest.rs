@@ -33,12 +33,12 @@ pub struct Searched {
 impl Searched {
     /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
     pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
-        let own = &evaluation.scenario.run;
-        let same = Request::question(&query.run) == Request::question(own);
+        let run = &evaluation.scenario.run;
+        let same = Request::question(&query.run) == Request::question(run);
         let Some(progress) = result.progress.filter(|_| same) else {
             return Self::default();
         };
-        let betters = if query.run == *own { result.betters.clone() } else { Betters::default() };
+        let betters = if query.run == *run { result.betters.clone() } else { Betters::default() };
         Self {
             done: progress.is_over() && betters.done,
             evaluated: progress.evaluated,
@@ -139,8 +139,8 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
 
 /// Tight layouts that take less time, on demand.
 fn only_tight(evaluation: &Evaluation, tight: &[Better], unit: MemoryUnit) -> Node {
-    let own = evaluation.report.step.time_s;
-    let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / own);
+    let step_s = evaluation.report.step.time_s;
+    let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / step_s);
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
     let most = tight.iter().map(saved).fold(0.0, f64::max);
     let usable = unit.show(evaluation.report.memory.capacity_bytes);

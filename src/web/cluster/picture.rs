@@ -44,10 +44,10 @@ pub(super) fn head_and_map(map: Map) -> AnyView {
     let status = move || {
         let drawn = map.drawn.get()?;
         let gpu = map.hover.get().unwrap_or(map.gpu(&drawn));
-        let said = t!("GPU {gpu}: {place}", gpu, place = who(&drawn.scene, gpu));
+        let place = t!("GPU {gpu}: {place}", gpu, place = who(&drawn.scene, gpu));
         let rails = rails::sentence(drawn.scene.mesh, gpu, &kinds(&drawn.evaluation));
-        let all = [said, rails].into_iter().filter(|one| !one.is_empty());
-        Some(translated(Message::joined(". ", all)))
+        let sentences = [place, rails].into_iter().filter(|one| !one.is_empty());
+        Some(translated(Message::joined(". ", sentences)))
     };
     let moved = move |event: web_sys::PointerEvent| {
         if event.pointer_type() == "touch" {

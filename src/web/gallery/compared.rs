@@ -87,9 +87,9 @@ pub fn compared(state: State) -> AnyView {
     };
     let foot = move || axis(look.view(), look.clock.get());
     let words = move || {
-        let shown: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
-        let shown: Vec<_> = shown.iter().map(|(one, of)| (*one, &**of)).collect();
-        below(&shown, state.view.unit.get())
+        let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
+        let drawn: Vec<_> = drawn.iter().map(|(one, of)| (*one, &**of)).collect();
+        below(&drawn, state.view.unit.get())
     };
     view! {
         {(!framed).then(|| bar(state, ticked))}

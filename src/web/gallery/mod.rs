@@ -119,18 +119,18 @@ impl Page {
             let Some((run, limit)) = wanted.get() else {
                 return;
             };
-            let all = Variant::all(&run);
-            self.left.set(all.len());
+            let variants = Variant::all(&run);
+            self.left.set(variants.len());
             let mut fresh: Vec<ScheduleRow> = Vec::new();
             let job = Job::AllSchedules(run.clone(), limit);
             let request = request(job, move |progress| {
                 let Progress::Reply(Reply::Schedule(figures)) = progress else {
                     return;
                 };
-                let variant = all.get(fresh.len());
+                let variant = variants.get(fresh.len());
                 let row = |variant: &Variant| ScheduleRow::of(&run, *variant, limit, figures);
                 fresh.extend(variant.map(row));
-                let left = all.len() - fresh.len();
+                let left = variants.len() - fresh.len();
                 let of_this = self.rows.try_with_untracked(|(of, _)| of.is_none());
                 // The view may be gone by now.
                 let _ = self.left.try_set(left);
@@ -197,8 +197,8 @@ impl Page {
     /// sight first.
     fn undrawn(self) -> Vec<(usize, Variant)> {
         // The view may be gone by now.
-        let all = (self.sketches.try_read_untracked(), self.rows.try_read_untracked());
-        let (Some(sketches), Some(rows)) = all else {
+        let signals = (self.sketches.try_read_untracked(), self.rows.try_read_untracked());
+        let (Some(sketches), Some(rows)) = signals else {
             return Vec::new();
         };
         let drawn = |variant| sketches.iter().any(|(of, _)| *of == variant);

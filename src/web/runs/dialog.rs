@@ -147,14 +147,14 @@ fn typed(state: State) -> AnyView {
         }
     };
     let observation = move || -> Result<Observation, Issue> {
-        let mut of = Observation::step("", state.run.with_untracked(bare), 1.0);
-        of.step_s = number(step, 1e7)?;
+        let mut observation = Observation::step("", state.run.with_untracked(bare), 1.0);
+        observation.step_s = number(step, 1e7)?;
         for (typed, kind) in [(allocated, MemoryKind::Allocated), (reserved, MemoryKind::Reserved)] {
             let gib = number(typed, 1e5)?;
-            of.peaks.extend(gib.map(|gib| Peak { kind, gib }));
+            observation.peaks.extend(gib.map(|gib| Peak { kind, gib }));
         }
         // The same checks as of a saved run.
-        Observation::from_value(&of.to_value()).map_err(|mut issues| issues.remove(0))
+        Observation::from_value(&observation.to_value()).map_err(|mut issues| issues.remove(0))
     };
     let keep = move |_| match observation() {
         Ok(of) => {

@@ -147,8 +147,8 @@ impl Runs {
 /// The profile of a link, of an export as JSON, or of an answer of `calibrate`.
 fn profile_of(text: &str) -> Option<Profile> {
     let run = if let Ok(value) = json::read(text) {
-        let of = value.get("run").unwrap_or(&value).get("profile")?.clone();
-        Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
+        let profile = value.get("run").unwrap_or(&value).get("profile")?.clone();
+        Run::from_value(&Value::Map(vec![("profile".to_owned(), profile)])).ok()?
     } else {
         // A link, alone or in a sentence.
         let link = text.split_whitespace().find(|word| word.contains("profile."))?;
@@ -178,17 +178,17 @@ pub(crate) fn measured_offer(state: State) -> AnyView {
             return;
         };
         let step = run.measured_step_s;
-        let known = runs.before.get_untracked();
-        let known = known.filter(|known| known.step_s == step);
-        runs.before.set(match (step, known) {
-            (Some(_), Some(known)) => Some(known).filter(|known| known.run != bare(&run)),
+        let before_edit = runs.before.get_untracked();
+        let before_edit = before_edit.filter(|before_edit| before_edit.step_s == step);
+        runs.before.set(match (step, before_edit) {
+            (Some(_), Some(before_edit)) => Some(before_edit).filter(|before_edit| before_edit.run != bare(&run)),
             (Some(seconds), None) if before.measured_step_s == step && before != run => {
-                let of = Observation::step("", bare(&before), seconds);
-                evaluate(&before).is_ok().then_some(of)
+                let observation = Observation::step("", bare(&before), seconds);
+                evaluate(&before).is_ok().then_some(observation)
             }
             _ => None,
         });
     });
-    let shown = move || runs.before.with(|before| before.as_ref().map_or_else(Node::none, offer));
-    crate::web::render::nodes("measured-offer", shown)
+    let offered = move || runs.before.with(|before| before.as_ref().map_or_else(Node::none, offer));
+    crate::web::render::nodes("measured-offer", offered)
 }

@@ -20,7 +20,7 @@ pub fn custom(state: State) -> AnyView {
     let bad = RwSignal::new(Message::default());
     let order = move || state.run.with(|run| run.schedule_options.order.clone().unwrap_or_default());
     let lines = |order: &str| order.replace('|', "\n");
-    let shown = Memo::new(move |_| {
+    let tokens = Memo::new(move |_| {
         let (order, draft) = (order(), draft.get());
         match to_tokens(&draft) {
             Ok(tokens) if tokens != lines(&order) && bad.with(Message::is_empty) => lines(&order),
@@ -47,7 +47,7 @@ pub fn custom(state: State) -> AnyView {
         if !unread.is_empty() {
             notes.push(el("p", &[("class", "issue error")], &[text("✕ "), text(unread)]));
         }
-        let errors = state.shown.with(|shown| shown.errors.clone());
+        let errors = state.shown.with(|tokens| tokens.errors.clone());
         notes.extend(errors.iter().map(line));
         let start = leaf("button", "", "Start from the order that is drawn");
         notes.push(start.on(PanelAction::StartOrder));
@@ -79,7 +79,7 @@ pub fn custom(state: State) -> AnyView {
                 spellcheck="false"
                 autocomplete="off"
                 maxlength=LONGEST_TEXT
-                prop:value=shown
+                prop:value=tokens
                 on:input=typed
             ></textarea>
             <div class="said" use:handled=(notes, start)></div>

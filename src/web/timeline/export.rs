@@ -14,13 +14,13 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
         return;
     };
     let evaluation = &prepared.evaluation;
-    let own = crate::view::charts::viewport::Viewport::all(prepared.makespan());
+    let whole_view = crate::view::charts::viewport::Viewport::all(prepared.makespan());
     let (_, catalogue) = untrack(shown);
     let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,
         sums: &prepared.sums,
-        view: window.map_or(own, |_| look.seen()),
+        view: window.map_or(whole_view, |_| look.seen()),
         width: look.width.get_untracked().max(640.0),
         rank: look.own.rank.get_untracked(),
         theme: state.view.theme.get_untracked(),

@@ -155,11 +155,11 @@ fn comparison(state: State, look: Look) -> Node {
     };
     let note = match look.other.prepared.get() {
         Some(other) => {
-            let of = |prepared: &crate::view::charts::prepared::Prepared| {
+            let figures = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
                 (verbatim(schedule.choice().label), ScheduleFigures::of(&prepared.evaluation))
             };
-            let (a, b) = (of(&own), of(&other));
+            let (a, b) = (figures(&own), figures(&other));
             against((&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
         }
         None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name()),

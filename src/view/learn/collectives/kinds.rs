@@ -202,7 +202,7 @@ pub(super) fn in_training(dials: &Dials) -> Live {
         (Traffic::Pp, t!("pipeline: send to the next stage")),
     ];
     let bars: Vec<Bar> = kinds.into_iter().map(|(kind, name)| Bar::new(name, [sent(kind)])).collect();
-    let all: f64 = bars.iter().map(Bar::total).sum();
+    let total: f64 = bars.iter().map(Bar::total).sum();
     let text = vec![
         t!(
             "Every way to share a model has its collective. Data parallelism adds up gradients once per step; tensor parallelism gathers and adds up tokens in every layer; pipelines and rings only send to the next rank."
@@ -214,7 +214,7 @@ pub(super) fn in_training(dials: &Dials) -> Live {
             gradients = show_bytes(Bytes(sent(Traffic::Dp)))
         ),
     ];
-    let share = sent(Traffic::Tp) / all.max(1.0);
+    let share = sent(Traffic::Tp) / total.max(1.0);
     Live::of(text)
         .note(t!("{model}, {gpus} GPUs, as the calculator counts.", model = verbatim("Llama 3.1 8B"), gpus = 64_u8))
         .below("the share of tensor parallelism", share, 0.1, show_percent)

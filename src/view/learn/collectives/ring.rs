@@ -85,8 +85,8 @@ pub(super) fn ring(dials: &Dials) -> Live {
     }
     let rows = pieces.sums.iter().enumerate().map(|(rank, row)| {
         let mut cells: Vec<Message> = vec![t!("rank {rank}", rank)];
-        let held: Vec<String> = row.iter().map(|sum| format!("{}/{n}", sum.count_ones())).collect();
-        cells.push(verbatim(held.join(", ")));
+        let sums: Vec<String> = row.iter().map(|sum| format!("{}/{n}", sum.count_ones())).collect();
+        cells.push(verbatim(sums.join(", ")));
         cells
     });
     let head = ["rank", "ranks added up in each piece"];

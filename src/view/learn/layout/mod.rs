@@ -103,17 +103,18 @@ fn fit(dials: &Dials) -> Live {
 
 fn recompute(dials: &Dials) -> Live {
     let t = dials.get("t");
-    let of = |s: u64, kind: &str| format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}");
+    let settings =
+        |s: u64, kind: &str| format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}");
     let kinds = ["none", "full"];
     let bars: Vec<Bar> = [4096, 16_384, 65_536]
         .into_iter()
         .flat_map(|s| kinds.map(|kind| (s, kind)))
         .filter_map(|(s, kind)| {
             let name = t!("{s} tokens, {kind}", s, kind);
-            Bar::memory(name, &of(s, kind))
+            Bar::memory(name, &settings(s, kind))
         })
         .collect();
-    let compute = |kind| run(&of(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
+    let compute = |kind| run(&settings(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
     let [none, full] = kinds.map(compute);
     let text = vec![
         t!(
@@ -161,7 +162,7 @@ fn recipe(dials: &Dials) -> Live {
             Bar::new(name, [step.time_s])
         })
         .collect();
-    let said = if bars.is_empty() {
+    let outcome = if bars.is_empty() {
         bars.push(Bar::new("nothing fits", [0.0]));
         t!("With {parameters} B parameters on {gpus} GPUs none of its rules fits.", parameters, gpus)
     } else {
@@ -177,7 +178,7 @@ fn recipe(dials: &Dials) -> Live {
         t!(
             "Put together: find the simplest layout that fits, reach the batch, then change one size at a time and keep what is faster."
         ),
-        said,
+        outcome,
         t!(
             "It misses changes that only win together, so the page searches all combinations. But each of its steps says why."
         ),

@@ -93,8 +93,8 @@ fn blocks(name: &'static str, layer: &Layer, c: u64) -> Lanes {
 
 pub(super) fn ring(dials: &Dials) -> Live {
     let (s, c) = (dials.get("s"), dials.get("c"));
-    let of = |more| Layer::of(&cut(s, 8, c, more));
-    let (Some(layer), Some(gather)) = (of("&cp_comm=ring"), of("&cp_comm=all-gather")) else {
+    let layer_with = |more| Layer::of(&cut(s, 8, c, more));
+    let (Some(layer), Some(gather)) = (layer_with("&cp_comm=ring"), layer_with("&cp_comm=all-gather")) else {
         return Live::default();
     };
     let drawn = [
@@ -104,7 +104,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let model = &layer.scenario.model;
     let share = model.kv_heads as f64 / model.heads as f64;
     let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
-    let own = s as f64 / c as f64;
+    let piece = s as f64 / c as f64;
     let ratio = |tokens| ring_block_ratio(share, tokens, true, per_byte);
     let text = vec![
         t!(
@@ -118,7 +118,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             needed = number(ratio(1.0).round(), 4)
         ),
     ];
-    Live::of(text).below("the ratio of a transfer to the attention of a block", ratio(own), 0.2, three)
+    Live::of(text).below("the ratio of a transfer to the attention of a block", ratio(piece), 0.2, three)
         .formula(
             "wire / compute = 2 (k / a) F / ((s / c) B)",
             format!(
@@ -126,8 +126,8 @@ pub(super) fn ring(dials: &Dials) -> Live {
                 model.kv_heads,
                 model.heads,
                 three(per_byte),
-                number(own, 4),
-                three(ratio(own))
+                number(piece, 4),
+                three(ratio(piece))
             ),
         )
         .note(t!(

@@ -14,9 +14,9 @@ use crate::view::charts::ink::Ink;
 fn buckets(name: Message, layer: &Layer, layers: u64, size: u64) -> Lanes {
     let mut lanes = Lanes::new(name);
     let backward = (layer.time.backward_input + layer.time.backward_weight).0;
-    let mut held = Held::of(&layer.scenario, &[1]);
-    held.dense *= size as f64;
-    let message = step_messages(&layer.scenario, held).reduce.0;
+    let mut sharded = Held::of(&layer.scenario, &[1]);
+    sharded.dense *= size as f64;
+    let message = step_messages(&layer.scenario, sharded).reduce.0;
     for at in 1..=layers {
         let done = lanes.compute(0.0, backward, Ink::Backward, index(layers - at));
         if at % size == 0 {
@@ -150,7 +150,7 @@ pub(super) fn cost(dials: &Dials) -> Live {
         })
         .collect();
     let exposed: f64 = rows.iter().map(|row| row.exposed_s.0).sum();
-    let all: f64 = rows.iter().map(|row| row.comm_s.0).sum();
+    let sent: f64 = rows.iter().map(|row| row.comm_s.0).sum();
     let share = exposed / evaluation.report.step.time_s.0;
     let text = vec![
         t!(
@@ -160,7 +160,7 @@ pub(super) fn cost(dials: &Dials) -> Live {
         t!(
             "And only a share of the compute has a message to hide, here {share}. Of {all} on the wire {exposed} lengthen the step, {part} of it.",
             share = show_percent(percent as f64 / 100.0),
-            all = seconds(all),
+            all = seconds(sent),
             exposed = seconds(exposed),
             part = show_percent(share)
         ),

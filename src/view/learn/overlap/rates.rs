@@ -25,8 +25,8 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let ridge = gpu.bf16.0 / gpu.hbm.0;
     let bound = |kernel: &&Kernel| kernel.intensity() < ridge;
     let sum = |of: fn(&Kernel) -> f64| {
-        let all: f64 = kernels.iter().map(of).sum();
-        kernels.iter().filter(bound).map(of).sum::<f64>() / all
+        let total: f64 = kernels.iter().map(of).sum();
+        kernels.iter().filter(bound).map(of).sum::<f64>() / total
     };
     let text = vec![
         t!(

@@ -109,12 +109,12 @@ mod tests {
     fn every_line_is_the_closed_form_of_its_paper() {
         for (p, m) in [(4_u32, 8_u32), (4, 64), (8, 16)] {
             let idle = f64::from(p - 1);
-            let of = |units: u32| idle / (f64::from(units * m) + idle);
+            let formula = |units: u32| idle / (f64::from(units * m) + idle);
             for (schedule, units) in
                 [(Schedule::OneFOneB, 1), (Schedule::Interleaved, 4), (Schedule::ZbH1, 3), (Schedule::ZbV, 6)]
             {
                 let found = bubble(schedule, p, 4, m).unwrap();
-                assert!((found - of(units)).abs() < 1e-9, "{schedule:?} {p} {m}: {found}");
+                assert!((found - formula(units)).abs() < 1e-9, "{schedule:?} {p} {m}: {found}");
             }
         }
     }

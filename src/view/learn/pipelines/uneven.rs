@@ -19,12 +19,12 @@ use crate::view::node::markup::{el, load, text as text_node};
 
 /// A published run, and the step that was measured.
 fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {
-    let known = PUBLISHED.iter().find(|known| known.id == id)?;
-    let step = known.measured.iter().find_map(|figure| match figure {
+    let published = PUBLISHED.iter().find(|published| published.id == id)?;
+    let step = published.measured.iter().find_map(|figure| match figure {
         Measured::Step(seconds) => Some(*seconds),
         _ => None,
     })?;
-    Some((known, step))
+    Some((published, step))
 }
 
 /// Width of the vision tower of the run that was measured, the second of the note's three cases.

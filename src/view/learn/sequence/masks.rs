@@ -16,8 +16,8 @@ use crate::view::node::Node;
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
     let steps: f64 = ring_steps(ranks, zigzag).iter().sum();
     let work = (0..ranks).flat_map(|rank| (0..ranks).map(move |step| (rank, step)));
-    let all: f64 = work.map(|(rank, step)| ring_work(rank, step, ranks, zigzag)).sum();
-    (steps, all / ranks as f64)
+    let total: f64 = work.map(|(rank, step)| ring_work(rank, step, ranks, zigzag)).sum();
+    (steps, total / ranks as f64)
 }
 
 pub(in crate::view::learn) fn plain(dials: &Dials) -> Live {

@@ -52,9 +52,9 @@ fn kept_outside(tokens: f64, width: f64) -> Bytes {
 
 fn outside(dials: &Dials) -> Live {
     let (t, s) = (dials.get("t"), dials.get("s"));
-    let of = |name: &'static str, more| Bar::memory(name, &format!("{}{more}", settings(t, 1, s)));
+    let bar = |name: &'static str, more| Bar::memory(name, &format!("{}{more}", settings(t, 1, s)));
     let bars: Vec<Bar> =
-        [of("tensor parallel", "&sequence_parallel=false"), of("with sequence parallel", "&sequence_parallel=true")]
+        [bar("tensor parallel", "&sequence_parallel=false"), bar("with sequence parallel", "&sequence_parallel=true")]
             .into_iter()
             .flatten()
             .collect();

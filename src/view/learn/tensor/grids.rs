@@ -51,7 +51,7 @@ fn shown(live: Live, ranks: u64, matrices: Vec<Matrix>) -> Live {
 
 /// The matrices of the rank at row and column 1 of a square.
 fn square_of(side: u64) -> Vec<Matrix> {
-    let of = |name, ink, row: bool, column: bool| {
+    let matrix = |name, ink, row: bool, column: bool| {
         Matrix::new(name, ink, (side, side), &move |i, j| match (i == 1, j == 1) {
             (true, true) => Part::Own,
             (true, false) if row => Part::Received,
@@ -59,7 +59,11 @@ fn square_of(side: u64) -> Vec<Matrix> {
             _ => Part::Other,
         })
     };
-    vec![of("X", ACTIVATIONS, true, false), of("A", WEIGHTS, false, true), of("Y", ACTIVATIONS, false, false)]
+    vec![
+        matrix("X", ACTIVATIONS, true, false),
+        matrix("A", WEIGHTS, false, true),
+        matrix("Y", ACTIVATIONS, false, false),
+    ]
 }
 
 pub(super) fn square(dials: &Dials) -> Live {
@@ -90,7 +94,7 @@ pub(super) fn square(dials: &Dials) -> Live {
 
 /// The matrices of the first rank of a cube: each block of a square lies in pieces on the ranks along the third axis.
 fn cube_of(side: u64) -> Vec<Matrix> {
-    let of = |name, ink, others| {
+    let matrix = |name, ink, others| {
         Matrix::new(name, ink, (side, side * side), &move |row, piece| {
             if row > 0 || piece >= side {
                 Part::Other
@@ -101,7 +105,11 @@ fn cube_of(side: u64) -> Vec<Matrix> {
             }
         })
     };
-    vec![of("X", ACTIVATIONS, Part::Received), of("A", WEIGHTS, Part::Received), of("Y", ACTIVATIONS, Part::Summed)]
+    vec![
+        matrix("X", ACTIVATIONS, Part::Received),
+        matrix("A", WEIGHTS, Part::Received),
+        matrix("Y", ACTIVATIONS, Part::Summed),
+    ]
 }
 
 pub(super) fn cube(dials: &Dials) -> Live {

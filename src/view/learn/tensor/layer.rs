@@ -16,9 +16,9 @@ fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> V
     };
     let dropout = || Piece::Between("dropout", between);
     let [attention, ffn] = [block("attention"), block("FFN")];
-    let mut all: Vec<Piece> = attention.into_iter().chain([dropout()]).collect();
-    all.extend(ffn.into_iter().chain([dropout()]));
-    all
+    let mut pieces: Vec<Piece> = attention.into_iter().chain([dropout()]).collect();
+    pieces.extend(ffn.into_iter().chain([dropout()]));
+    pieces
 }
 
 /// With the bytes of a layer, and how they come about.
@@ -59,11 +59,11 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
 
 /// Number of exchanges of a layer, forward and backward.
 fn exchanges(pieces: &[Piece]) -> usize {
-    let of = |piece: &Piece| match piece {
+    let exchanges_in = |piece: &Piece| match piece {
         Piece::Exchange(_, both) => both.iter().filter(|words| !words.is_empty()).count(),
         Piece::Block(..) | Piece::Between(..) => 0,
     };
-    pieces.iter().map(of).sum()
+    pieces.iter().map(exchanges_in).sum()
 }
 
 /// Bytes per token and hidden unit that a rank keeps of the original transformer's FFN with its norm: with tensor

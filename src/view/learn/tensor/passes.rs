@@ -100,8 +100,8 @@ fn numbers(pieces: &[Piece]) -> Node {
             vec![Message::from(*name), share.clone(), share]
         }
         Piece::Exchange(name, [forward, backward]) => {
-            let said = |words: &'static str| if words.is_empty() { "–" } else { words };
-            vec![verbatim(*name), said(forward).into(), said(backward).into()]
+            let words_or_dash = |words: &'static str| if words.is_empty() { "–" } else { words };
+            vec![verbatim(*name), words_or_dash(forward).into(), words_or_dash(backward).into()]
         }
     };
     let head = ["part of a layer", "forward", "backward"];

@@ -55,8 +55,8 @@ pub(super) fn layouts(bench: &Bench) -> Node {
         return Node::none();
     }
     let pictures = gpus.into_iter().flat_map(|gpu| {
-        let own = groups.iter().filter(|((name, _), _)| name == gpu).map(|((_, gpus), layouts)| (*gpus, layouts));
-        [subheading(gpu), picture(own)]
+        let on_gpu = groups.iter().filter(|((name, _), _)| name == gpu).map(|((_, gpus), layouts)| (*gpus, layouts));
+        [subheading(gpu), picture(on_gpu)]
     });
     let [count, least, twice] = finding(bench);
     let words = t!(

@@ -34,13 +34,13 @@ pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
         return Node::none();
     };
     let like = nearest(board, tool, run, NEAREST);
-    let own = standings(yours.runs, yours.standings);
-    let head = if own == Node::none() { Node::none() } else { heading("Your runs") };
+    let measured = standings(yours.runs, yours.standings);
+    let head = if measured == Node::none() { Node::none() } else { heading("Your runs") };
     let open = link_button("Add runs that you measured");
     let open = open.on(Action::Open(Dialog::Runs));
-    let all = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
+    let scoreboard = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
     let alike = [heading("Published runs most like yours"), alike(board, tool, &like)];
-    let parts = [head, own, alike.into_iter().collect(), open, text(verbatim(" ")), all];
+    let parts = [head, measured, alike.into_iter().collect(), open, text(verbatim(" ")), scoreboard];
     let beside = el("div", &[], &parts);
     let picture = picture(tool, Slice::Steps, "Step times: predicted over measured", &like, yours.standings);
     el("div", &[("class", "two")], &[picture, beside])

@@ -88,45 +88,45 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
     let seconds = |seconds: f64| show_seconds(Seconds(seconds));
     let whole = |count: f64| group(&format!("{count:.0}"));
     let three = |figure: f64| significant(figure, 3);
-    let of = |figure: fn(&Report) -> f64| reports.map(figure);
+    let pair = |figure: fn(&Report) -> f64| reports.map(figure);
     let word = |report: &Report| words::verdict(report.memory.verdict);
     let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
     let headline = vec![
         (true, verdict.map(text).into()),
-        row("Memory", of(|r| r.memory.peak_bytes.0), &bytes),
-        row("Step", of(|r| r.step.time_s.0), &seconds),
-        row("Tokens/s/GPU", of(|r| r.step.tokens_per_s_per_gpu), &whole),
-        points("MFU", of(|r| r.step.mfu)),
-        points("Bubble", of(|r| r.pipeline.bubble_fraction)),
-        points("Bubble in span", of(|r| r.pipeline.bubble_span)),
-        points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
+        row("Memory", pair(|r| r.memory.peak_bytes.0), &bytes),
+        row("Step", pair(|r| r.step.time_s.0), &seconds),
+        row("Tokens/s/GPU", pair(|r| r.step.tokens_per_s_per_gpu), &whole),
+        points("MFU", pair(|r| r.step.mfu)),
+        points("Bubble", pair(|r| r.pipeline.bubble_fraction)),
+        points("Bubble in span", pair(|r| r.pipeline.bubble_span)),
+        points("Exposed", pair(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // A figure that neither has is left out.
     let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
         (both != [0.0, 0.0]).then(|| row(name, both, show))
     };
-    let mut parts = vec![part(t!("Usable memory"), of(|r| r.memory.capacity_bytes.0), &bytes)];
+    let mut parts = vec![part(t!("Usable memory"), pair(|r| r.memory.capacity_bytes.0), &bytes)];
     for (index, component) in Component::ALL.into_iter().enumerate() {
-        let own = |report: &Report| {
+        let bytes_of = |report: &Report| {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
             rank.map_or(0.0, |rank| rank.components()[index].1.0)
         };
         let name = t!("Fullest GPU: {component}", component = component.name());
-        parts.push(part(name, reports.map(own), &bytes));
+        parts.push(part(name, reports.map(bytes_of), &bytes));
     }
     let both = |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
     parts.extend([
-        part(t!("Step: compute"), of(|r| r.step.compute_s.0), &seconds),
-        part(t!("Step: bubble"), of(|r| r.step.bubble_s.0), &seconds),
-        part(t!("Step: exposed communication"), of(|r| r.step.exposed_comm_s.0), &seconds),
-        part(t!("Step: optimizer"), of(|r| r.step.optimizer_s.0), &seconds),
-        part(t!("Step: data loader"), of(|r| r.step.host_s.0), &seconds),
-        part(t!("TFLOP/s/GPU"), of(|r| r.step.tflops_per_gpu), &three),
-        part(t!("Tokens/s"), of(|r| r.step.tokens_per_s), &whole),
-        part(t!("Tokens a step"), of(|r| r.layout.tokens_per_step), &whole),
-        part(t!("Parameters"), of(|r| r.parameters.total as f64), &show_count),
-        part(t!("Data-parallel size"), of(|r| r.layout.dp as f64), &whole),
-        part(t!("Micro-batches a step"), of(|r| r.layout.microbatches as f64), &whole),
+        part(t!("Step: compute"), pair(|r| r.step.compute_s.0), &seconds),
+        part(t!("Step: bubble"), pair(|r| r.step.bubble_s.0), &seconds),
+        part(t!("Step: exposed communication"), pair(|r| r.step.exposed_comm_s.0), &seconds),
+        part(t!("Step: optimizer"), pair(|r| r.step.optimizer_s.0), &seconds),
+        part(t!("Step: data loader"), pair(|r| r.step.host_s.0), &seconds),
+        part(t!("TFLOP/s/GPU"), pair(|r| r.step.tflops_per_gpu), &three),
+        part(t!("Tokens/s"), pair(|r| r.step.tokens_per_s), &whole),
+        part(t!("Tokens a step"), pair(|r| r.layout.tokens_per_step), &whole),
+        part(t!("Parameters"), pair(|r| r.parameters.total as f64), &show_count),
+        part(t!("Data-parallel size"), pair(|r| r.layout.dp as f64), &whole),
+        part(t!("Micro-batches a step"), pair(|r| r.layout.microbatches as f64), &whole),
         part(t!("Days"), both(|r| r.step.days), &three),
         part(t!("GPU-hours"), both(|r| r.step.gpu_hours), &whole),
         part(t!("Cost"), both(|r| r.step.cost), &whole),

@@ -105,8 +105,8 @@ fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node
 
 /// Settings that differ, each with a way to take it over.
 fn settings(first: &Run, second: &Run) -> Node {
-    let all = changes(first, second);
-    let words = match all.len() {
+    let differences = changes(first, second);
+    let words = match differences.len() {
         0 => return muted("Both runs are set alike. Change anything: the second stays as it is."),
         1 => t!("One setting differs."),
         n => t!("{n} settings differ.", n),
@@ -116,7 +116,7 @@ fn settings(first: &Run, second: &Run) -> Node {
         let values = [text(" "), text(&change.to), text(" → "), strong(&change.from), text(" "), take];
         el("li", &[], &[name(change.field), Node::from_iter(values)]).keyed(change.field.key)
     };
-    let rows: Node = all.iter().map(row).collect();
+    let rows: Node = differences.iter().map(row).collect();
     el("div", &[("class", "differences")], &[strong(words), el("ul", &[], &[rows])])
 }
 

@@ -143,9 +143,9 @@ pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
             for part in rank.parts(component) {
                 if !rows.iter().any(|row| row.component == component && row.name == part.name) {
                     let on = |rank: &&StageMemory| {
-                        let own =
+                        let items =
                             rank.items.iter().filter(|item| item.component == component && item.name == part.name);
-                        own.map(|item| item.bytes).sum()
+                        items.map(|item| item.bytes).sum()
                     };
                     rows.push(PartRow { component, name: part.name, bytes: ranks.iter().map(on).collect() });
                 }

@@ -33,8 +33,8 @@ fn choices(view: &View, axes: &Axes) -> Node {
     let current = view.query.picture;
     let chip = |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
     let several = || {
-        let all = Axis::ALL.into_iter();
-        all.filter(|axis| axis.values(axes).len() > 1)
+        let axes_of_maps = Axis::ALL.into_iter();
+        axes_of_maps.filter(|axis| axis.values(axes).len() > 1)
     };
     let published =
         [chip(Picture::Sizes, "model size by nodes".into()), chip(Picture::Layouts, "TP, PP, CP by GPUs".into())];

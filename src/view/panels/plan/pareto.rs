@@ -36,9 +36,10 @@ fn dots(view: &View) -> Node {
         others.map(|(peak, time)| (f64::from(*peak), work / f64::from(*time)))
     };
     let capacity = front.first().map_or(0.0, |row| row.figures.peak.capacity.0);
-    let own = view.own.map(|own| point(&Figures::from(&own.report)));
-    let all = || points.iter().copied().chain(own).chain(others());
-    let (x, y) = (Scale::around(all().map(|p| p.0).chain([capacity])), Scale::around(all().map(|p| p.1)));
+    let present = view.own.map(|present| point(&Figures::from(&present.report)));
+    let every_point = || points.iter().copied().chain(present).chain(others());
+    let (x, y) =
+        (Scale::around(every_point().map(|p| p.0).chain([capacity])), Scale::around(every_point().map(|p| p.1)));
     let round = x.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
     let across = Axis::new(x, round, |bytes| verbatim(view.unit.show(Bytes(bytes))));
     // A layout of the front stands for all that need more and give less.
@@ -52,7 +53,7 @@ fn dots(view: &View) -> Node {
         let time = verbatim(show_seconds(found.figures.time_s));
         Mark::Dot(*point, Form::Large, Ink::Accent, Message::joined(", ", [layout(found), time]))
     }));
-    marks.extend(own.map(|own| Mark::Dot(own, Form::Ring, Ink::Text, t!("this run"))));
+    marks.extend(present.map(|present| Mark::Dot(present, Form::Ring, Ink::Text, t!("this run"))));
     let up = Axis::new(y, y.round(), |tick| verbatim(group(&format!("{tick:.0}")))).named(t!("tokens/s/GPU"));
     let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
     let across = across.named(t!("peak memory per GPU"));

@@ -147,21 +147,21 @@ pub fn rows(view: &View, done: bool) -> Node {
             Node::none()
         };
     }
-    let own = view.own.map(|own| Found {
-        run: own.scenario.run.clone(),
-        figures: Figures::from(&own.report),
+    let present = view.own.map(|present| Found {
+        run: present.scenario.run.clone(),
+        figures: Figures::from(&present.report),
         place: Place::new(0, 0),
     });
     let work = |one: &Found| one.figures.time_s.0 * one.run.gpus as f64;
-    let works = found.iter().map(|one| work(one)).chain(own.iter().map(work));
+    let works = found.iter().map(|one| work(one)).chain(present.iter().map(work));
     let most = works.fold(f64::MIN_POSITIVE, f64::max);
     let (tied, simplest) = match order {
         Order::Fastest => (ties(found), recommended(found)),
         _ => (0, None),
     };
-    let all = view.folds.contains(&Fold::Rows);
-    let shown = if all { found.len() } else { FIRST };
-    let ranked = found.iter().enumerate().take(shown).map(|(index, one)| {
+    let is_open = view.folds.contains(&Fold::Rows);
+    let count = if is_open { found.len() } else { FIRST };
+    let ranked = found.iter().enumerate().take(count).map(|(index, one)| {
         let mark = if simplest == Some(index) {
             "simplest"
         } else if index < tied {
@@ -169,9 +169,9 @@ pub fn rows(view: &View, done: bool) -> Node {
         } else {
             ""
         };
-        row(view, Some(index), one, own.as_ref(), most, mark)
+        row(view, Some(index), one, present.as_ref(), most, mark)
     });
-    let first = own.as_ref().map(|own| row(view, None, own, None, most, ""));
+    let first = present.as_ref().map(|present| row(view, None, present, None, most, ""));
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
     let head: Node =
         head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
@@ -182,7 +182,7 @@ pub fn rows(view: &View, done: bool) -> Node {
     );
     let notes = [legend, rule(view)].map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
-        let words = if all {
+        let words = if is_open {
             t!("Show the first {count}", count = FIRST)
         } else {
             t!("Show {count} more", count = found.len() - FIRST)
@@ -244,9 +244,9 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
     });
     let leaner = own.map(|own| {
         let more = memory.bytes - own.figures.peak.bytes;
-        let shown = view.unit.number(Bytes(more.0.abs()));
+        let number = view.unit.number(Bytes(more.0.abs()));
         let sign = if more.0 < 0.0 { "−" } else { "+" };
-        change(format!("{sign}{shown}"), false)
+        change(format!("{sign}{number}"), false)
     });
     let time = strong(verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));

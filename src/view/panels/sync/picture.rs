@@ -21,9 +21,9 @@ const AXIS: f64 = 22.0;
 pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     let timeline = evaluation.timeline();
     let makespan = timeline.makespan();
-    let all = &found.buckets;
+    let buckets = &found.buckets;
     // The same window under every policy.
-    let first = all.iter().map(|b| b.complete - (b.end - b.start)).fold(makespan, f64::min);
+    let first = buckets.iter().map(|b| b.complete - (b.end - b.start)).fold(makespan, f64::min);
     let longest = found.ranks.iter().map(|rank| rank.total).fold(0.0, f64::max);
     let back = (makespan - first).max(longest).max(makespan * 0.02);
     let start = (makespan - 1.5 * back).max(0.0);
@@ -45,7 +45,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
         let top = (rank / stride) as f64 * pitch;
         drawing.name(top + op / 2.0, t!("rank {rank}", rank));
         drawing.line((0.0, top + op), (1.0, top + op), Ink::Line, 1.0);
-        for bucket in all.iter().filter(|bucket| bucket.rank == rank) {
+        for bucket in buckets.iter().filter(|bucket| bucket.rank == rank) {
             draw_bucket(&mut drawing, bucket, makespan, top + op + 1.0, wire, x);
         }
     }

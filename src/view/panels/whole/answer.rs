@@ -28,12 +28,12 @@ impl Scale {
 
     fn number(&self, value: f64) -> String {
         let number = value / self.size;
-        let shown = match number {
+        let digits = match number {
             _ if number < 0.1 => format!("{number:.2}"),
             _ if number < 1e3 => significant(number, 3),
             _ => group(&format!("{number:.0}")),
         };
-        format!("{}{shown}", self.sign)
+        format!("{}{digits}", self.sign)
     }
 }
 

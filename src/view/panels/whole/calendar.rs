@@ -61,13 +61,13 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let ends = leaf("b", side, t!("ends {day}", day = day(figures.days, |value| significant(value, 3))))
         .say("style", verbatim(percent("left", end)));
     let marks: Vec<Node> = marks.chain([ends]).collect();
-    let said = t!(
+    let label = t!(
         "{days} days from the first step to the last token of {tokens}, of which {share} train",
         days = significant(figures.days, 3),
         tokens = show_tokens(figures.tokens),
         share = show_percent(figures.productive)
     );
-    let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(said);
+    let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(label);
     let swatch =
         |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
     let used = in_order(figures).filter(|(_, loss)| loss.seconds.0 > 0.0).map(|((_, name, class), _)| (*name, *class));

@@ -70,13 +70,13 @@ pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
     let fits = |(length, _): &&(f64, &str)| end.0 / length <= MOST;
     let (length, name) = CELLS.iter().find(fits).copied().unwrap_or(CELLS[4]);
     let cells = cells(&events, end, length);
-    let shown = &cells[..cells.len().min(1000)];
-    let columns = shown.len().div_ceil(COLUMN);
-    let rows = shown.len().min(COLUMN);
+    let drawn = &cells[..cells.len().min(1000)];
+    let columns = drawn.len().div_ceil(COLUMN);
+    let rows = drawn.len().min(COLUMN);
     let pitch = 1.0 / columns.max(8) as f64;
     let mut drawing = Drawing::new(WORDS + rows as f64 * CELL);
     let stride = columns.div_ceil(6);
-    for (at, cell) in shown.iter().enumerate() {
+    for (at, cell) in drawn.iter().enumerate() {
         let (column, row) = (at / COLUMN, at % COLUMN);
         let area =
             Box { x: column as f64 * pitch, width: pitch * 0.92, y: WORDS + row as f64 * CELL, height: CELL - 2.0 };
@@ -105,10 +105,10 @@ pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
         }
     }
     let lost: f64 = events.iter().map(|event| (event.down + event.lost).0).sum();
-    let said = t!("{count} interruptions, the last token after {time}", count = events.len(), time = duration(end));
+    let label = t!("{count} interruptions, the last token after {time}", count = events.len(), time = duration(end));
     let words = t!(
         "{said}; {lost} are lost to restarts and repeated work. Each cell: one {cell}; each column: {column}.",
-        said = said.clone(),
+        said = label.clone(),
         lost = duration(Seconds(lost)),
         cell = name,
         column = COLUMN as u64
@@ -125,7 +125,7 @@ pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
     Node::from_iter([
         el("div", &[("class", "panel-head")], &head),
         key(&[("c-exposed", "Restarts"), ("c-backward", "Repeated work")]),
-        el("div", &[("class", "future")], &[drawing.inline(said)]),
+        el("div", &[("class", "future")], &[drawing.inline(label)]),
         leaf("p", "muted note", words),
     ])
 }
