@@ -173,8 +173,8 @@ impl Search {
         self.over || self.is_closed()
     }
 
-    /// Works on the bound by some of the chains; chains are added until half of the limit of work is done once more, and the
-    /// last problem ends at the limit.
+    /// Works on the bound by some of the chains. Chains are added until three quarters of the limit of work are done once more;
+    /// the last problem ends at five quarters.
     fn search_few(&mut self) {
         let whole = self.sides[0].layout.problem();
         let most = self.best.as_ref().map_or(Ticks::MAX - 1, |(makespan, _)| *makespan);
@@ -198,13 +198,13 @@ impl Search {
         self.lower = self.lower.max(search.lower).min(most);
         let spent = self.few_children.unwrap_or(0) + more;
         // The last problem is given up where it takes too much.
-        self.few_children = Some(spent).filter(|spent| *spent <= self.budget);
+        self.few_children = Some(spent).filter(|spent| *spent <= self.budget * 5 / 4);
         if !over {
             self.few = Some(run);
             return;
         }
         let next = search.best.as_ref().and_then(|(_, order)| few.with_next(whole, &starts(&few.problem, order)?));
-        self.few = next.filter(|_| spent < self.budget / 2).and_then(|next| begun(next, self.lower));
+        self.few = next.filter(|_| spent < self.budget * 3 / 4).and_then(|next| begun(next, self.lower));
         if self.few.is_none() {
             self.few_children = None;
         }
