@@ -109,7 +109,7 @@ fn the_layout_that_the_page_calls_fastest_nearly_was() {
 
 /// Runs that were published as running and that are called out of memory all the same, by source, with what their settings
 /// here lack.
-const CALLED_OUT: [(&str, usize, &str); 8] = [
+const CALLED_OUT: [(&str, usize, &str); 7] = [
     ("Megatron-Bridge, Llama 3 70B", 3, "the printed micro-batch or pipeline is not the recipe's"),
     (
         "NVIDIA dgxc, PaxML GPT-3 on H100",
