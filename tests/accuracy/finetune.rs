@@ -453,6 +453,22 @@ fn only_adapters_are_reduced() {
     assert!((row.bytes_per_gpu.0 / sent - 1.0).abs() < 1e-9);
 }
 
+/// Full fine-tuning under FSDP, packed, one micro-batch a step: between the passes nothing is whole, and the peak is the
+/// optimizer's step, `10 P/N` (weights 2, gradients 2, states 4, a temporary of 2). Reentrant checkpoints gather a third
+/// time (transformers issue 30404): `3 x 2 P (N-1)/N` a micro-batch.
+#[test]
+fn sharded_full_fine_tuning_peaks_in_the_optimizer_and_gathers_three_times() {
+    let mut run = one_gpu("mistral-7b", "bf16-pure");
+    (run.gpus, run.zero, run.micro_batch, run.global_batch) = (2, 3, 2, 4);
+    run.recompute = shardscope::core::run::Recompute::Full;
+    let report = figures(&run);
+    let p = 7_241_732_096.0;
+    let peak = report.memory.per_stage[0].allocated().0;
+    assert!((peak / (10.0 * p / 2.0) - 1.0).abs() < 0.01, "{peak}");
+    let row = report.overlap.iter().find(|row| row.traffic == Traffic::Zero3).unwrap();
+    assert!((row.bytes_per_gpu.0 / (3.0 * 2.0 * p / 2.0) - 1.0).abs() < 1e-6, "{}", row.bytes_per_gpu.0);
+}
+
 /// Settings that cannot work are refused at their field, and the fix works.
 #[test]
 fn settings_without_meaning_are_refused_with_what_would_work() {
