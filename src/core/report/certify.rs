@@ -3,12 +3,14 @@
 use super::evaluate::evaluate;
 use super::evaluation::Evaluation;
 use super::passes::layer_passes;
+use super::schedule::spec;
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::pipeline;
+use crate::pipeline::certify::certificate::MOST_OPS;
 use crate::pipeline::certify::joint::Joint;
 use crate::pipeline::certify::splits::{Cost, Limit, Model, Unit};
 use crate::pipeline::certify::{Certificate, Proof, Stages};
+use crate::pipeline::{self, Order, SCHEDULES, Spec, build};
 use crate::run::{OneOf, Run, Value};
 use crate::t;
 use serde::{Deserialize, Serialize};
@@ -123,17 +125,35 @@ pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
     if pipeline::schedule(evaluation.scenario.run.schedule.id()).is_some_and(|row| row.endless) {
         return Err(t!("the schedule never drains"));
     }
-    Proof::new(&evaluation.order, &evaluation.durations)
+    let mut proof = Proof::new(&evaluation.order, &evaluation.durations)?;
+    for order in relatives(evaluation) {
+        proof.start_from(&order);
+    }
+    Ok(proof)
+}
+
+/// Orders of the schedules with two stages a rank, where the Run has as many and its order is searched: within short memory they
+/// are hard to find.
+fn relatives(evaluation: &Evaluation) -> Vec<Order> {
+    let is_searched = evaluation.scenario.chunks == 2 && evaluation.order.items() <= MOST_OPS;
+    let Some(spec) = spec(&evaluation.scenario).ok().filter(|_| is_searched) else {
+        return Vec::new();
+    };
+    let memory_limit = evaluation.report.pipeline.peak_in_flight.iter().min().copied();
+    let rows = SCHEDULES.iter().filter(|row| row.virtual_stages == Some(2) && row.kind != spec.schedule.kind);
+    let order = |schedule| build(&Spec { schedule, memory_limit, ..spec.clone() }, &evaluation.durations).ok();
+    rows.filter_map(order).map(|built| built.order).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Schedule;
 
     /// The head makes the last of four stages of Llama 3.1 8B the longest: fewer layers there, and a shorter pipeline.
     #[test]
     fn a_split_and_its_order_are_no_slower_than_the_runs() {
-        let run = Run { schedule: crate::run::Schedule::ZbH1, ..Run::default() };
+        let run = Run { schedule: Schedule::ZbH1, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let mut search = SplitSearch::new(&evaluation).unwrap();
         while !search.step() {}
@@ -141,10 +161,30 @@ mod tests {
         assert_eq!(best.stage_layers.iter().sum::<u64>(), 32);
         assert!(best.stage_layers[3] < 8, "{best:?}");
         assert!(best.lower_bound_s <= best.makespan_s && best.makespan_s < evaluation.spans.makespan());
-        let split =
-            Run { stage_layers: Some(best.stage_layers.clone()), schedule: crate::run::Schedule::Optimal, ..run };
+        let split = Run { stage_layers: Some(best.stage_layers.clone()), schedule: Schedule::Optimal, ..run };
         let split = evaluate(&split).unwrap();
         assert!((split.spans.makespan() / best.makespan_s - 1.0).abs() < 0.01, "{} {best:?}", split.spans.makespan());
         assert!(SplitSearch::new(&evaluate(&Run { pp: 1, ..Run::default() }).unwrap()).is_none());
+    }
+
+    /// An order of the same stages in the same memory is known: the certificate's own best is no slower, before any search.
+    #[test]
+    fn a_certificate_knows_the_other_schedules_of_two_stages_a_rank() {
+        let run = |schedule| Run { schedule, pp: 8, gpus: 64, global_batch: 128, ..Run::default() };
+        let kinds = [Schedule::ZbV, Schedule::ZbVAuto, Schedule::VHalf, Schedule::VMin, Schedule::DualPipeV];
+        let evaluations = kinds.map(|kind| evaluate(&run(kind)).unwrap());
+        let mut known = 0;
+        for own in &evaluations {
+            let certificate = proof(own).unwrap().certificate();
+            for other in &evaluations {
+                let peaks = |of: &Evaluation| of.report.pipeline.peak_in_flight.clone();
+                let is_within = peaks(other).iter().zip(peaks(own)).all(|(other, own)| *other <= own);
+                if is_within && other.order.items() == own.order.items() {
+                    known += usize::from(other.spans.makespan() < own.spans.makespan());
+                    assert!(certificate.best_s <= other.spans.makespan() * 1.0001, "{:?}", other.scenario.run.schedule);
+                }
+            }
+        }
+        assert!(known > 0, "no schedule is faster than another within its memory");
     }
 }

@@ -110,6 +110,17 @@ impl Proof {
         Ok(Self { stages, order: order.clone(), durations: durations.clone(), makespan, problem, scale, root, search })
     }
 
+    /// Begins from another order of the same stages, too, where its ranks hold no more.
+    pub fn start_from(&mut self, order: &Order) {
+        let Some(search) = &mut self.search else { return };
+        let is_alike = |other: Stages| other.home == self.stages.home && other.whole == self.stages.whole;
+        if Stages::of_order(order, &self.durations).is_ok_and(is_alike)
+            && let Ok(timeline) = simulate(order, &self.durations)
+        {
+            search.start_from(self.stages.chains_of(&timeline));
+        }
+    }
+
     /// Works on; true once there is no more to prove.
     pub fn step(&mut self) -> bool {
         self.search.as_mut().is_none_or(|search| search.step() || self.root >= self.makespan)
