@@ -128,11 +128,11 @@ impl Bench {
     }
     /// Errors by source, in the order of [`SOURCES`].
     pub fn errors(&self) -> Vec<SourceError> {
-        let of = |(index, source): (usize, &'static Source)| {
+        let source_error = |(index, source): (usize, &'static Source)| {
             let facts: Vec<Fact> =
                 self.facts.iter().copied().filter(|fact| self.rows[fact.row].source == index).collect();
             let count = facts.len();
-            let mean = |of: fn(Fact) -> f64| facts.iter().map(|fact| of(*fact)).sum::<f64>() / count as f64;
+            let mean = |figure: fn(Fact) -> f64| facts.iter().map(|fact| figure(*fact)).sum::<f64>() / count as f64;
             (count > 0).then(|| SourceError {
                 source,
                 count,
@@ -141,7 +141,7 @@ impl Bench {
                 worst: facts.iter().map(|fact| fact.error()).fold(0.0, f64::max),
             })
         };
-        SOURCES.iter().enumerate().filter_map(of).collect()
+        SOURCES.iter().enumerate().filter_map(source_error).collect()
     }
     /// Slowdown of the layout predicted fastest over the fastest measured, in each group of tables 3 and 4 with the
     /// same number of GPUs: mean, worst, groups.
@@ -177,8 +177,8 @@ impl Bench {
 
 pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
     [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
-        let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);
-        BandCount { verdict, runs: of().count(), ran_out: of().filter(|(_, ran_out)| *ran_out).count() }
+        let rows = || verdicts.iter().filter(move |(given, _)| *given == verdict);
+        BandCount { verdict, runs: rows().count(), ran_out: rows().filter(|(_, ran_out)| *ran_out).count() }
     })
 }
 

@@ -160,11 +160,11 @@ mod tests {
     /// one row.
     #[test]
     fn few_constants_are_fitted_and_every_gpu_family_is_listed() {
-        let all = constants();
-        assert_eq!(all.iter().filter(|constant| constant.fitted).count(), 11 + PRIORS.len());
-        assert!(all.iter().all(|constant| !constant.how.is_empty()));
+        let list = constants();
+        assert_eq!(list.iter().filter(|constant| constant.fitted).count(), 11 + PRIORS.len());
+        assert!(list.iter().all(|constant| !constant.how.is_empty()));
         for family in FAMILIES {
-            assert!(all.iter().any(|constant| constant.how == family.remark.into()));
+            assert!(list.iter().any(|constant| constant.how == family.remark.into()));
         }
     }
 }

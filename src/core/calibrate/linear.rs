@@ -13,8 +13,8 @@ impl Cholesky {
         let mut lower = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for row in 0..MULTIPLIERS {
             for column in 0..=row {
-                let known: f64 = (0..column).map(|k| lower[row][k] * lower[column][k]).sum();
-                let rest = matrix[row][column] - known;
+                let products: f64 = (0..column).map(|k| lower[row][k] * lower[column][k]).sum();
+                let rest = matrix[row][column] - products;
                 lower[row][column] = if row == column { rest.max(1e-12).sqrt() } else { rest / lower[column][column] };
             }
         }
@@ -26,12 +26,12 @@ impl Cholesky {
         let lower = &self.0;
         let mut x = *b;
         for row in 0..MULTIPLIERS {
-            let known: f64 = (0..row).map(|k| lower[row][k] * x[k]).sum();
-            x[row] = (x[row] - known) / lower[row][row];
+            let products: f64 = (0..row).map(|k| lower[row][k] * x[k]).sum();
+            x[row] = (x[row] - products) / lower[row][row];
         }
         for row in (0..MULTIPLIERS).rev() {
-            let known: f64 = (row + 1..MULTIPLIERS).map(|k| lower[k][row] * x[k]).sum();
-            x[row] = (x[row] - known) / lower[row][row];
+            let products: f64 = (row + 1..MULTIPLIERS).map(|k| lower[k][row] * x[k]).sum();
+            x[row] = (x[row] - products) / lower[row][row];
         }
         x
     }

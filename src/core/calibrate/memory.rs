@@ -88,36 +88,36 @@ impl MemoryFit {
                 let peak = observation.peaks.iter().find(|peak| peak.kind == kind);
                 peak.map(|peak| peak.gib)
             };
-            let of = |nature: Nature| -> f64 {
+            let nature_gib = |nature: Nature| -> f64 {
                 let items = rank.items.iter().filter(|item| item.nature == nature);
                 items.map(|item| item.bytes.gib()).sum()
             };
-            let (fragments, process) = (of(Nature::Fragmentation), of(Nature::Process));
+            let (fragments, process) = (nature_gib(Nature::Fragmentation), nature_gib(Nature::Process));
             let blocks = fragments / (FRAGMENTATION.value - 1.0);
             let predicted = rank.allocated().gib();
             let allocated = gib(MemoryKind::Allocated);
             if let Some(measured) = allocated {
-                let mut of = Allocated { observation: index, measured, predicted, suspects: Vec::new() };
-                if of.is_wrong() {
-                    of.suspects = suspects_of_memory(&observation.run, measured);
-                    all.push(of);
+                let mut allocation = Allocated { observation: index, measured, predicted, suspects: Vec::new() };
+                if allocation.is_wrong() {
+                    allocation.suspects = suspects_of_memory(&observation.run, measured);
+                    all.push(allocation);
                     // Nothing is learned from another layout.
                     continue;
                 }
-                all.push(of);
+                all.push(allocation);
             }
             // Logits are not fragmented: they stand in what is held beside the blocks.
-            let held =
+            let beside =
                 rank.total.gib() - fragments - process + allocated.map_or(0.0, |allocated| allocated - predicted);
             let reserved = gib(MemoryKind::Reserved);
             if let Some(reserved) = reserved
                 && blocks > 0.0
             {
-                let observed = 1.0 + (reserved - held) / blocks;
+                let observed = 1.0 + (reserved - beside) / blocks;
                 ratio.add(ln(observed.clamp(1.0, 2.0)), RATIO_SD.1);
             }
             if let Some(device) = gib(MemoryKind::Device) {
-                let reserved = reserved.unwrap_or(held + fragments);
+                let reserved = reserved.unwrap_or(beside + fragments);
                 overhead.add(device - reserved - process, OVERHEAD_SD.1);
             }
             runs += usize::from(reserved.is_some() || gib(MemoryKind::Device).is_some());

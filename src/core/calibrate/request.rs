@@ -168,9 +168,9 @@ impl Request {
             let kind = request.kind();
             return Err(wrong("", t!("a request is an object of fields, this is {kind}", kind)));
         };
-        let known = ["runs", "name", "question", "gpus"];
-        if let Some((key, _)) = entries.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-            let join = known.join(", ");
+        let keys = ["runs", "name", "question", "gpus"];
+        if let Some((key, _)) = entries.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
+            let join = keys.join(", ");
             return Err(wrong(key, t!("no such field; a request has {join}", join)));
         }
         let Some(Value::List(runs)) = request.get("runs") else {
@@ -230,8 +230,8 @@ impl Request {
         let next = affordable.map_or_else(Vec::new, |question| {
             let mut tried = candidates(question, &self.plan, gpus);
             tried.truncate(usize::try_from(left / cost(question) / TRIED).unwrap_or(usize::MAX));
-            let known = fit.steps > 0;
-            next_runs(&fit.posterior, known, std::slice::from_ref(question), &tried, NEXT)
+            let calibrated = fit.steps > 0;
+            next_runs(&fit.posterior, calibrated, std::slice::from_ref(question), &tried, NEXT)
         });
         let left_out = self.observations.len().saturating_sub(fitted);
         Ok(Calibrated { fit, profile, next, left_out, is_next_left_out: affordable.is_none() && question.is_some() })

@@ -15,19 +15,19 @@ impl Term {
     }
 
     fn text_lines(&self, unit: MemoryUnit, lines: &mut Vec<String>) {
-        let shown = self.shown(unit);
+        let figure = self.shown(unit);
         if let Some(formula) = self.formula() {
             lines.push(format!("{} = {}", self.symbol, formula.text()));
             let numbers = self.with_values(unit);
             if !numbers.is_empty() {
                 lines.push(format!("  = {numbers}"));
             }
-            lines.push(format!("  = {shown}"));
+            lines.push(format!("  = {figure}"));
         } else if let Some((mark, rule)) = self.provenance() {
             let colon = if rule.is_empty() { "" } else { ": " };
-            lines.push(format!("= {shown}, {}{colon}{rule}", mark.word()));
+            lines.push(format!("= {figure}, {}{colon}{rule}", mark.word()));
         } else {
-            lines.push(format!("= {shown}"));
+            lines.push(format!("= {figure}"));
         }
         for part in &self.parts {
             lines.push(format!("  {}: {}, {}", part.symbol, part.name, part.shown(unit)));
@@ -115,8 +115,8 @@ impl Set<'_> {
             [only] => self.sum(only),
             all => {
                 let sign = if self.values { " \\times " } else { "\\," };
-                let all: Vec<_> = all.iter().map(|one| self.factor(one)).collect();
-                all.join(sign)
+                let factors: Vec<_> = all.iter().map(|one| self.factor(one)).collect();
+                factors.join(sign)
             }
         }
     }

@@ -235,14 +235,14 @@ mod tests {
 
     #[test]
     fn every_value_has_a_unit_that_is_no_symbol() {
-        let shown = |value, unit| Term::given("x", "", value, unit).shown(MemoryUnit::Gib).to_string();
-        assert_eq!(&*shown(2_097_152.0, Unit::Tokens), "2.10e6 tokens");
-        assert_eq!(&*shown(1.14e9, Unit::Parameters), "1.14e9 parameters");
-        assert_eq!(&*shown(1.08e17, Unit::Flops), "108 PFLOP");
-        assert_eq!(&*shown(989e12, Unit::FlopRate), "989 TFLOP/s");
-        assert_eq!(&*shown(450e9, Unit::Bandwidth), "450 GB/s");
-        assert_eq!(&*shown(2.0, Unit::Bytes), "2 B");
-        assert_eq!(&*shown(32.0, Unit::Count), "32");
+        let text = |value, unit| Term::given("x", "", value, unit).shown(MemoryUnit::Gib).to_string();
+        assert_eq!(&*text(2_097_152.0, Unit::Tokens), "2.10e6 tokens");
+        assert_eq!(&*text(1.14e9, Unit::Parameters), "1.14e9 parameters");
+        assert_eq!(&*text(1.08e17, Unit::Flops), "108 PFLOP");
+        assert_eq!(&*text(989e12, Unit::FlopRate), "989 TFLOP/s");
+        assert_eq!(&*text(450e9, Unit::Bandwidth), "450 GB/s");
+        assert_eq!(&*text(2.0, Unit::Bytes), "2 B");
+        assert_eq!(&*text(32.0, Unit::Count), "32");
         let gb = Term::given("x", "", 32e9, Unit::Bytes).shown(MemoryUnit::Gb).to_string();
         assert_eq!(gb, "32.0 GB");
     }

@@ -148,9 +148,9 @@ impl StageMemory {
     /// Counts `item` in its component, joined to one of its name.
     pub fn add(&mut self, item: Item) {
         *self.component_mut(item.component) += item.bytes;
-        let known = self.items.iter_mut().find(|known| known.component == item.component && known.name == item.name);
-        match known {
-            Some(known) => known.bytes += item.bytes,
+        let same = self.items.iter_mut().find(|known| known.component == item.component && known.name == item.name);
+        match same {
+            Some(same) => same.bytes += item.bytes,
             None if item.bytes == Bytes::ZERO => {}
             None => self.items.push(item),
         }
@@ -176,10 +176,10 @@ impl StageMemory {
     }
     /// The named parts of `component`, largest first.
     pub fn parts(&self, component: Component) -> Vec<&Item> {
-        let own = self.items.iter().filter(|item| item.component == component);
-        let mut own: Vec<&Item> = own.collect();
-        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
-        own
+        let items = self.items.iter().filter(|item| item.component == component);
+        let mut items: Vec<&Item> = items.collect();
+        sort_by(&mut items, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        items
     }
     /// Fills in the total.
     pub(crate) fn summed(mut self) -> Self {

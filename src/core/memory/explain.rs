@@ -51,12 +51,12 @@ pub(super) fn total(name: Message, components: Vec<Term>) -> Term {
 /// The tree behind a rank of a published method; a component of one item has its formula.
 pub(super) fn published(name: Message, items: impl FnOnce() -> Vec<Item<Written>>) -> Term {
     let components = components(|add| items().into_iter().for_each(|item| add(item, item.name.into())));
-    let held = components.into_iter().filter(|(_, sum)| !sum.parts.is_empty()).map(|(_, mut sum)| {
+    let filled = components.into_iter().filter(|(_, sum)| !sum.parts.is_empty()).map(|(_, mut sum)| {
         if sum.parts.len() > 1 {
             return sum;
         }
         let only = sum.parts.remove(0);
         Term { symbol: sum.symbol, name: sum.name, ..only }
     });
-    total(name, held.collect())
+    total(name, filled.collect())
 }

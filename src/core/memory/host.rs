@@ -40,19 +40,19 @@ pub struct HostMemory {
 /// Parameters that a rank trains and updates: its share of what it holds.
 pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
-    let own = |part: &Holding| {
+    let share = |part: &Holding| {
         let sharded = scenario.zero.stage >= 1;
         part.elements / if sharded { shards(scenario, part.kind) } else { 1.0 }
     };
-    parts.iter().filter(|part| part.trained).map(own).sum()
+    parts.iter().filter(|part| part.trained).map(share).sum()
 }
 
 /// Bytes of the frozen base of a rank's shard, as it is stored.
 fn frozen(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let frozen = parts.iter().filter(|part| !part.trained);
-    let own = |part: &Holding| base_weights::<f64>(scenario, part) / shards(scenario, part.kind);
-    frozen.map(own).sum()
+    let bytes = |part: &Holding| base_weights::<f64>(scenario, part) / shards(scenario, part.kind);
+    frozen.map(bytes).sum()
 }
 
 /// Bytes of one GPU's states on its host.
@@ -81,14 +81,14 @@ pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<Host
     }
     let (offload, layout) = (scenario.offload.as_ref(), &scenario.layout);
     let gpus = layout.per_node.min(layout.gpus) as f64;
-    let most = |of: &dyn Fn(&RankLoad) -> f64| loads.iter().map(of).fold(0.0, f64::max);
-    let of = |load: &RankLoad| offload.map_or(0.0, |offload| states(scenario, load, offload));
+    let most = |figure: &dyn Fn(&RankLoad) -> f64| loads.iter().map(figure).fold(0.0, f64::max);
+    let state_bytes = |load: &RankLoad| offload.map_or(0.0, |offload| states(scenario, load, offload));
     let pages = if paged { gpus * Precision::EIGHT_BIT } else { 0.0 };
     let pages = pages * most(&|load| updated(scenario, load));
-    let all = gpus * most(&of);
+    let node_states = gpus * most(&state_bytes);
     let on_disk = |offload: &Offload| [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme));
     let disk = offload.is_some_and(on_disk);
-    let states = gpus * away.0 + pages + if disk { 0.0 } else { all };
+    let states = gpus * away.0 + pages + if disk { 0.0 } else { node_states };
     let activations = match offload.and_then(|offload| offload.activations) {
         Some(_) => gpus * most(&|load| offloaded_activation_bytes(scenario, load)),
         None => 0.0,
@@ -99,7 +99,7 @@ pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<Host
         states_bytes: Bytes(states),
         activations_bytes: Bytes(activations),
         total_bytes: total,
-        disk_bytes: Bytes(if disk { all } else { 0.0 }),
+        disk_bytes: Bytes(if disk { node_states } else { 0.0 }),
         capacity_bytes: capacity,
         verdict: capacity.map(|capacity| match total {
             total if total <= capacity * USABLE => Verdict::Fits,

@@ -152,14 +152,14 @@ mod tests {
     #[test]
     fn adapters_of_llama_3_2_3b_are_as_many_as_peft_prints() {
         let model = Architecture::llama(28, 3072, 8192, 24, 8, 128_256);
-        let of = |rank, targets: &[Target]| -> f64 {
+        let parameters = |rank, targets: &[Target]| -> f64 {
             let list = linears(&model, model.kind(0));
             let beside = list.iter().filter(|linear| targets.contains(&linear.target));
             28.0 * beside.map(|one| one.adapter(rank, false, 1)).sum::<f64>()
         };
         let ffn = [Target::Gate, Target::Up, Target::Down];
-        assert_eq!(of(64, &[Target::Query, Target::Value]), 18_350_080.0);
-        assert_eq!(of(10, &ffn), 9_461_760.0);
+        assert_eq!(parameters(64, &[Target::Query, Target::Value]), 18_350_080.0);
+        assert_eq!(parameters(10, &ffn), 9_461_760.0);
     }
 
     /// All seven linears: `r (2 (h + a e) + 2 (h + k e) + 3 (h + f))`; DoRA adds a magnitude an output row.
@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(sum(false), lora as f64);
         assert_eq!(sum(true), (lora + 3 * h + 2 * kv + 2 * f) as f64);
         let layer = super::super::layer_elements(&model, model.kind(0)).total();
-        let own: u64 = list.iter().map(Linear::elements).sum();
-        assert_eq!(own, layer - 2 * h);
+        let elements: u64 = list.iter().map(Linear::elements).sum();
+        assert_eq!(elements, layer - 2 * h);
     }
 
     /// A column-cut linear keeps A whole and cuts B, a row-cut one the other way round: between `A_lin/t` and `A_lin`.

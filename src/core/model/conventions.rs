@@ -97,9 +97,9 @@ pub static CONVENTIONS: [Convention; 4] = [
 
 /// Parameters that a token visits in the language model, and those of them in its embeddings that are no head.
 pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
-    let all = model.elements().active() - model.vision_tower().total();
+    let active = model.elements().active() - model.vision_tower().total();
     let head = if model.tied_embeddings { model.head().total() } else { 0 };
-    (all, model.embedding().total() - head)
+    (active, model.embedding().total() - head)
 }
 
 /// `3 (Σ layers + 2 h v)` with half of causal attention, windows or not, and multi-token prediction; the router is not

@@ -68,10 +68,10 @@ impl Architecture {
     /// Parameters that one token visits by the three conventions in use: without embedding and head, with the head (a
     /// tied one counts), with the input embedding too (a tied one counts once).
     pub fn active_by_convention(&self) -> [u64; 3] {
-        let all = self.elements().active() - self.vision_tower().total();
+        let used = self.elements().active() - self.vision_tower().total();
         let ends = self.embedding().total();
         let head = self.head().total();
-        if self.tied_embeddings { [all - ends, all, all] } else { [all - ends - head, all - ends, all] }
+        if self.tied_embeddings { [used - ends, used, used] } else { [used - ends - head, used - ends, used] }
     }
 
     pub(crate) fn layers_elements(&self, layers: Range<u64>) -> LayerElements {

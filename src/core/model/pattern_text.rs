@@ -301,11 +301,11 @@ mod tests {
     fn megatrons_letters_are_read_as_they_are() {
         let nano = Pattern::parse("MEM*E-/*E/*E").unwrap();
         let kinds: Vec<LayerKind> = nano.iter().collect();
-        let of = LayerKind::new;
-        assert_eq!(kinds[0], of(Mixer::Mamba, Ffn::None));
-        assert_eq!(kinds[1], of(Mixer::None, Ffn::Experts));
-        assert_eq!(kinds[3], of(Mixer::Full, Ffn::None));
-        assert_eq!(kinds[5], of(Mixer::None, Ffn::Dense));
+        let kind = LayerKind::new;
+        assert_eq!(kinds[0], kind(Mixer::Mamba, Ffn::None));
+        assert_eq!(kinds[1], kind(Mixer::None, Ffn::Experts));
+        assert_eq!(kinds[3], kind(Mixer::Full, Ffn::None));
+        assert_eq!(kinds[5], kind(Mixer::None, Ffn::Dense));
         assert_eq!((nano.layers(), nano.modules()), (6, 2));
         let module: Vec<LayerKind> = nano.module().collect();
         assert_eq!(module, [kinds[3], kinds[4]]);

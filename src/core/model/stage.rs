@@ -7,8 +7,8 @@ use std::ops::Range;
 /// The layers that global stage `stage` holds, by index in the model.
 pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     let first: u64 = stage_layers.iter().take(stage).sum();
-    let held = stage_layers.get(stage).copied().unwrap_or(0);
-    first..first + held
+    let count = stage_layers.get(stage).copied().unwrap_or(0);
+    first..first + count
 }
 
 /// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head on
@@ -81,9 +81,9 @@ mod tests {
             ..Architecture::llama(60, 5376, 21504, 32, 16, 262_144)
         };
         let rank = |mixer, tp: u64| {
-            let held = layer_elements(&model, LayerKind::new(mixer, Ffn::Dense));
-            let cut = held.sharded as f64 / tp as f64;
-            held.dense_per_rank(&model, tp) - cut - held.replicated as f64
+            let layer = layer_elements(&model, LayerKind::new(mixer, Ffn::Dense));
+            let cut = layer.sharded as f64 / tp as f64;
+            layer.dense_per_rank(&model, tp) - cut - layer.replicated as f64
         };
         assert_eq!(rank(Mixer::Window, 8), h * 2.0 * 2.0 * 256.0);
         assert_eq!(rank(Mixer::Window, 4), h * 2.0 * 4.0 * 256.0);

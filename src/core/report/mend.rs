@@ -130,13 +130,13 @@ impl Trial<'_> {
             }
             Err(errors) => errors,
         };
-        let known = |error: &Issue| {
+        let earlier = |error: &Issue| {
             is_error
                 && error.field != issue.field
                 && self.errors.contains(&error.field)
                 && set.iter().all(|(key, _)| error.field != *key)
         };
-        let mut new = errors.iter().filter(|error| !known(error));
+        let mut new = errors.iter().filter(|error| !earlier(error));
         match (new.next(), new.next()) {
             (None, _) => Tried::Works,
             (Some(error), None) => match &error.fix {
@@ -153,8 +153,8 @@ impl Trial<'_> {
     fn possible(&mut self, run: &Run) -> Result<Vec<Issue>, Vec<Issue>> {
         let scenario = Scenario::new(run)?;
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
-        let known = preview(&spec).map_err(|issue| vec![in_run(issue, &scenario)])?;
-        let warnings = match known {
+        let previewed = preview(&spec).map_err(|issue| vec![in_run(issue, &scenario)])?;
+        let warnings = match previewed {
             Some(warnings) => warnings,
             None if self.built == Some(&spec) => Vec::new(),
             None => {

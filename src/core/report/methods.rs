@@ -97,8 +97,8 @@ mod tests {
         let table = include_str!("../../../tests/data/fujii_estimates.csv");
         let misprints: Vec<Vec<&str>> =
             table.lines().filter(|line| line.ends_with("misprint")).map(|line| line.split(',').collect()).collect();
-        let shown = compare_slips();
-        assert_eq!(misprints.len(), shown.len());
+        let slips = compare_slips();
+        assert_eq!(misprints.len(), slips.len());
         for cells in misprints {
             let [tp, cp, pp, micro_batch] = [5, 6, 7, 8].map(|at: usize| cells[at].parse().unwrap());
             let gpus = cells[9].parse().unwrap();
@@ -120,7 +120,7 @@ mod tests {
             };
             let first = &evaluate(&run).unwrap().report.memory.per_stage[0];
             let place = format!("table {}, ({tp},{cp},{pp},{micro_batch}) at {gpus} GPUs", cells[0]);
-            let slip = shown.iter().find(|slip| slip.place == place).unwrap();
+            let slip = slips.iter().find(|slip| slip.place == place).unwrap();
             assert_eq!(slip.printed, format!("{} GiB", cells[10]));
             assert_eq!(slip.corrected, format!("{:.2} GiB", first.total.gib()));
         }

@@ -42,15 +42,15 @@ pub type Counted = (Gap, Option<Bytes>);
 pub fn gaps(evaluation: &Evaluation) -> Vec<Counted> {
     let memory = &evaluation.report.memory;
     let rank = memory.per_stage.get(memory.peak_stage);
-    let of = |nature: Nature| -> Bytes {
+    let total = |nature: Nature| -> Bytes {
         let items = rank.map_or(&[][..], |rank| &rank.items).iter();
         let alike = items.filter(|item| item.nature == nature);
         alike.map(|item| item.bytes).sum()
     };
     let counted = |gap: Gap| -> Bytes {
         match gap {
-            Gap::Communicators => of(Nature::Process),
-            Gap::Fragmentation => of(Nature::Fragmentation),
+            Gap::Communicators => total(Nature::Process),
+            Gap::Fragmentation => total(Nature::Fragmentation),
             Gap::LateStates => rank.map_or(Bytes::ZERO, |rank| rank.optimizer),
             Gap::UnevenExperts | Gap::OtherBuffers => Bytes::ZERO,
         }

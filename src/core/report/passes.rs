@@ -145,14 +145,14 @@ fn of_layers<T: Clone>(scenario: &Scenario, seconds: impl Fn(&Pass) -> T) -> Vec
 /// Durations of the simulation: what a pass waits for is part of it.
 pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
-    let of = |seconds: fn(&Pass) -> Seconds| passes.iter().map(|pass| seconds(pass).0 / pieces).collect();
+    let times = |seconds: fn(&Pass) -> Seconds| passes.iter().map(|pass| seconds(pass).0 / pieces).collect();
     let pairs = passes.iter().any(|pass| pass.saved != Saved::default());
     let send = passes.iter().map(|pass| pass.waits.send.0).fold(0.0, f64::max);
     let durations = Durations {
-        forward: of(Pass::forward),
-        backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
-        backward_weight: of(|pass| pass.compute.backward_weight),
-        pair: pairs.then(|| of(|pass| pass.total() - pass.saved.total())),
+        forward: times(Pass::forward),
+        backward_input: times(|pass| pass.compute.backward_input + pass.waits.backward()),
+        backward_weight: times(|pass| pass.compute.backward_weight),
+        pair: pairs.then(|| times(|pass| pass.total() - pass.saved.total())),
         p2p: send / pieces,
         microbatch_scale: None,
     };

@@ -110,10 +110,10 @@ mod tests {
             (often.memory.need_low_bytes * 0.9999, None),
         ] {
             let warnings = on(Reduction::MicroBatch, usable).warnings;
-            let mut said = warnings.iter().filter(|w| w.field == "zero2_reduce");
-            let fix = said.next().unwrap().fix.as_ref();
+            let mut issues = warnings.iter().filter(|w| w.field == "zero2_reduce");
+            let fix = issues.next().unwrap().fix.as_ref();
             assert_eq!(fix.map(|fix| fix.set[0].1.as_str()), offered);
-            assert_eq!(said.next(), None);
+            assert_eq!(issues.next(), None);
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
     /// Reduced once, ZeRO-2 is ZeRO-1; Llama 3.1 405B on 1024 GPUs takes 41.9 s when every micro-batch reduces (issue 13).
     #[test]
     fn reduced_once_zero_2_takes_the_time_and_the_memory_of_zero_1() {
-        let of = |zero, zero2_reduce| {
+        let figures = |zero, zero2_reduce| {
             let run = Run {
                 model: Based::preset("llama-3.1-405b"),
                 gpus: 1024,
@@ -168,9 +168,9 @@ mod tests {
             report.warnings.clear();
             report
         };
-        let first = of(1, Reduction::MicroBatch);
-        assert_eq!(of(2, Reduction::Step), first);
-        let often = of(2, Reduction::MicroBatch);
+        let first = figures(1, Reduction::MicroBatch);
+        assert_eq!(figures(2, Reduction::Step), first);
+        let often = figures(2, Reduction::MicroBatch);
         assert!(often.step.time_s.0 > 1.5 * first.step.time_s.0);
         assert!(often.memory.peak_bytes < first.memory.peak_bytes);
     }

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_row_says_what_choosing_it_gives() {
         let run = Run::default();
-        let mut shown = 0;
+        let mut runnable = 0;
         for row in rows(&run) {
             let chosen = report(&run.with_texts(&row.set).unwrap());
             let variant = row.variant;
@@ -182,9 +182,9 @@ mod tests {
             assert_eq!(chosen.pipeline.schedule, variant.schedule);
             assert_eq!(chosen.step.time_s, figures.step_s, "{variant}");
             assert_eq!(chosen.memory.peak_bytes, figures.peak_bytes, "{variant}");
-            shown += 1;
+            runnable += 1;
         }
-        assert!(shown >= 24, "{shown} of 26 variants run on the default layout");
+        assert!(runnable >= 24, "{runnable} of 26 variants run on the default layout");
     }
 
     /// Messages and copies as printed in the survey's table: 2(p−1), 2(pv−1), 4(p−1); 2/p weights for both directions.
@@ -250,11 +250,11 @@ mod tests {
     fn a_memory_limit_trades_memory_for_bubble() {
         let run = Run::default();
         for (id, chunks) in [("zb-auto", 1.0), ("zb-v-auto", 2.0)] {
-            let of = |limit: u64| {
+            let figures = |limit: u64| {
                 let variant = Variant::named(id).unwrap();
                 schedule_figures(&run, variant, limit).unwrap()
             };
-            let (low, high) = (of(4), of(8));
+            let (low, high) = (figures(4), figures(8));
             assert!(low.in_flight <= 4.0 && high.in_flight <= 8.0, "{id}");
             assert!(high.bubble_span <= low.bubble_span, "{id}");
             let set = Variant::named(id).unwrap().set(&run, 8);

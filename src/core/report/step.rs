@@ -30,9 +30,9 @@ pub(super) fn ends(draft: &Draft, loads: &[RankLoad]) -> Vec<End> {
     let mut ends: Vec<End> = Vec::with_capacity(loads.len());
     let mut samples: Vec<usize> = Vec::new();
     for (rank, load) in loads.iter().enumerate() {
-        let known = samples.iter().find(|known| kinds(**known).eq(kinds(rank)));
-        if let Some(known) = known {
-            ends.push(ends[*known]);
+        let sample = samples.iter().find(|known| kinds(**known).eq(kinds(rank)));
+        if let Some(sample) = sample {
+            ends.push(ends[*sample]);
         } else {
             samples.push(rank);
             ends.push(end(draft, load));

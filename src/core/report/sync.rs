@@ -85,11 +85,11 @@ fn charged(evaluation: &Evaluation) -> Charged {
     let (scenario, durations) = (&evaluation.scenario, &evaluation.durations);
     let pieces = f64::from(evaluation.order.splits);
     let passes = |stages: &[usize], lists: &[&Vec<f64>]| {
-        let all = stages.iter().flat_map(|stage| {
+        let spent = stages.iter().flat_map(|stage| {
             let times = lists.iter().filter_map(|list| list.get(*stage));
             times.copied().collect::<Vec<f64>>()
         });
-        Seconds(all.sum::<f64>() * pieces)
+        Seconds(spent.sum::<f64>() * pieces)
     };
     let share = scenario.software.overlap.dp;
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
@@ -99,11 +99,11 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
         let sent = step_messages(scenario, Held::of(scenario, stages));
-        let shown = |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
+        let beside = |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
-            gradients: shown(sent.reduce, backward),
-            weights: shown(sent.gather, forward),
+            gradients: beside(sent.reduce, backward),
+            weights: beside(sent.gather, forward),
             tied: sent.tied * measured,
             inside: Seconds::ZERO,
         };

@@ -110,11 +110,11 @@ fn rank_seconds(evaluation: &Evaluation) -> f64 {
     let durations = &evaluation.durations;
     let lists = [&durations.forward, &durations.backward_input, &durations.backward_weight];
     let pieces = f64::from(evaluation.order.splits);
-    let of = |stages: &Vec<usize>| -> f64 {
+    let work = |stages: &Vec<usize>| -> f64 {
         let stages = stages.iter();
         stages.flat_map(|stage| lists.iter().filter_map(|list| list.get(*stage))).sum()
     };
-    let loads = evaluation.loads.iter().map(|load| of(&load.stages) * pieces);
+    let loads = evaluation.loads.iter().map(|load| work(&load.stages) * pieces);
     loads.fold(0.0, f64::max)
 }
 
@@ -143,9 +143,9 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     let packed = pack(&drawn, bench.ranks(), most_tokens, |n, length| pace.seconds(n, length))?;
     let order = rise_and_fall(&packed.times);
     let risen: Vec<Vec<u64>> = order.iter().filter_map(|at| packed.microbatches.get(*at).cloned()).collect();
-    let own = bench.way("each to its own length", as_drawn.clone(), None);
-    let injected = bench.injected(&own, most_tokens);
-    let mut ways = vec![bench.way("padded to the longest", as_drawn, Some(longest)), own];
+    let unpadded = bench.way("each to its own length", as_drawn.clone(), None);
+    let injected = bench.injected(&unpadded, most_tokens);
+    let mut ways = vec![bench.way("padded to the longest", as_drawn, Some(longest)), unpadded];
     ways.extend(injected);
     ways.push(bench.way("packed, shortest first", packed.microbatches, None));
     ways.push(bench.way("packed, rising then falling", risen, None));
@@ -252,9 +252,9 @@ mod tests {
         for spread in [Spread::Uniform, Spread::LogNormal, Spread::Bimodal] {
             let found = of(&run(), spread);
             let sorted = |way: &Way| {
-                let mut all: Vec<u64> = way.microbatches.iter().flatten().copied().collect();
-                all.sort_unstable();
-                all
+                let mut samples: Vec<u64> = way.microbatches.iter().flatten().copied().collect();
+                samples.sort_unstable();
+                samples
             };
             let first = sorted(&found.ways[0]);
             for way in &found.ways {
@@ -288,13 +288,13 @@ mod tests {
     fn a_way_becomes_the_runs_own() {
         let found = of(&run(), Spread::Bimodal);
         for way in &found.ways {
-            let own = evaluate(&run().with_texts(&way.set).unwrap()).unwrap();
-            assert_eq!(own.scenario.run.microbatch_lengths.as_ref(), Some(&way.tokens));
-            assert_eq!(own.scenario.layout.microbatches, way.tokens.len() as u64);
+            let evaluation = evaluate(&run().with_texts(&way.set).unwrap()).unwrap();
+            assert_eq!(evaluation.scenario.run.microbatch_lengths.as_ref(), Some(&way.tokens));
+            assert_eq!(evaluation.scenario.layout.microbatches, way.tokens.len() as u64);
         }
         let custom = &found.ways[2].set;
-        let own = evaluate(&run().with_texts(custom).unwrap()).unwrap();
-        assert_eq!(unequal(&own, Spread::Bimodal), Some(found.clone()));
+        let evaluation = evaluate(&run().with_texts(custom).unwrap()).unwrap();
+        assert_eq!(unequal(&evaluation, Spread::Bimodal), Some(found.clone()));
         assert!(custom.iter().any(|(key, value)| *key == "schedule" && value == "custom"));
     }
 

@@ -86,8 +86,8 @@ impl Balance {
 
     /// True if `layers` are a split that is here; `origin` is then one of its origins.
     fn join(&mut self, origin: Origin, layers: &[u64]) -> bool {
-        let known = self.splits.iter_mut().find(|split| split.layers == layers);
-        known.map(|split| split.origins.push(origin)).is_some()
+        let same = self.splits.iter_mut().find(|split| split.layers == layers);
+        same.map(|split| split.origins.push(origin)).is_some()
     }
 
     fn enter(&mut self, origin: Origin, evaluation: Option<Evaluation>) {

@@ -21,7 +21,7 @@ impl Variant {
     /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
     pub fn all(run: &Run) -> Vec<Self> {
         let chosen = Self::of(run);
-        let mut all = Vec::new();
+        let mut variants = Vec::new();
         for (schedule, _) in Schedule::ALL.iter().copied() {
             match schedule {
                 Schedule::Custom if chosen.schedule != schedule => {}
@@ -30,12 +30,12 @@ impl Variant {
                     chunks.extend(chosen.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
                     chunks.sort_unstable();
                     let each = chunks.into_iter().map(Some);
-                    all.extend(each.map(|chunks| Self { schedule, chunks }));
+                    variants.extend(each.map(|chunks| Self { schedule, chunks }));
                 }
-                _ => all.push(Self { schedule, chunks: None }),
+                _ => variants.push(Self { schedule, chunks: None }),
             }
         }
-        all
+        variants
     }
 
     /// The one that `run` has.
@@ -124,8 +124,8 @@ fn with_chunks(run: &Run, schedule: Schedule, chunks: Option<u64>) -> Vec<(&'sta
     let stages = |run: &Run| run.schedule.stages(run);
     let split = [("stage_layers", run.stage_layers.is_some()), ("mtp_stage", run.mtp_stage.is_some())];
     if run.with_texts(&set).as_ref().map(stages) != Some(stages(run)) {
-        let said = split.into_iter().filter(|(_, said)| *said);
-        set.extend(said.map(|(field, _)| (field, String::new())));
+        let given = split.into_iter().filter(|(_, said)| *said);
+        set.extend(given.map(|(field, _)| (field, String::new())));
     }
     set
 }
@@ -146,8 +146,8 @@ mod tests {
         let run =
             |virtual_stages| Run { schedule: crate::run::Schedule::Interleaved, virtual_stages, ..Run::default() };
         let chunks = |run: &Run| -> Vec<u64> {
-            let all = Variant::all(run).into_iter();
-            all.filter_map(|variant| variant.chunks).collect()
+            let variants = Variant::all(run).into_iter();
+            variants.filter_map(|variant| variant.chunks).collect()
         };
         assert_eq!(chunks(&Run::default()), [2, 4, 8]);
         assert_eq!(chunks(&run(4)), [2, 4, 8]);

@@ -196,19 +196,19 @@ impl Adapter {
     /// that it visits.
     pub fn active(&self, model: &Architecture, kind: LayerKind) -> [f64; 2] {
         let visited = model.moe.map_or(0, |moe| moe.top_k) as f64;
-        let own = |experts: bool| {
+        let added = |experts: bool| {
             let list = self.beside(model, kind);
             let list = list.iter().filter(|linear| linear.experts.is_some() == experts);
             list.map(|linear| linear.adapter(self.rank, false, 1)).sum::<f64>()
         };
-        [own(false), visited * own(true)]
+        [added(false), visited * added(true)]
     }
 
     /// The same of all layers.
     pub(crate) fn active_elements(&self, model: &Architecture) -> f64 {
         let kinds = model.all_kinds();
-        let of = |(kind, layers): &(LayerKind, u64)| *layers as f64 * self.active(model, *kind).iter().sum::<f64>();
-        kinds.iter().map(of).sum()
+        let added = |(kind, layers): &(LayerKind, u64)| *layers as f64 * self.active(model, *kind).iter().sum::<f64>();
+        kinds.iter().map(added).sum()
     }
 
     /// Elements of the adapters of a layer of `kind` on one rank: outside the routed experts, and beside them.

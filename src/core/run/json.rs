@@ -219,9 +219,9 @@ fn near(key: &str) -> Message {
     FIELDS
         .iter()
         .find(|field| {
-            let known = normal(field.key);
-            known == wanted
-                || (wanted.len() > 2 && (known.starts_with(&wanted) || wanted.starts_with(&known) && known.len() > 2))
+            let name = normal(field.key);
+            name == wanted
+                || (wanted.len() > 2 && (name.starts_with(&wanted) || wanted.starts_with(&name) && name.len() > 2))
         })
         .map_or_else(Message::default, |field| t!("; did you mean {key}?", key = field.key))
 }

@@ -48,9 +48,9 @@ impl Kinds {
                 last,
             ]);
             start += count;
-            let known = kinds.keys.iter().position(|other| *other == key);
-            kinds.of.push(known.unwrap_or(kinds.keys.len()));
-            if known.is_none() {
+            let position = kinds.keys.iter().position(|other| *other == key);
+            kinds.of.push(position.unwrap_or(kinds.keys.len()));
+            if position.is_none() {
                 kinds.keys.push(key);
                 kinds.sample.push(stage);
             }

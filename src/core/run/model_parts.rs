@@ -152,8 +152,8 @@ impl ModelParts {
         let routed = |kind: &LayerKind| kind.ffn == Ffn::Experts;
         let dense = kinds.iter().take_while(|kind| !routed(kind)).count();
         let (first, rest) = kinds.split_at(dense);
-        let known = [Mixer::Full, Mixer::Latent, Mixer::Sparse];
-        let like = |kind: &LayerKind| known.contains(&kind.mixer) && kind.mixer == kinds[0].mixer;
+        let mixers = [Mixer::Full, Mixer::Latent, Mixer::Sparse];
+        let like = |kind: &LayerKind| mixers.contains(&kind.mixer) && kind.mixer == kinds[0].mixer;
         let uniform =
             kinds.iter().all(like) && first.iter().all(|kind| kind.ffn == Ffn::Dense) && rest.iter().all(routed);
         if uniform {

@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn work_of_a_kind_takes_its_own_multiplier_and_that_of_everything() {
-        let mut all = [1.0; MULTIPLIERS];
-        (all[0], all[6]) = (0.5, 3.0);
-        let factors = Factors(all);
+        let mut multipliers = [1.0; MULTIPLIERS];
+        (multipliers[0], multipliers[6]) = (0.5, 3.0);
+        let factors = Factors(multipliers);
         assert_eq!(factors.of(Multiplier::Gemm), 1.5);
         assert_eq!(factors.of(Multiplier::All), 3.0);
         assert_eq!(Profile::default().factors(), Factors([1.0; 7]));

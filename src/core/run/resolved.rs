@@ -88,7 +88,7 @@ const ROUND: usize = 256;
 /// The numbers from `now` to its double or half, the roundest first: multiples of the largest powers of two.
 fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
     let powers = (0..42).rev().map(|power| exp2(f64::from(power)));
-    let of = move |power: f64| {
+    let candidates = move |power: f64| {
         let first = if up { (now / power).floor() + 1.0 } else { (now / power).ceil() - 1.0 };
         let multiples = (0..ROUND).map(move |further| {
             let further = further as f64;
@@ -96,7 +96,7 @@ fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
         });
         multiples.take_while(move |value| *value >= 1.0 && *value <= now * 2.0 && *value * 2.0 >= now)
     };
-    powers.flat_map(of).take(ROUND)
+    powers.flat_map(candidates).take(ROUND)
 }
 
 #[cfg(test)]

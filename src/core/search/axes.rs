@@ -224,8 +224,8 @@ mod tests {
     fn divisors_are_those_that_trying_all_finds() {
         for whole in 1..=200u64 {
             for most in [1, 7, 200] {
-                let all = (1..=most.min(whole)).filter(|part| whole.is_multiple_of(*part));
-                assert_eq!(divisors(whole, most), all.collect::<Vec<_>>());
+                let expected = (1..=most.min(whole)).filter(|part| whole.is_multiple_of(*part));
+                assert_eq!(divisors(whole, most), expected.collect::<Vec<_>>());
             }
         }
         assert_eq!(divisors(1 << 40, u64::MAX).len(), 41);

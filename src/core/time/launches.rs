@@ -44,13 +44,13 @@ fn kernels(scenario: &Scenario, launches: Launches, kind: LayerKind) -> f64 {
 fn host(scenario: &Scenario, launches: Launches, stage: usize) -> Seconds {
     let sharded = scenario.software.fsdp && scenario.zero.stage == 3 && scenario.zero.shard > 1;
     let unit = if sharded { scenario.fitted.of(Constant::Unit) } else { 0.0 };
-    let of = |kind: LayerKind| {
+    let layer_seconds = |kind: LayerKind| {
         let adapters = scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
         let units = 1.0 + launches.units * adapters as f64;
         scenario.fitted.of(Constant::Launch) * kernels(scenario, launches, kind) + unit * units
     };
     let kinds = scenario.model.kinds(scenario.layers_of(stage));
-    let seconds: f64 = kinds.iter().map(|(kind, count)| *count as f64 * of(*kind)).sum();
+    let seconds: f64 = kinds.iter().map(|(kind, count)| *count as f64 * layer_seconds(*kind)).sum();
     Seconds(seconds * scenario.factors.of(Multiplier::Host))
 }
 

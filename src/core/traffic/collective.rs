@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn switches_reduce_inside_a_node() {
         let bytes = Bytes(16.0 * crate::units::GIB);
-        let of = |nvls: Option<f64>, size: u64| {
+        let gains = |nvls: Option<f64>, size: u64| {
             let mut run = Run { gpu: Based::preset("h200-sxm-141gb"), ..Run::default() };
             run.gpu.parts.nvls = nvls;
             let fabric = Fabric::of(&Scenario::new(&run).unwrap());
@@ -202,11 +202,11 @@ mod tests {
             let n = size as f64;
             (2.0 * (n - 1.0) / n * bytes.0 / fabric.all_reduce(group, bytes).0, fabric.gather(group, bytes).0)
         };
-        let (with, without) = (of(Some(482.0), 8), of(None, 8));
+        let (with, without) = (gains(Some(482.0), 8), gains(None, 8));
         assert!((with.0 / 482e9 - 1.0).abs() < 0.01, "{:e}", with.0);
         assert!(without.0 < with.0 && without.1 == with.1);
-        assert_eq!(of(Some(482.0), 16), of(None, 16));
-        assert_eq!(of(Some(1.0), 8), without);
+        assert_eq!(gains(Some(482.0), 16), gains(None, 16));
+        assert_eq!(gains(Some(1.0), 8), without);
     }
 
     #[test]
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn a_pair_without_a_switch_gets_one_link() {
         let pair = Group { size: 2, in_node: 2 };
-        let all = Group { size: 8, in_node: 8 };
+        let node = Group { size: 8, in_node: 8 };
         let fabric = fabric("mi300x", 50.0);
-        assert!((fabric.bus(pair) * 7.0 - fabric.bus(all)).abs() < 1.0);
+        assert!((fabric.bus(pair) * 7.0 - fabric.bus(node)).abs() < 1.0);
     }
 }

@@ -213,13 +213,13 @@ mod tests {
             global_batch: 256,
             ..Run::default()
         };
-        let of = |tp| {
+        let reduced = |tp| {
             let scenario = Scenario::new(&run(tp)).unwrap();
             let held = Held::of(&scenario, &[0]);
             (held, step_messages(&scenario, held).bytes.0)
         };
-        assert_eq!(of(8).0.copied, [0.0; 2]);
-        let (held, bytes) = of(16);
+        assert_eq!(reduced(8).0.copied, [0.0; 2]);
+        let (held, bytes) = reduced(16);
         let key_value = 80.0 * 2.0 * 8192.0 * 128.0;
         assert_eq!(held.copied, [key_value, 0.0]);
         let dp = 16.0;

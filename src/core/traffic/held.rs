@@ -24,14 +24,14 @@ impl Held {
         let ranks = model.key_value_ranks(layout.tp);
         stages.iter().fold(Self::default(), |sum, stage| {
             let predicts = scenario.modules_on(*stage) > 0;
-            let held = stage_elements(model, &scenario.stage_layers, *stage, predicts);
+            let elements = stage_elements(model, &scenario.stage_layers, *stage, predicts);
             let copied = |shape: usize| {
                 let ranks = ranks[shape];
-                if layout.tp > ranks { held.key_value[shape] as f64 / ranks as f64 } else { 0.0 }
+                if layout.tp > ranks { elements.key_value[shape] as f64 / ranks as f64 } else { 0.0 }
             };
             Self {
-                dense: sum.dense + held.dense_per_rank(model, layout.tp),
-                experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
+                dense: sum.dense + elements.dense_per_rank(model, layout.tp),
+                experts: sum.experts + elements.experts_per_rank(layout.ep, layout.etp),
                 copied: [0, 1].map(|shape| sum.copied[shape] + copied(shape)),
             }
         })

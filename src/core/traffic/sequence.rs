@@ -32,21 +32,21 @@ pub struct SequenceCut {
 /// lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above the other two.
 pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: f64, heads: u64) -> [SequenceCut; 3] {
     let p = ranks as f64;
-    let all = 8.0 * tokens * width * bytes;
+    let volume = 8.0 * tokens * width * bytes;
     let ring = (p - 1.0) / p;
     [
         SequenceCut {
             name: "TP + SP",
-            printed: Bytes(all),
+            printed: Bytes(volume),
             formula: "16 N d",
-            sent: Bytes(all * ring),
+            sent: Bytes(volume * ring),
             most_ranks: Some(heads),
         },
         SequenceCut {
             name: "Ulysses",
-            printed: Bytes(all / p),
+            printed: Bytes(volume / p),
             formula: "16 N d/P",
-            sent: Bytes(all / p * ring * f64::midpoint(1.0, kv_share)),
+            sent: Bytes(volume / p * ring * f64::midpoint(1.0, kv_share)),
             most_ranks: Some(heads),
         },
         SequenceCut {
@@ -91,8 +91,8 @@ pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
         Ordering::Equal => 0.125,
         Ordering::Greater => 0.0,
     };
-    let of = |query| keys.map(|key| pair(query, key)).iter().sum::<f64>();
-    ring_pieces(rank, ranks, zigzag).map(of).iter().sum()
+    let work = |query| keys.map(|key| pair(query, key)).iter().sum::<f64>();
+    ring_pieces(rank, ranks, zigzag).map(work).iter().sum()
 }
 
 /// Work of the last rank under a causal mask in every one of `ranks` steps of ring attention, and none has more: with the
@@ -131,18 +131,18 @@ mod tests {
     /// A quarter of the key-value heads (Llama 3.1 8B) halves that.
     #[test]
     fn ring_attention_keeps_twelve_bytes_a_channel_and_token_less_with_grouped_queries() {
-        let of = |id: &'static str, tp| {
+        let buffer = |id: &'static str, tp| {
             let run = Run { model: Based::preset(id), tp, ..Run::default() };
             ring_buffer(&Scenario::new(&run).unwrap(), 1024.0).0
         };
         let mib = 1024.0 * 1024.0;
-        assert_eq!(of("llama-2-7b", 1), 12.0 * 1024.0 * 4096.0);
-        assert_eq!(of("llama-2-7b", 1), 48.0 * mib);
-        assert_eq!(of("llama-3.1-8b", 1), 24.0 * mib);
-        assert_eq!(of("llama-3.1-8b", 2), 12.0 * mib);
+        assert_eq!(buffer("llama-2-7b", 1), 12.0 * 1024.0 * 4096.0);
+        assert_eq!(buffer("llama-2-7b", 1), 48.0 * mib);
+        assert_eq!(buffer("llama-3.1-8b", 1), 24.0 * mib);
+        assert_eq!(buffer("llama-3.1-8b", 2), 12.0 * mib);
         // DeepSeek-V3: 128 heads, keys and queries of 192, values and outputs of 128.
         let expanded = 128.0 * (2.0 * (192.0 + 128.0) + 192.0 + 128.0);
-        assert_eq!(of("deepseek-v3", 1), 2.0 * 1024.0 * expanded);
+        assert_eq!(buffer("deepseek-v3", 1), 2.0 * 1024.0 * expanded);
     }
 
     /// Under a causal mask the plain ring takes `(c - 1/2)` full blocks, the balanced one c halves.

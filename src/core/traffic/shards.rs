@@ -46,12 +46,12 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     }
     let fabric = Fabric::of(scenario);
     let groups = [layout.mesh().shard_group(zero.shard), layout.mesh().expert_shard_group(zero.expert_shard)];
-    let held = |of: Held| [(of.dense, groups[0]), (of.experts, groups[1])];
-    let owned = held(Held::of(scenario, &[stage]));
-    let trained = held(Held::trained(scenario, &[stage]));
+    let grouped = |held: Held| [(held.dense, groups[0]), (held.experts, groups[1])];
+    let owned = grouped(Held::of(scenario, &[stage]));
+    let trained = grouped(Held::trained(scenario, &[stage]));
     let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
     // Of all parameters, and of the routed experts.
-    let all = |parts: [(f64, Group); 2], bytes: f64| {
+    let messages = |parts: [(f64, Group); 2], bytes: f64| {
         let [dense, experts] = parts.map(|(elements, group)| Sent {
             bytes: Bytes(shared_bytes(elements, group.size, [bytes, 0.0])),
             comm: fabric.gather(group, Bytes(bytes * elements / layers)) * layers,
@@ -61,15 +61,15 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let share = scenario.software.overlap.dp;
     let tax = CONTENTION.value;
     let [reductions, gatherings] = with_microbatch(scenario);
-    let sent = all(trained, scenario.reduced_gradient()).map(|part| part * reductions);
+    let sent = messages(trained, scenario.reduced_gradient()).map(|part| part * reductions);
     let fsdp = scenario.software.fsdp;
-    let once = if zero.stage == 3 || fsdp { all(owned, scenario.sent_weight()) } else { Default::default() };
+    let once = if zero.stage == 3 || fsdp { messages(owned, scenario.sent_weight()) } else { Default::default() };
     // The second copy's ranks, where there is one, gather for the backward pass.
     let second = scenario.second_copy().map_or(once, |ranks| {
         let experts = zero.experts_within(ranks);
         let groups = [layout.mesh().shard_group(ranks), layout.mesh().expert_shard_group(experts)];
         let held = Held::of(scenario, &[stage]);
-        all([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
+        messages([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
     });
     let beside = |comm, window, share| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
@@ -120,7 +120,7 @@ mod tests {
     /// m reductions of a stage in a step, one for each group of g micro-batches, or one at its end: the last is ZeRO-1's.
     #[test]
     fn zero_2_reduces_as_often_as_it_is_told() {
-        let of = |zero2_reduce, group| {
+        let sent = |zero2_reduce, group| {
             let run = Run {
                 zero: 2,
                 zero2_reduce,
@@ -143,11 +143,11 @@ mod tests {
             (Reduction::Group, Some(12), 3.0),
             (Reduction::Group, Some(32), 1.0),
         ] {
-            let (bytes, comm) = of(reduction, group);
+            let (bytes, comm) = sent(reduction, group);
             assert!((bytes / (times * once) - 1.0).abs() < 1e-12);
-            assert!((comm / (times * of(Reduction::Group, Some(32)).1) - 1.0).abs() < 1e-12);
+            assert!((comm / (times * sent(Reduction::Group, Some(32)).1) - 1.0).abs() < 1e-12);
         }
-        assert_eq!(of(Reduction::Step, None), (0.0, 0.0));
+        assert_eq!(sent(Reduction::Step, None), (0.0, 0.0));
     }
 
     /// ZeRO++ (Wang et al. 2023), table 1: of the 3 M that ZeRO-3 sends between nodes with bf16 gradients, qwZ takes half of
@@ -163,14 +163,14 @@ mod tests {
             let (weights, gradients) = shards(&Scenario::new(&run).unwrap(), 0, &StageWindows::default());
             weights.both().comm.0 + gradients.both().comm.0
         };
-        let all = seconds(None, false, false);
+        let plain = seconds(None, false, false);
         for (hpz, qwz, qgz, share) in [
             (None, true, false, 2.0),
             (Some(8), false, false, 2.0),
             (None, false, true, 2.25),
             (Some(8), true, true, 0.75),
         ] {
-            let ours = seconds(hpz, qwz, qgz) / all;
+            let ours = seconds(hpz, qwz, qgz) / plain;
             assert!((ours / (share / 3.0) - 1.0).abs() < 0.01, "{hpz:?} {qwz} {qgz}: {ours}");
         }
     }

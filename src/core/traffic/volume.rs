@@ -151,18 +151,18 @@ pub(super) fn exchanged_bytes(scenario: &Scenario, mixer: Mixer, ranks: u64) -> 
 fn recurrent_width(model: &Architecture, mixer: Mixer, ranks: u64) -> Option<f64> {
     Some(match mixer {
         Mixer::Mamba => {
-            let own = model.mamba?;
-            let repeats = ranks.div_ceil(own.groups.max(1)).max(1);
-            let shared = 2 * own.groups * own.state;
-            (own.projected() + shared * (repeats - 1) + own.inner()) as f64
+            let mamba = model.mamba?;
+            let repeats = ranks.div_ceil(mamba.groups.max(1)).max(1);
+            let shared = 2 * mamba.groups * mamba.state;
+            (mamba.projected() + shared * (repeats - 1) + mamba.inner()) as f64
         }
         Mixer::DeltaNet => {
-            let own = model.delta_net?;
-            (2 * own.keys() + 3 * own.values() + 2 * own.value_heads) as f64
+            let delta_net = model.delta_net?;
+            (2 * delta_net.keys() + 3 * delta_net.values() + 2 * delta_net.value_heads) as f64
         }
         Mixer::Kda => {
-            let own = model.kda?;
-            (5 * own.inner() + own.heads) as f64
+            let kda = model.kda?;
+            (5 * kda.inner() + kda.heads) as f64
         }
         _ => return None,
     })

@@ -79,11 +79,11 @@ pub fn show_seconds(seconds: Seconds) -> String {
 /// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
 pub fn show_count(count: f64) -> String {
     let (prefixes, billion) = (DECIMAL, "B");
-    let shown = scaled(count, prefixes, "");
+    let text = scaled(count, prefixes, "");
     // People count parameters in billions, not in giga.
-    match shown.strip_suffix('G') {
+    match text.strip_suffix('G') {
         Some(number) => [number, billion].concat(),
-        None => shown.trim_end().to_owned(),
+        None => text.trim_end().to_owned(),
     }
 }
 
@@ -110,8 +110,8 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     if value == 0.0 {
         return format!("0 {prefix}{name}");
     }
-    let shown = if prefix.is_empty() && name != "s" { number(value, 3) } else { significant(value / size, 3) };
-    format!("{shown} {prefix}{name}")
+    let digits = if prefix.is_empty() && name != "s" { number(value, 3) } else { significant(value / size, 3) };
+    format!("{digits} {prefix}{name}")
 }
 
 /// A count or what may be one: whole numbers are shown whole, others with `digits` significant digits: `6`, `6.25`.

@@ -202,15 +202,15 @@ mod tests {
     fn the_share_at_the_best_interval_is_the_worked_one() {
         // whole-run.md 2.4: M 3.093 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; section 7: 128 and 2,048 nodes of an unknown class, δ 30 s, and the
         // billions of tokens that 1,000 a second and GPU make in 30 days.
-        let of = |mtti: f64, save: f64, factor: f64| {
+        let effective = |mtti: f64, save: f64, factor: f64| {
             let best = best_interval(Seconds(mtti * HOUR), Seconds(save)).0 / HOUR;
             rhythm([mtti, save / HOUR, best * factor, 0.25]).share()
         };
         for (factor, expected) in [(1.0, 0.8709), (2.0, 0.8580), (0.5, 0.8584)] {
-            assert!((of(54.0 * 24.0 / 419.0, 20.0, factor) - expected).abs() < 6e-5, "{factor}");
+            assert!((effective(54.0 * 24.0 / 419.0, 20.0, factor) - expected).abs() < 6e-5, "{factor}");
         }
         for (nodes, expected, billions) in [(128.0, 0.9595, 2547.0), (2048.0, 0.7416, 31_493.0)] {
-            let share = of(24_000.0 / (nodes * 9.33), 30.0, 1.0);
+            let share = effective(24_000.0 / (nodes * 9.33), 30.0, 1.0);
             assert!((share - expected).abs() < 6e-5, "{nodes}: {share}");
             assert!((share * nodes * 8.0 * 1000.0 * 30.0 * 86_400.0 / 1e9 / billions - 1.0).abs() < 2e-4, "{nodes}");
         }

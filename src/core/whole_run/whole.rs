@@ -129,12 +129,12 @@ pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let total = calendar.total();
     let days = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
     let draws = draws();
-    let of = |doubt: Doubt| spread(setting.rhythm, setting.work(), doubt, &draws);
+    let drawn = |doubt: Doubt| spread(setting.rhythm, setting.work(), doubt, &draws);
     let Doubt { rate, restart, step } = setting.doubt;
-    let (all, steady) = (of(setting.doubt), of(Doubt { rate, restart, step: 0.0 }));
+    let (all, steady) = (drawn(setting.doubt), drawn(Doubt { rate, restart, step: 0.0 }));
     let without = [
-        (RangeFrom::Failures, of(Doubt { rate: 0.0, restart, step })),
-        (RangeFrom::Operation, of(Doubt { rate, restart: 0.0, step })),
+        (RangeFrom::Failures, drawn(Doubt { rate: 0.0, restart, step })),
+        (RangeFrom::Operation, drawn(Doubt { rate, restart: 0.0, step })),
         (RangeFrom::Step, steady),
     ];
     let (low_days, high_days) = (days(all.low), days(all.high));

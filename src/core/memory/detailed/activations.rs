@@ -153,8 +153,8 @@ fn expert_padding(scenario: &Scenario) -> f64 {
     };
     let sent = tokens(scenario) * (moe.top_k * layout.etp) as f64;
     let cut = if layout.sequence_parallel { layout.tp as f64 } else { 1.0 };
-    let held = (moe.experts / layout.ep).max(1) as f64;
-    1.0 + held * recipe.rows / 2.0 * cut / sent
+    let experts = (moe.experts / layout.ep).max(1) as f64;
+    1.0 + experts * recipe.rows / 2.0 * cut / sent
 }
 
 /// Tensors that global stage `stage` keeps of one micro-batch, its logits not included.
@@ -211,8 +211,8 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
 
     /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
     fn tensors(&mut self, kind: LayerKind, bf16: bool) -> &[Tensor<Q>] {
-        let known = self.known.iter().position(|(known, plain, _)| (*known, *plain) == (kind, bf16));
-        let at = known.unwrap_or_else(|| {
+        let position = self.known.iter().position(|(known, plain, _)| (*known, *plain) == (kind, bf16));
+        let at = position.unwrap_or_else(|| {
             let quantised = self.cut.quantised.filter(|_| !bf16);
             let cut = Cut { quantised, fp8: self.cut.fp8 && !bf16, ..self.cut };
             let mut tensors = layer_inventory(&self.scenario.model, kind, &cut);
@@ -292,11 +292,11 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
         let model = &self.scenario.model;
         let modules = model.mtp_modules as f64;
         let kinds = model.module_kinds();
-        let of = |(kind, count): &(LayerKind, u64)| -> f64 {
+        let bytes = |(kind, count): &(LayerKind, u64)| -> f64 {
             let kept = self.tensors(*kind, false).iter();
             *count as f64 * kept.map(|tensor| tensor.bytes.value()).sum::<f64>()
         };
-        let layer: f64 = kinds.iter().map(of).sum();
+        let layer: f64 = kinds.iter().map(bytes).sum();
         let cut = &self.cut;
         let projection = 4.0 * cut.element * cut.tokens.value() * model.hidden as f64 / cut.residual.value();
         let rule = "tensors of a layer, and 4 b T h/r of its projection";

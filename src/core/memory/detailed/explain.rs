@@ -64,8 +64,8 @@ fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
         return None;
     }
     let chunks = Chunks::<f64>::of(scenario);
-    let held = load.stages.iter().zip(&load.in_flight);
-    let value: f64 = held.map(|(stage, alive)| alive * chunks.kept(*stage).bytes()).sum();
+    let stages = load.stages.iter().zip(&load.in_flight);
+    let value: f64 = stages.map(|(stage, alive)| alive * chunks.kept(*stage).bytes()).sum();
     let in_flight: f64 = load.in_flight.iter().sum();
     let (hidden, tp) = (scenario.model.hidden, layout.tp);
     let one = tokens(scenario) * hidden as f64 / tp as f64;

@@ -46,7 +46,7 @@ mod tests {
             let head = 4.0 * t * h;
             (chunk_activation_bytes(&scenario, 0).0 - head) / layers - 4.0 * a * t
         };
-        let all: Vec<Target> = {
+        let linears: Vec<Target> = {
             use Target::{Down, Gate, Key, Output, Query, Up, Value};
             vec![Query, Key, Value, Output, Gate, Up, Down]
         };
@@ -54,7 +54,7 @@ mod tests {
         let near = |ours: f64, said: f64| assert!((ours / said - 1.0).abs() < 1e-12, "{ours} {said}");
         near(kept(Some(&[Target::Output])), least);
         near(kept(Some(&[Target::Query, Target::Value])), least + 2.0 * t * h);
-        near(kept(Some(&all)), least + t * (4.0 * h + 2.0 * f));
-        near(kept(Some(&all)), kept(None));
+        near(kept(Some(&linears)), least + t * (4.0 * h + 2.0 * f));
+        near(kept(Some(&linears)), kept(None));
     }
 }

@@ -190,11 +190,11 @@ impl Holdings<'_> {
     fn block(&mut self, name: &'static str, count: u64, block: LayerElements, bf16: bool) {
         let (layout, count) = (&self.scenario.layout, count as f64);
         let [dense, expert] = largest_matrices(self.scenario);
-        let own = if block.sharded > 0 { dense } else { 0.0 };
+        let matrix = if block.sharded > 0 { dense } else { 0.0 };
         let elements = count * block.dense_per_rank(&self.scenario.model, layout.tp);
         let quantised = |linears: f64| if bf16 { 0.0 } else { linears };
         let linears = quantised(elements - count * self.beside_linears(block));
-        self.add_matrices(name, elements, Kind::Dense, linears, own);
+        self.add_matrices(name, elements, Kind::Dense, linears, matrix);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
         let linears = quantised(experts);
         self.add_matrices("routed experts", experts, Kind::Expert, linears, expert);

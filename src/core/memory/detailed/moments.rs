@@ -90,7 +90,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
 
     /// Gradients of all that is trained, sharded or whole.
     fn gradients(&self, cut: bool) -> f64 {
-        let of = |part: &Holding| {
+        let gradient_bytes = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).gradients() * part.elements;
             let leaves = |offload: crate::run::Offload| offload.gradients.is_some();
             if cut && self.scenario.offload.is_some_and(leaves) {
@@ -99,7 +99,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             let over = if cut && self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
-        self.holdings.iter().filter(|part| part.trained).map(of).sum()
+        self.holdings.iter().filter(|part| part.trained).map(gradient_bytes).sum()
     }
 
     /// Gradients that earlier micro-batches left.
@@ -237,8 +237,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             let dense = if kind.ffn.is_dense() { model.ffn as f64 / cut.tp } else { 0.0 };
             let routed = model.moe.filter(|_| kind.ffn.is_routed()).map_or(0.0, |moe| {
                 let apart = scenario.software.sums_whole;
-                let held = if apart { moe.experts as f64 / scenario.layout.ep as f64 } else { 1.0 };
-                (moe.top_k * moe.expert_ffn) as f64 * cut.routed / held / cut.etp
+                let experts = if apart { moe.experts as f64 / scenario.layout.ep as f64 } else { 1.0 };
+                (moe.top_k * moe.expert_ffn) as f64 * cut.routed / experts / cut.etp
             });
             dense + routed
         });
@@ -266,15 +266,15 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     fn matrices(&self) -> [f64; 2] {
         let (model, layout) = (&self.scenario.model, &self.scenario.layout);
         let width = self.scenario.precision.computes.activation() / layout.tp as f64;
-        let of = |kind| {
+        let sizes = |kind| {
             let each = linears(model, kind).into_iter();
             each.fold([0.0; 2], |[largest, sum]: [f64; 2], linear| {
                 let one = width * linear.elements() as f64;
-                let held = linear.experts.unwrap_or(1) as f64 / layout.ep as f64;
-                [largest.max(one), sum + one * held.max(1.0)]
+                let experts = linear.experts.unwrap_or(1) as f64 / layout.ep as f64;
+                [largest.max(one), sum + one * experts.max(1.0)]
             })
         };
-        let layers = self.kinds().map(of);
+        let layers = self.kinds().map(sizes);
         layers.fold([0.0; 2], |[matrix, layer]: [f64; 2], one| [matrix.max(one[0]), layer.max(one[1])])
     }
 
@@ -299,13 +299,13 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         if self.scenario.offload.is_some_and(|offload| offload.states() > 0.0) {
             return Vec::new();
         }
-        let of = |part: &Holding| {
+        let weight_bytes = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
             let over = if self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
-        let temporary = if self.scenario.software.trains_bf16 { 0.0 } else { trained.map(of).sum() };
+        let temporary = if self.scenario.software.trains_bf16 { 0.0 } else { trained.map(weight_bytes).sum() };
         vec![apart(gradient_items(self.gradients(true))), momentary("temporaries of the optimizer", temporary)]
     }
 }

@@ -17,14 +17,14 @@ pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> 
 
 /// All ranks, where what their `chunks` keep is known.
 pub(crate) fn ranks(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Vec<StageMemory> {
-    let mut known: Vec<(&RankLoad, Lasting<f64>)> = Vec::new();
+    let mut lasting: Vec<(&RankLoad, Lasting<f64>)> = Vec::new();
     let ranks = loads.iter().enumerate().map(|(rank, load)| {
         let alike = |(other, _): &(&RankLoad, _)| chunks.are_alike(other, load);
-        let at = known.iter().position(alike).unwrap_or(known.len());
-        if at == known.len() {
-            known.push((load, Lasting::of(scenario, chunks, load)));
+        let at = lasting.iter().position(alike).unwrap_or(lasting.len());
+        if at == lasting.len() {
+            lasting.push((load, Lasting::of(scenario, chunks, load)));
         }
-        memory_of(scenario, chunks, &known[at].1, (rank, load))
+        memory_of(scenario, chunks, &lasting[at].1, (rank, load))
     });
     ranks.collect()
 }

@@ -99,11 +99,11 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
             Reduction::Step => Vec::new(),
         },
         3 if scenario.layout.pp > 1 => {
-            let all = ELEMENTS.of::<Q>(holdings.iter().map(|part| part.elements).sum::<f64>());
+            let elements = ELEMENTS.of::<Q>(holdings.iter().map(|part| part.elements).sum::<f64>());
             let waiting = if scenario.layout.microbatches > 1 { g } else { scattered };
             vec![
-                Item::buffer("gathered weights of the stage", (w + again) * all),
-                Item::buffer("gradients waiting for the last micro-batch", waiting * all),
+                Item::buffer("gathered weights of the stage", (w + again) * elements),
+                Item::buffer("gradients waiting for the last micro-batch", waiting * elements),
             ]
         }
         3 => {
@@ -161,11 +161,11 @@ mod tests {
     /// what is gathered stays.
     #[test]
     fn sixteen_times_the_ranks_leave_14_gib_less_of_shards() {
-        let of = |gpus| {
+        let memory = |gpus| {
             let scenario = Scenario::new(&fsdp(gpus)).unwrap();
             Detailed.estimate(&scenario, &[load()]).per_stage.remove(0)
         };
-        let (few, many) = (of(8), of(128));
+        let (few, many) = (memory(8), memory(128));
         assert!((few.allocated().gib() - many.allocated().gib() - 14.0).abs() < 0.05);
         assert_eq!(few.buffers, many.buffers);
     }
@@ -187,7 +187,7 @@ mod tests {
             ..Run::default()
         };
         let load = RankLoad { stages: vec![1, 5, 9, 13], in_flight: vec![1.0; 4], weight_versions: 1 };
-        let of = |run: &Run| {
+        let figures = |run: &Run| {
             let scenario = Scenario::new(run).unwrap();
             let rank = crate::memory::detailed::rank_memory(&scenario, 1, &load);
             let reduced: f64 = rank
@@ -208,10 +208,10 @@ mod tests {
             (Reduction::Group, g * p / n, 2.0 * g * p / 4.0),
             (Reduction::Step, g * p, 0.0),
         ] {
-            let (gradients, reduced, total) = of(&run(2, reduction));
+            let (gradients, reduced, total) = figures(&run(2, reduction));
             near(gradients, held);
             near(reduced + 1.0, buffer + 1.0);
-            let first = of(&run(1, Reduction::MicroBatch)).2;
+            let first = figures(&run(1, Reduction::MicroBatch)).2;
             assert_eq!(total == first, reduction == Reduction::Step);
         }
     }
@@ -219,11 +219,11 @@ mod tests {
     /// ZeRO++, section 3.2: the secondary copy takes 2 P/8 bytes of each of a node's eight GPUs.
     #[test]
     fn a_second_copy_takes_its_share_of_the_weights() {
-        let of = |zero_hpz| {
+        let buffers = |zero_hpz| {
             let run = Run { zero_hpz, precision: Based::preset("bf16"), ..fsdp(64) };
             Detailed.estimate(&Scenario::new(&run).unwrap(), &[load()]).per_stage.remove(0).buffers.0
         };
-        let copy = of(Some(8)) - of(None);
+        let copy = buffers(Some(8)) - buffers(None);
         assert!((copy / (2.0 * 8_030_261_248.0 / 8.0) - 1.0).abs() < 1e-9, "{copy}");
     }
 

@@ -93,8 +93,8 @@ fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
         .iter()
         .map(|stage| {
             let predicts = scenario.modules_on(*stage) > 0;
-            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
-            held.dense_per_rank(&scenario.model, layout.tp) + held.experts_per_rank(layout.ep, layout.etp)
+            let elements = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
+            elements.dense_per_rank(&scenario.model, layout.tp) + elements.experts_per_rank(layout.ep, layout.etp)
         })
         .sum()
 }

@@ -190,10 +190,10 @@ pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageM
     let ranks: Vec<_> =
         ranks.map(|(rank, (load, memory))| (load, members(scenario, phases, rank, load, memory))).collect();
     let exists = |actor: Actor| {
-        let known = |(_, list): &(&RankLoad, Vec<Member>)| list.iter().any(|m| m.actor == actor);
-        actor == Actor::Engine || ranks.iter().any(known)
+        let acts = |(_, list): &(&RankLoad, Vec<Member>)| list.iter().any(|m| m.actor == actor);
+        actor == Actor::Engine || ranks.iter().any(acts)
     };
-    let of = |(name, actor, work): (&'static str, Actor, Work)| {
+    let phase = |(name, actor, work): (&'static str, Actor, Work)| {
         let each = ranks.iter().enumerate();
         let each = each.map(|(rank, (load, list))| {
             let at_work = list.iter().find(|member| member.actor == actor).filter(|_| work == Work::Train);
@@ -208,7 +208,7 @@ pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageM
         Phase { name, actor, work, memory: each.reduce(most).unwrap_or_default() }
     };
     let existing = PHASES.into_iter().filter(|(_, actor, _)| exists(*actor));
-    existing.map(of).collect()
+    existing.map(phase).collect()
 }
 
 /// Items of one rank in one phase, but those of a model that is being trained.

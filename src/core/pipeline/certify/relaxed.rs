@@ -102,8 +102,8 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let mut homes = vec![None; whole.ranks];
     let (mut chains, mut ranks) = (Vec::new(), 0);
     for (index, chain) in whole.chains.iter().enumerate().filter(|(index, _)| stays(*index)) {
-        let own = &mut None;
-        let home = if kept[index] { &mut homes[chain.rank] } else { own };
+        let no_home = &mut None;
+        let home = if kept[index] { &mut homes[chain.rank] } else { no_home };
         let rank = *home.get_or_insert_with(|| {
             ranks += 1;
             ranks - 1
@@ -114,9 +114,9 @@ fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let place = |chain: usize| places[chain].unwrap_or(0);
     let arcs = arcs.into_iter().map(|arc| Arc { from: place(arc.from), to: place(arc.to), ..arc }).collect();
     let pools = whole.pools.iter().filter_map(|pool| {
-        let all = pool.stages.iter().all(|(takes, frees, _)| kept[*takes] && kept[*frees]);
+        let complete = pool.stages.iter().all(|(takes, frees, _)| kept[*takes] && kept[*frees]);
         let stages = pool.stages.iter().map(|(takes, frees, amount)| (place(*takes), place(*frees), *amount));
-        all.then(|| Pool { rank: homes[pool.rank].unwrap_or(0), stages: stages.collect(), ..*pool })
+        complete.then(|| Pool { rank: homes[pool.rank].unwrap_or(0), stages: stages.collect(), ..*pool })
     });
     let pools = pools.collect();
     (Problem { ranks, microbatches: whole.microbatches, chains, arcs, pools }, places)

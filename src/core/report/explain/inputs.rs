@@ -39,12 +39,12 @@ pub fn makespan(evaluation: &Evaluation) -> Term {
     let cycle = slowest_cycle(&work, durations.p2p);
     let ranks = cycle.ranks.clone();
     let over: f64 = work[ranks.clone()].iter().sum();
-    let of = match ranks.len() {
+    let label = match ranks.len() {
         1 => t!("work of rank {start} on a micro-batch", start = ranks.start),
         _ => t!("work of ranks {start} to {end} on a micro-batch", start = ranks.start, end = ranks.end - 1),
     };
     let parts = [
-        seconds("W", of, over),
+        seconds("W", label, over),
         count("n", "ranks of the cycle", ranks.len() as f64),
         seconds("l", "a message between ranks", durations.p2p),
     ];

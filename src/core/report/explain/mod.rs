@@ -205,8 +205,8 @@ mod tests {
                 assert!(near(term.value, bytes.0), "{name} of rank {stage}");
                 assert!(term.formula().is_some());
             }
-            let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
-            assert!(near(held.value, rank.in_flight));
+            let in_flight = explain(&evaluation, Figure::InFlight(stage)).unwrap();
+            assert!(near(in_flight.value, rank.in_flight));
         }
         for row in crate::report::methods::rows(&evaluation) {
             let figure = Figure::Method(row.method, row.fullest.stage);

@@ -52,13 +52,15 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
                     mixers.push(kind.mixer);
                 }
             }
-            let of = |mixer: Mixer| {
+            let volume = |mixer: Mixer| {
                 let layers = RANK_LAYERS.of::<Written>(sum(&|kind| f64::from(u8::from(kind.mixer == mixer))));
                 context_bytes::<Written>(scenario, mixer) * layers * every
             };
             match mixers.as_slice() {
-                [only] => of(*only),
-                several => Written::total("V_i", several.iter().map(|mixer| (t!("layers of the rank"), of(*mixer)))),
+                [only] => volume(*only),
+                several => {
+                    Written::total("V_i", several.iter().map(|mixer| (t!("layers of the rank"), volume(*mixer))))
+                }
             }
         }
         Traffic::Ep => {

@@ -333,12 +333,12 @@ mod tests {
     fn the_playbooks_ratio_stands_beside_ours_printed_and_corrected() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let at = evaluation.report.overlap.iter().position(|row| row.traffic == Traffic::Tp);
-        let shown = &evaluation.report.overlap[at.unwrap()];
+        let overlap_row = &evaluation.report.overlap[at.unwrap()];
         let term = row(&evaluation, at.unwrap()).unwrap();
         let playbook = term.parts.iter().find(|part| part.symbol == "Q").unwrap();
-        let printed = shown.printed_ratio.unwrap();
+        let printed = overlap_row.printed_ratio.unwrap();
         assert!((playbook.value / printed - 2.0).abs() < 1e-12);
-        let said = t!("printed: {printed}", printed = significant(printed, 4));
-        assert!(playbook.notes.contains(&said), "{:?}", playbook.notes);
+        let note = t!("printed: {printed}", printed = significant(printed, 4));
+        assert!(playbook.notes.contains(&note), "{:?}", playbook.notes);
     }
 }

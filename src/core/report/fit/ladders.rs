@@ -13,36 +13,36 @@ const MAX_GPUS: u64 = 64;
 /// Everything that may help `scenario` on the GPUs that it has.
 pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     let run = &scenario.run;
-    let mut all = parallelism(scenario);
-    all.push(ladder(
+    let mut list = parallelism(scenario);
+    list.push(ladder(
         "micro_batch",
         divisors(run.micro_batch).rev().filter(|size| *size < run.micro_batch).map(|size| number("micro_batch", size)),
     ));
-    all.push(Ladder { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
-    all.push(ladder("recompute", modules(scenario).into_iter()));
+    list.push(Ladder { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
+    list.push(ladder("recompute", modules(scenario).into_iter()));
     // Megatron-LM refuses ZeRO-2 and 3 with a pipeline, and both communicate once a micro-batch there.
     let most_zero = if run.pp > 1 { 1 } else { 3 };
-    all.push(ladder("zero", (run.zero + 1..=most_zero).map(|stage| number("zero", stage))));
+    list.push(ladder("zero", (run.zero + 1..=most_zero).map(|stage| number("zero", stage))));
     let bytes = scenario.precision;
     if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
         let shorter = match bytes.recipe {
             Some(_) => one("precision.grads", "2"),
             None => one("precision", "bf16"),
         };
-        all.push(ladder("precision", [shorter].into_iter()));
+        list.push(ladder("precision", [shorter].into_iter()));
     }
-    all.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
+    list.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
     if run.tp > 1 && !run.sequence_parallel {
-        all.push(ladder("sequence_parallel", [one("sequence_parallel", "true")].into_iter()));
+        list.push(ladder("sequence_parallel", [one("sequence_parallel", "true")].into_iter()));
     }
     if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32 {
-        all.push(ladder("flash_attention", [one("flash_attention", "true")].into_iter()));
+        list.push(ladder("flash_attention", [one("flash_attention", "true")].into_iter()));
     }
     if run.is_tuned() {
-        all.extend(tuning(scenario));
+        list.extend(tuning(scenario));
     }
-    all.retain(|ladder| !ladder.rungs.is_empty());
-    all
+    list.retain(|ladder| !ladder.rungs.is_empty());
+    list
 }
 
 /// Changes of fine-tuning: adapters beside a frozen or a quantised base, optimizers that keep less, states, parameters
@@ -118,23 +118,23 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
         let fitting = divisors(room).filter(move |size| *size > now && *size <= most);
         ladder(key, fitting.map(move |size| number(key, size)))
     };
-    let mut all = vec![
+    let mut list = vec![
         sizes("tp", run.tp, run.pp * run.cp, layout.per_node.max(run.tp)),
         sizes("pp", run.pp, run.tp * run.cp, scenario.model.layers),
         sizes("cp", run.cp, run.tp * run.pp, MAX_CP),
     ];
     if let Some(moe) = scenario.model.moe {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
-        all.push(ladder("ep", fitting.map(|size| number("ep", size))));
+        list.push(ladder("ep", fitting.map(|size| number("ep", size))));
     }
     let split = [("stage_layers", run.stage_layers.is_some()), ("mtp_stage", run.mtp_stage.is_some())];
-    if let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp") {
+    if let Some(pipeline) = list.iter_mut().find(|ladder| ladder.field == "pp") {
         for rung in &mut pipeline.rungs {
-            let said = split.into_iter().filter(|(_, said)| *said);
-            rung.extend(said.map(|(field, _)| (field, String::new())));
+            let given = split.into_iter().filter(|(_, said)| *said);
+            rung.extend(given.map(|(field, _)| (field, String::new())));
         }
     }
-    all
+    list
 }
 
 /// Full recomputation of n layers a stage, of one more than now up to all.

@@ -28,12 +28,12 @@ impl Check<'_> {
             })
         };
         if run.adapter.targets.is_some() {
-            let (own, missing): (Vec<Target>, Vec<Target>) = adapter.targets.iter().partition(|target| has(target));
+            let (present, missing): (Vec<Target>, Vec<Target>) = adapter.targets.iter().partition(|target| has(target));
             if let Some(first) = missing.first() {
-                let own: Vec<&str> = own.iter().map(|target| target.id()).collect();
+                let ids: Vec<&str> = present.iter().map(|target| target.id()).collect();
                 let message = t!("the model has no linear {name}", name = first.id());
                 let issue = Issue::error("adapter.targets", message);
-                self.issues.push(issue.with_fix("adapter.targets", own.join(",")));
+                self.issues.push(issue.with_fix("adapter.targets", ids.join(",")));
             }
         } else if !adapter.targets.iter().any(has) {
             self.error("adapter.method", "no linear of this model has a name that adapters know; train everything");

@@ -189,11 +189,11 @@ impl Check<'_> {
                 .with_fix("zero", 1),
             );
         }
-        let said = self.run.zero2_reduce;
-        if self.run.zero != 2 && said != Reduction::MicroBatch {
+        let chosen = self.run.zero2_reduce;
+        if self.run.zero != 2 && chosen != Reduction::MicroBatch {
             let message = t!(
                 "zero2_reduce={reduction} is for ZeRO-2; ZeRO-{zero} does not read it",
-                reduction = said.id(),
+                reduction = chosen.id(),
                 zero = self.run.zero
             );
             let default = Reduction::MicroBatch.id();

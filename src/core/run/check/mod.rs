@@ -157,8 +157,8 @@ mod tests {
     fn divisors_are_those_that_trying_all_finds() {
         for number in [0, 1, 2, 12, 97, 1024, 4097, 8192, 16_769_023, 720_720, 1 << 53] {
             let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
-            let all: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
-            assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), all, "{number}");
+            let expected: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
+            assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), expected, "{number}");
         }
     }
 }

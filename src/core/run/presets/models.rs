@@ -44,11 +44,11 @@ const MAKERS: &[(&str, &[&str])] = &[
 
 /// The models under the name of their maker, in the order of [`MODELS`] inside each.
 pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
-    let of = |begins: &[&str]| {
+    let models = |begins: &[&str]| {
         let choices = MODELS.iter().map(|preset| preset.choice);
         choices.filter(|choice| begins.iter().any(|begin| choice.id.starts_with(begin))).collect()
     };
-    MAKERS.iter().map(|(maker, begins)| (*maker, of(begins))).collect()
+    MAKERS.iter().map(|(maker, begins)| (*maker, models(begins))).collect()
 }
 
 /// The preset with this id.
