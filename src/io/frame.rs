@@ -153,9 +153,9 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
         view.push((choice.key, wanted));
     }
     let reloads = panel != value_in(&view, PANEL);
-    let all = run.iter().chain(&view);
-    let all: Vec<_> = all.map(|(key, value)| format!("{key}={value}")).collect();
-    Ok((all.join("&"), reloads))
+    let entries = run.iter().chain(&view);
+    let entries: Vec<_> = entries.map(|(key, value)| format!("{key}={value}")).collect();
+    Ok((entries.join("&"), reloads))
 }
 
 fn value_in<'a>(settings: &[(&str, &'a str)], key: &str) -> Option<&'a str> {

@@ -163,7 +163,7 @@ impl Reader<'_> {
     /// Reads the mixer of each layer, where the file states it; the FFN of `Both` is not in the file.
     fn mixers(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<LayerKind>> {
         let full = attention(parts);
-        let of = |mixer| LayerKind::new(mixer, Ffn::Both);
+        let layer = |mixer| LayerKind::new(mixer, Ffn::Both);
         let listed = self.list(&["layer_types", "layers_block_type"], "what mixes tokens, by layer");
         let kinds: Option<Vec<LayerKind>> = if let Some(list) = listed {
             // Where no layer is an FFN alone, each has one behind its mixer.
@@ -178,14 +178,14 @@ impl Reader<'_> {
         } else if let Some(list) = self.list(&["hybrid_layer_pattern"], "windows, by layer") {
             let window = |item: &Value| matches!(item, Value::Number(one) if *one > 0.0);
             let kinds = list.iter();
-            Some(kinds.map(|item| of(if window(item) { Mixer::Window } else { Mixer::Second })).collect())
+            Some(kinds.map(|item| layer(if window(item) { Mixer::Window } else { Mixer::Second })).collect())
         } else if let Some(list) = self.list(&["compress_ratios"], "compression, by layer") {
             // Some files have an entry for the multi-token-prediction module behind.
             let ratios = list.iter().take(usize::try_from(layers).unwrap_or(0));
             let kinds = ratios.map(|item| match item {
                 Value::Number(ratio) if (0.0..=255.0).contains(ratio) => {
                     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 255
-                    Some(of(Mixer::Compressed(*ratio as u8)))
+                    Some(layer(Mixer::Compressed(*ratio as u8)))
                 }
                 _ => None,
             });

@@ -199,8 +199,8 @@ fn every_entry_is_used_or_listed_as_ignored() {
         for (key, value) in entries {
             let used = imported.used.iter().any(|(name, _)| name == key);
             let ignored = imported.ignored.contains(key);
-            let said = used || ignored || key == "model_type" || *value == Value::Null;
-            assert!(said && !(used && ignored), "{key}");
+            let named = used || ignored || key == "model_type" || *value == Value::Null;
+            assert!(named && !(used && ignored), "{key}");
         }
     }
     let llama = read(&parse(LLAMA_31_8B)).unwrap();
@@ -237,10 +237,10 @@ fn an_unknown_kind_is_read_by_its_entries_and_says_so() {
     for (config, kind) in [(LLAMA_31_8B, "llama"), (MIXTRAL_8X7B, "mixtral"), (DEEPSEEK_V3, "deepseek_v3")] {
         let named = format!("\"model_type\":\"{kind}\"");
         let strange = config.replace(&named, "\"model_type\":\"stranger\"");
-        let known = read(&parse(config)).unwrap().model().resolve().unwrap();
+        let family = read(&parse(config)).unwrap().model().resolve().unwrap();
         let imported = read(&parse(&strange)).unwrap();
         let model = imported.model().resolve().unwrap();
-        assert_eq!(model.elements(), known.elements(), "{kind}");
+        assert_eq!(model.elements(), family.elements(), "{kind}");
         assert!(imported.notes[0].contains("not known"));
     }
 }

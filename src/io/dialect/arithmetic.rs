@@ -25,25 +25,25 @@ impl Rest<'_> {
     }
 
     fn sum(&mut self) -> Option<i64> {
-        let mut all = self.product()?;
+        let mut total = self.product()?;
         while let Some(sign) = self.sign(&['+', '-']) {
             let next = self.product()?;
-            all = if sign == '+' { all.checked_add(next)? } else { all.checked_sub(next)? };
+            total = if sign == '+' { total.checked_add(next)? } else { total.checked_sub(next)? };
         }
-        Some(all)
+        Some(total)
     }
 
     fn product(&mut self) -> Option<i64> {
-        let mut all = self.number()?;
+        let mut total = self.number()?;
         while let Some(sign) = self.sign(&['*', '/', '%']) {
             let next = self.number()?;
-            all = match sign {
-                '*' => all.checked_mul(next)?,
-                '/' => all.checked_div(next)?,
-                _ => all.checked_rem(next)?,
+            total = match sign {
+                '*' => total.checked_mul(next)?,
+                '/' => total.checked_div(next)?,
+                _ => total.checked_rem(next)?,
             };
         }
-        Some(all)
+        Some(total)
     }
 
     fn number(&mut self) -> Option<i64> {

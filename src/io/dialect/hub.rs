@@ -298,7 +298,7 @@ mod tests {
             assert_eq!(preset(name), Some(*id), "{name}");
             assert_eq!(repository(&Based::preset(id)), Some(*name));
         }
-        let known = |id: &str| presets::model(id).is_some();
-        assert!(OTHERS.iter().all(|(id, _)| id.is_none_or(known)));
+        let exists = |id: &str| presets::model(id).is_some();
+        assert!(OTHERS.iter().all(|(id, _)| id.is_none_or(exists)));
     }
 }

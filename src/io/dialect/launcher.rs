@@ -21,9 +21,9 @@ impl Launcher {
     pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
         let slurm = ["SLURM_NNODES", "SLURM_GPUS_PER_NODE"];
         for ((name, variables), slurm) in [self.nodes, self.each].into_iter().zip(slurm) {
-            let known = entries.iter().any(|(known, value)| known == name && first_number(value));
+            let given = entries.iter().any(|(known, value)| known == name && first_number(value));
             let count = script.number(variables).or_else(|| script.number(&[slurm]));
-            if let Some(count) = count.filter(|_| !known) {
+            if let Some(count) = count.filter(|_| !given) {
                 entries.push((name.to_owned(), Value::from(count)));
             }
         }

@@ -34,11 +34,11 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     let mut entries = yaml::entries(text)?;
     // A name may stand for another.
     for _ in 0..2 {
-        let known = entries.clone();
+        let before = entries.clone();
         for (_, value) in &mut entries {
             let Value::Text(text) = value else { continue };
             let name = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
-            let found = name.and_then(|name| known.iter().find(|(key, _)| key == name));
+            let found = name.and_then(|name| before.iter().find(|(key, _)| key == name));
             if let Some((_, meant)) = found {
                 *value = meant.clone();
             }

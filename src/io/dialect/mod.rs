@@ -101,11 +101,11 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
         let silent = (of_preset && field.get(run) == Value::Null) || unused(run, field.key);
         !named && !silent && field.get(&back) != field.get(&meant)
     });
-    let said = lost.map(|field| {
+    let settings = lost.map(|field| {
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
         (field.key, value.unwrap_or_else(|| "unset".to_owned()))
     });
-    said.collect()
+    settings.collect()
 }
 
 /// True if a field has no effect in `run`.

@@ -131,13 +131,13 @@ impl SettingsReader {
     /// Notes what `name` was used for.
     pub fn note(&mut self, name: &str, message: impl Into<Message>) {
         let message = message.into();
-        let all = || self.entries.iter().filter(|entry| entry.name == name);
-        if let Some(Origin::Default(whose)) = all().next_back().map(|entry| &entry.origin) {
+        let matches = || self.entries.iter().filter(|entry| entry.name == name);
+        if let Some(Origin::Default(whose)) = matches().next_back().map(|entry| &entry.origin) {
             self.assumed.push(t!("{message}: {whose} where the text is silent", message, whose = *whose));
             return;
         }
         // Several settings of a text may say one of the program that reads it.
-        let mut places: Vec<String> = all().filter_map(Entry::text).cloned().collect();
+        let mut places: Vec<String> = matches().filter_map(Entry::text).cloned().collect();
         places.dedup();
         if places.is_empty() {
             places.push(name.to_owned());

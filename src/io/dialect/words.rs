@@ -429,7 +429,7 @@ mod tests {
 
         let doubled: Vec<_> = (1..60).map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1)).collect();
         let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
-        let held: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
-        assert!(held < 2 * MAX_EXPANDED, "{held}");
+        let size: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
+        assert!(size < 2 * MAX_EXPANDED, "{size}");
     }
 }

@@ -58,11 +58,11 @@ fn block(value: &Value, indent: usize, lines: &mut Vec<String>) {
     let Value::Map(entries) = value else { return };
     let blanks = " ".repeat(indent);
     for (key, value) in entries {
-        let said = match value {
+        let text = match value {
             Value::Map(_) | Value::Null => String::new(),
             value => format!(" {}", flow(value)),
         };
-        lines.push(format!("{blanks}{key}:{said}\n"));
+        lines.push(format!("{blanks}{key}:{text}\n"));
         block(value, indent + 2, lines);
     }
 }
@@ -186,10 +186,10 @@ fn map(items: Vec<Value>) -> Value {
             _ => {}
         }
     }
-    let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
+    let mut keys: BTreeSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
     for map in merged {
         if let Value::Map(more) = map {
-            entries.extend(more.into_iter().filter(|(key, _)| known.insert(key.clone())));
+            entries.extend(more.into_iter().filter(|(key, _)| keys.insert(key.clone())));
         }
     }
     Value::Map(entries)

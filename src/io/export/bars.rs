@@ -88,8 +88,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     let top = (capacity, 0.0);
     drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
-    let said = t!("{capacity} usable", capacity = unit.show(memory.capacity_bytes));
-    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, said);
+    let label = t!("{capacity} usable", capacity = unit.show(memory.capacity_bytes));
+    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, label);
     let entries: Vec<_> = visible.used().map(|component| (place(component), component.name())).collect();
     legend(&mut drawing, foot + 26.0, &entries);
     drawing

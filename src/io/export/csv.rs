@@ -58,8 +58,8 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     for (rank, row) in evaluation.order.ranks.iter().enumerate() {
         let ops = row.iter().flat_map(Item::ops).count();
         let (first, last, busy) = (spans.starts[rank], spans.ends[rank], spans.busy[rank]);
-        let held = report.pipeline.peak_in_flight.get(rank).copied().unwrap_or(0);
-        lines.push(format!("{rank},{},{busy},{},{first},{last},{held}", ops, makespan - busy));
+        let in_flight = report.pipeline.peak_in_flight.get(rank).copied().unwrap_or(0);
+        lines.push(format!("{rank},{},{busy},{},{first},{last},{in_flight}", ops, makespan - busy));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -101,7 +101,7 @@ mod tests {
             }
             assert_eq!(memory.len() - 1, report.memory.per_stage.len());
             for (row, stage) in memory[1..].iter().zip(&report.memory.per_stage) {
-                let of = |name: &str| {
+                let figure = |name: &str| {
                     let column = memory[0].iter().position(|head| head == name).unwrap();
                     number(&row[column])
                 };
@@ -115,10 +115,10 @@ mod tests {
                     ("total_bytes", stage.total),
                     ("capacity_bytes", report.memory.capacity_bytes),
                 ] {
-                    assert!((of(part) - bytes.0).abs() < 1e-6 * bytes.0.max(1.0), "{part}");
+                    assert!((figure(part) - bytes.0).abs() < 1e-6 * bytes.0.max(1.0), "{part}");
                 }
                 let sum: f64 = row[1..7].iter().map(|cell| number(cell)).sum();
-                assert!((sum - of("total_bytes")).abs() < 1e-6 * sum, "{row:?}");
+                assert!((sum - figure("total_bytes")).abs() < 1e-6 * sum, "{row:?}");
             }
             assert_eq!(overlap.len() - 1, report.overlap.len());
             for (row, wire) in overlap[1..].iter().zip(&report.overlap) {

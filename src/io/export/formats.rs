@@ -300,9 +300,9 @@ mod tests {
         for (stack, gpus) in [("megatron-2025", 8), ("megatron-2025", 32), ("torchtitan", 16)] {
             let mut question = Run { tokens_total: Some(15e12), ..Run::default() };
             question.stack.base = Some(stack);
-            let all = candidates(&question, &[], gpus);
-            assert!(all.len() > 4, "{stack} {}", all.len());
-            for run in all {
+            let runs = candidates(&question, &[], gpus);
+            assert!(runs.len() > 4, "{stack} {}", runs.len());
+            for run in runs {
                 let text = trial(&run, &STAMP).unwrap();
                 let many = run.gpus > 8;
                 assert_eq!(text.contains("PET_RDZV_ENDPOINT"), many, "{text}");
@@ -316,7 +316,7 @@ mod tests {
                 let bare: String = text
                     .lines()
                     .filter(|line| !line.starts_with("# "))
-                    .fold(String::new(), |all, line| all + line + "\n");
+                    .fold(String::new(), |kept, line| kept + line + "\n");
                 let back = crate::io::import::read(&bare, &Run::default()).unwrap().run;
                 let key = |run: &Run| {
                     let sizes = [run.gpus, run.tp, run.pp, run.cp, run.seq_len];

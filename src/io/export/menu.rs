@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
         for format in FORMATS {
-            let shown = menu(&Run::default(), format.id, &Stamp::default());
-            let actions = shown.actions();
+            let node = menu(&Run::default(), format.id, &Stamp::default());
+            let actions = node.actions();
             let copies = |action: &&&Action| matches!(action, Action::Save(Save::Copy(text)) if !text.is_empty());
             assert_eq!(actions.iter().filter(copies).count(), 1, "{}", format.id);
             assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
-            assert!(shown.to_html().contains(format.what), "{}", format.id);
+            assert!(node.to_html().contains(format.what), "{}", format.id);
         }
         let run = Run { tp: 7, ..Run::default() };
         let html = menu(&run, "json", &Stamp::default()).to_html();

@@ -215,16 +215,16 @@ mod tests {
     /// One second stands at one place in all timelines of the picture, and the axis stands once, below them.
     #[test]
     fn stacked_timelines_share_one_axis_and_one_scale() {
-        let of = |schedule| {
+        let evaluated = |schedule| {
             let run = Run { schedule, ..Run::default() };
             evaluate(&run).unwrap()
         };
-        let all = [Schedule::OneFOneB, Schedule::ZbV].map(of);
-        let ends = all.each_ref().map(|one| one.timeline().makespan());
+        let evaluations = [Schedule::OneFOneB, Schedule::ZbV].map(evaluated);
+        let ends = evaluations.each_ref().map(|one| one.timeline().makespan());
         let view = Viewport::all(ends[0].max(ends[1]));
-        let sums = all.each_ref().map(|one| Sums::of(one.timeline()));
+        let sums = evaluations.each_ref().map(|one| Sums::of(one.timeline()));
         let english = Catalogue::default();
-        let pictures: Vec<Picture> = all
+        let pictures: Vec<Picture> = evaluations
             .iter()
             .zip(&sums)
             .map(|(evaluation, sums)| Picture {

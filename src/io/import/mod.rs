@@ -102,26 +102,26 @@ fn files(text: &str) -> Vec<&str> {
 
 /// Reads several files as one: each model's config.json, then the settings, where each file stands over those before it.
 fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
-    let mut known: Option<Meaning> = None;
+    let mut meaning: Option<Meaning> = None;
     let mut rest = Vec::new();
     for file in files {
         let is_object = file.trim_start().starts_with('{');
         match is_object.then(|| sniff(file)) {
             Some(Ok(Kind::Model(object))) => {
-                known = Some(from_model(&object, known.as_ref().map_or(present, |read| &read.run))?);
+                meaning = Some(from_model(&object, meaning.as_ref().map_or(present, |read| &read.run))?);
             }
             _ => rest.push(*file),
         }
     }
-    let now = known.as_ref().map_or(present, |read| &read.run);
+    let now = meaning.as_ref().map_or(present, |read| &read.run);
     let text = rest.join("\n");
     let kind = match merge(&rest) {
         Some((program, settings)) => Kind::Program(program, settings),
-        None if rest.is_empty() => return known.ok_or_else(|| vec![Issue::error("", t!("no file is there"))]),
+        None if rest.is_empty() => return meaning.ok_or_else(|| vec![Issue::error("", t!("no file is there"))]),
         None => sniff(&text).map_err(|issue| vec![issue])?,
     };
     let mut read = of_kind(kind, &text, now)?;
-    if let Some(model) = known {
+    if let Some(model) = meaning {
         read.used.splice(0..0, model.used);
         read.assumed.splice(0..0, model.assumed);
         read.ignored.splice(0..0, model.ignored);

@@ -122,8 +122,8 @@ fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Sett
         let id = GPUS.iter().find(|(_, id)| value.text() == Some(*id) && name == "@gpu")?.1;
         Some((matches!(origin, Origin::Text(_)), id))
     };
-    let said = fields.iter().filter_map(id).next_back();
-    if let Some((true, id)) = said {
+    let stated = fields.iter().filter_map(id).next_back();
+    if let Some((true, id)) = stated {
         run.gpu = Based::preset(id);
         return None;
     }
@@ -137,7 +137,7 @@ fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Sett
     };
     let first = GPUS.iter().filter_map(|(word, id)| Some((named(word)?, *id))).min();
     let is_amd = |gpu: &Based<GpuParts>| gpu.family().is_some_and(GpuFamily::is_amd);
-    Some(match (first, said) {
+    Some(match (first, stated) {
         (Some((_, id)), _) => {
             run.gpu = Based::preset(id);
             t!("the GPU is {gpu}, which the text names", gpu = run.gpu.title())

@@ -82,13 +82,13 @@ fn outcome(run: &Run) -> Node {
         Ok(evaluation) => {
             let report = &evaluation.report;
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
-            let said = t!(
+            let message = t!(
                 "{verdict} at {peak}, on {gpus} GPUs",
                 verdict = words::verdict(report.memory.verdict),
                 peak,
                 gpus = run.gpus
             );
-            muted(&said)
+            muted(&message)
         }
         Err(issues) => {
             let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
@@ -109,7 +109,7 @@ fn mended(issue: &Issue, run: &Run) -> Node {
 /// The fields that would change.
 pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     // A field that is left alone says what it means.
-    let shown = |run: &Run, meant: &Run, key: &str| {
+    let value = |run: &Run, meant: &Run, key: &str| {
         let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
         text.unwrap_or_else(|| "–".to_owned())
     };
@@ -117,7 +117,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     let differ = FIELDS.iter().filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::core::run::registry::Field| {
         // A value that was meant before and is now written is no change.
-        let (now, then) = (shown(before, &meant, field.key), shown(after, &means, field.key));
+        let (now, then) = (value(before, &meant, field.key), value(after, &means, field.key));
         let symbol = match field.symbol {
             "" => Node::none(),
             symbol => aside(verbatim(format!(" {symbol}"))),
@@ -140,11 +140,11 @@ mod tests {
         let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
             "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
-        let shown = summary_of(config);
+        let summary = summary_of(config);
         let mut model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
         model.model.parts.arguments = Some("--rotary-base 500000".to_owned());
-        assert!(shown.actions().contains(&&Action::Import(model.into(), false)));
-        let html = shown.to_html();
+        assert!(summary.actions().contains(&&Action::Import(model.into(), false)));
+        let html = summary.to_html();
         for words in ["70.6 B parameters", "llama-3.1-70b", "head width 128", "rope_theta", "num_hidden_layers"] {
             assert!(html.contains(words), "{words}: {html}");
         }
@@ -154,9 +154,9 @@ mod tests {
 
     /// The Runs that the buttons of a fix would take.
     fn mends(text: &str) -> Vec<Run> {
-        let shown = summary_of(text);
-        assert!(shown.to_html().contains("issue error"), "{text}");
-        let runs = shown.actions().into_iter().filter_map(|action| match action {
+        let summary = summary_of(text);
+        assert!(summary.to_html().contains("issue error"), "{text}");
+        let runs = summary.actions().into_iter().filter_map(|action| match action {
             Action::Load(run) => Some((**run).clone()),
             _ => None,
         });

@@ -81,9 +81,9 @@ impl Heard {
 
     /// The program that wrote it: of those that tell of steps, if any does, the one of most lines.
     pub(crate) fn program(&self) -> Option<Program> {
-        let steps = |of: Program| {
-            let mut own = self.series.iter().filter(|(program, ..)| *program == of);
-            own.any(|(_, what, _)| what.is_step())
+        let steps = |wanted: Program| {
+            let mut series = self.series.iter().filter(|(program, ..)| *program == wanted);
+            series.any(|(_, what, _)| what.is_step())
         };
         let programs = self.programs.iter();
         // A progress bar is that of a program that says more of itself.
@@ -105,8 +105,8 @@ impl Heard {
             self.impossible += 1;
             return;
         }
-        let known = self.series.iter_mut();
-        let found = known.filter(|(of, what, _)| *of == program && *what == quantity).map(|(.., series)| series).next();
+        let lists = self.series.iter_mut();
+        let found = lists.filter(|(of, what, _)| *of == program && *what == quantity).map(|(.., series)| series).next();
         if let Some(series) = found {
             series.add(step, value);
         } else {
@@ -163,8 +163,8 @@ impl Heard {
 
     /// Takes a setting; another value than before, behind steps, is of another run.
     pub(super) fn set(&mut self, key: &'static str, value: f64) {
-        let known = self.settings.iter().position(|(known, _)| *known == key);
-        let Some(at) = known else {
+        let position = self.settings.iter().position(|(known, _)| *known == key);
+        let Some(at) = position else {
             return self.settings.push((key, value));
         };
         let differs = self.settings[at].1 != value;
@@ -221,8 +221,8 @@ impl Heard {
         };
         self.turns.0 += 1;
         self.turns.1 += u64::from(before.is_some_and(|before| number + RANKS_APART < before));
-        let known = self.numbers.get(&pattern.program).copied();
-        let (first, last) = known.unwrap_or((step, step));
+        let ends = self.numbers.get(&pattern.program).copied();
+        let (first, last) = ends.unwrap_or((step, step));
         if step <= first && last > first + 1 {
             self.begin_again();
             self.step = Some(step);

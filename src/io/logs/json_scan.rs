@@ -142,13 +142,13 @@ mod tests {
 
     fn told(text: &str, size: usize) -> Vec<String> {
         let mut scanner = Scanner::default();
-        let mut all = Vec::new();
+        let mut events = Vec::new();
         for piece in text.as_bytes().chunks(size) {
             scanner.push(piece, |scanner, key, event| {
-                all.push(format!("{} {key} {event:?}", scanner.depth()));
+                events.push(format!("{} {key} {event:?}", scanner.depth()));
             });
         }
-        all
+        events
     }
 
     #[test]

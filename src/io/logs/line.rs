@@ -155,12 +155,12 @@ mod tests {
         let text = "one\u{1b}[31m red\u{1b}[0m\r\ntwo\rthree";
         for size in [1, 2, 5, 100] {
             let mut lines = Lines::default();
-            let mut all = Vec::new();
+            let mut whole_lines = Vec::new();
             for piece in text.as_bytes().chunks(size) {
-                lines.push(piece, |line| all.push(line.to_owned()));
+                lines.push(piece, |line| whole_lines.push(line.to_owned()));
             }
-            lines.end(|line| all.push(line.to_owned()));
-            assert_eq!(all, ["one red", "two", "three"]);
+            lines.end(|line| whole_lines.push(line.to_owned()));
+            assert_eq!(whole_lines, ["one red", "two", "three"]);
         }
     }
 }

@@ -92,8 +92,9 @@ impl Nccl {
     /// messages where there is too little to fit.
     pub fn line(&self) -> Option<(f64, f64)> {
         let large: Vec<&(f64, f64, f64)> = self.rows.iter().filter(|row| row.0 >= LARGE).collect();
-        let of: Vec<&(f64, f64, f64)> = if large.is_empty() { self.rows.iter().rev().take(1).collect() } else { large };
-        let mut bandwidths: Vec<f64> = of.iter().map(|row| row.2).collect();
+        let rows: Vec<&(f64, f64, f64)> =
+            if large.is_empty() { self.rows.iter().rev().take(1).collect() } else { large };
+        let mut bandwidths: Vec<f64> = rows.iter().map(|row| row.2).collect();
         bandwidths.sort_by(f64::total_cmp);
         let median = super::steps::median(&bandwidths)?;
         // Weighted by 1/t²: Σ ((t - α - βx)/t)² with x = busbw t, the bytes on the wire.

@@ -209,7 +209,7 @@ impl Reading {
 
     /// Reads DeepSpeed's timers: they synchronise the GPU, so that overlap is lost and only shares mean something.
     fn shares(&mut self, heard: &Heard) {
-        let all: Vec<(&'static str, f64)> = heard
+        let timers: Vec<(&'static str, f64)> = heard
             .series
             .iter()
             .filter_map(|(_, quantity, series)| match quantity {
@@ -217,8 +217,8 @@ impl Reading {
                 _ => None,
             })
             .collect();
-        let sum: f64 = all.iter().map(|(_, seconds)| seconds).sum();
-        for (name, seconds) in all {
+        let sum: f64 = timers.iter().map(|(_, seconds)| seconds).sum();
+        for (name, seconds) in timers {
             let (shown, percent) =
                 (show_seconds(crate::core::units::Seconds(seconds)), format!("{:.0}", seconds / sum * 100.0));
             self.measured.push((Message::plain(name), t!("{shown}, {percent} % of what is timed", shown, percent)));
@@ -289,10 +289,10 @@ impl Reading {
     fn agree(&mut self, heard: &Heard, tokens: f64) {
         let rate = heard.series_of(Quantity::TokensPerGpu).and_then(|(_, series)| series.rates());
         if let (Some(step), Some(rate), true) = (self.step, rate, heard.series_of(Quantity::Seconds).is_some()) {
-            let own = rate.median * step.seconds;
-            if (own / tokens - 1.0).abs() > SAME_COUNT {
+            let logged = rate.median * step.seconds;
+            if (logged / tokens - 1.0).abs() > SAME_COUNT {
                 let whole = |count: f64| fixed(count, 0);
-                self.notes.push(t!("by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(own), tokens = whole(tokens)));
+                self.notes.push(t!("by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(logged), tokens = whole(tokens)));
             }
         }
     }

@@ -83,9 +83,9 @@ mod tests {
     #[test]
     fn every_guess_is_shown_before_a_run_is_kept() {
         let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 128 |\n";
-        let shown = read(log);
-        assert!(shown.actions().contains(&&Action::Measured(Measured::Keep)));
-        let html = shown.to_html();
+        let summary = read(log);
+        assert!(summary.actions().contains(&&Action::Measured(Measured::Keep)));
+        let html = summary.to_html();
         for words in [
             "Megatron-LM",
             "6.00 s",
@@ -100,8 +100,8 @@ mod tests {
     /// An average over all message sizes measures nothing.
     #[test]
     fn what_measures_nothing_cannot_be_kept() {
-        let shown = read("# Avg bus bandwidth    : 231.5\n");
-        assert!(!shown.actions().contains(&&Action::Measured(Measured::Keep)));
-        assert!(shown.to_html().contains("Nothing in it was measured"));
+        let summary = read("# Avg bus bandwidth    : 231.5\n");
+        assert!(!summary.actions().contains(&&Action::Measured(Measured::Keep)));
+        assert!(summary.to_html().contains("Nothing in it was measured"));
     }
 }

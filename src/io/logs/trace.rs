@@ -213,8 +213,8 @@ impl Events {
         let products = (class(Class::Gemm) + class(Class::Attention)) * 1e-6;
         if let (Ok(scenario), true) = (Scenario::new(&reading.run), products > 0.0) {
             let rate = executed_flops(&scenario) / reading.run.gpus as f64 / products / 1e12;
-            let shown = t!("{rate} TFLOP/s, by the operations of the model", rate = significant(rate, 3));
-            reading.measured.push((t!("rate of GEMM and attention"), shown));
+            let text = t!("{rate} TFLOP/s, by the operations of the model", rate = significant(rate, 3));
+            reading.measured.push((t!("rate of GEMM and attention"), text));
         }
         // The time of a kind of work determines more constants than the step alone.
         if let Ok(model) = Components::of(&reading.run, &[0.0; MULTIPLIERS]) {

@@ -311,12 +311,12 @@ mod tests {
 
     #[test]
     fn lists_are_read_as_python_would() {
-        let of = |text| evaluated(text).map(|list| list.into_iter().map(u8::from).collect::<Vec<_>>());
-        assert_eq!(of("[0, 1, 1]"), Some(vec![0, 1, 1]));
-        assert_eq!(of("([0]*3+[1]*2)"), Some(vec![0, 0, 0, 1, 1]));
-        assert_eq!(of("([1]*2+[0])*2+[1]"), Some(vec![1, 1, 0, 1, 1, 0, 1]));
+        let numbers = |text| evaluated(text).map(|list| list.into_iter().map(u8::from).collect::<Vec<_>>());
+        assert_eq!(numbers("[0, 1, 1]"), Some(vec![0, 1, 1]));
+        assert_eq!(numbers("([0]*3+[1]*2)"), Some(vec![0, 0, 0, 1, 1]));
+        assert_eq!(numbers("([1]*2+[0])*2+[1]"), Some(vec![1, 1, 0, 1, 1, 0, 1]));
         for wrong in ["[2]", "([1]", "[1]*x", "[1]*999999999", "1", ""] {
-            assert_eq!(of(wrong), None, "{wrong}");
+            assert_eq!(numbers(wrong), None, "{wrong}");
         }
     }
 }

@@ -69,10 +69,10 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
         return Some("nvfp4");
     }
     let recipe = recipe.filter(|_| eight);
-    let known = |name: &str| RECIPES.iter().find(|(known, _)| *known == name);
+    let recipe_named = |name: &str| RECIPES.iter().find(|(known, _)| *known == name);
     match recipe {
         None => eight.then_some(RECIPES[0].1),
-        Some(name) => Some(known(&name).map_or_else(
+        Some(name) => Some(recipe_named(&name).map_or_else(
             || {
                 reader.assume(t!("delayed scaling: the recipe {recipe} is not known", recipe = name.clone()));
                 RECIPES[0].1
@@ -99,9 +99,9 @@ fn ends_in_bf16(reader: &mut SettingsReader) -> [Option<u64>; 2] {
 fn states(reader: &mut SettingsReader, parts: &mut PrecisionParts) {
     let aware = reader.flag("--use-precision-aware-optimizer", "states of chosen precision");
     let mut bytes = |name: &str, what| {
-        let said = reader.word(name, what)?;
-        let known = DTYPES.iter().find(|(dtype, _)| *dtype == said);
-        known.map(|(_, bytes)| *bytes)
+        let word = reader.word(name, what)?;
+        let row = DTYPES.iter().find(|(dtype, _)| *dtype == word);
+        row.map(|(_, bytes)| *bytes)
     };
     let grads = bytes("--main-grads-dtype", "gradients in");
     let master = bytes("--main-params-dtype", "master weights in");

@@ -52,8 +52,8 @@ fn recompute(reader: &mut SettingsReader) {
         Some("selective") => match modules {
             None => Recompute::Selective,
             Some(names) => {
-                let known = |name: &str| MODULES.iter().find(|(_, known)| *known == name);
-                let (known, other): (Vec<_>, Vec<_>) = names.split_whitespace().partition(|name| known(name).is_some());
+                let row = |name: &str| MODULES.iter().find(|(_, known)| *known == name);
+                let (known, other): (Vec<_>, Vec<_>) = names.split_whitespace().partition(|name| row(name).is_some());
                 for name in other {
                     reader
                         .assume(t!("module {name} is kept: its recomputation is not modelled", name = name.to_owned()));

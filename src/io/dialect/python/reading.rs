@@ -219,13 +219,13 @@ impl Reader {
             word => {
                 // The imported path of a name stands in front of its attributes.
                 let (front, rest) = word.split_once('.').map_or((word, None), |(front, rest)| (front, Some(rest)));
-                let known = self.known.get(front);
-                let name = match (known.and_then(|found| found.first()), rest) {
+                let variable = self.known.get(front);
+                let name = match (variable.and_then(|found| found.first()), rest) {
                     (Some((name, Value::Text(text))), None) if name.is_empty() => text.clone(),
                     (Some((name, Value::Text(text))), Some(rest)) if name.is_empty() => format!("{text}.{rest}"),
                     _ => word.to_owned(),
                 };
-                let known = known.filter(|_| rest.is_none());
+                let variable = variable.filter(|_| rest.is_none());
                 match words.first() {
                     Some(&"(") => {
                         *words = &words[1..];
@@ -233,7 +233,7 @@ impl Reader {
                         found.extend(self.items(words));
                         found
                     }
-                    _ => known.cloned().unwrap_or_else(|| one(Value::Text(name))),
+                    _ => variable.cloned().unwrap_or_else(|| one(Value::Text(name))),
                 }
             }
         })
@@ -298,10 +298,10 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Vec<String> {
-        let shown = |(name, value): (String, Value)| {
+        let line = |(name, value): (String, Value)| {
             format!("{name}={}", serde_json::to_string(&value).unwrap_or_default().replace('"', ""))
         };
-        entries(text).into_iter().map(shown).collect()
+        entries(text).into_iter().map(line).collect()
     }
 
     #[test]

@@ -98,12 +98,12 @@ impl Writer<'_> {
         for (below, value) in inner {
             match below.split('.').collect::<Vec<_>>().as_slice() {
                 [one] => {
-                    let said = self.value(&format!("{start}{one}"), value);
-                    out.push(if one.parse::<u64>().is_ok() { said } else { format!("{one}={said}") });
+                    let written = self.value(&format!("{start}{one}"), value);
+                    out.push(if one.parse::<u64>().is_ok() { written } else { format!("{one}={written}") });
                 }
                 [list, at] if at.parse::<u64>().is_ok() => {
-                    let said = self.value(&format!("{start}{below}"), value);
-                    out.push(format!("{list}=[{said}]"));
+                    let written = self.value(&format!("{start}{below}"), value);
+                    out.push(format!("{list}=[{written}]"));
                 }
                 _ => {}
             }

@@ -151,10 +151,10 @@ fn function(text: &str) -> Entries {
 }
 
 fn read(reader: &mut SettingsReader) {
-    let said = reader.said();
-    if shipped::is_python(&said) {
-        let whose = shipped::begun(&said).and_then(|shipped| shipped.function).unwrap_or(DIALECT.name);
-        reader.begin_with(shipped::defaults(&said), whose);
+    let entries = reader.said();
+    if shipped::is_python(&entries) {
+        let whose = shipped::begun(&entries).and_then(|shipped| shipped.function).unwrap_or(DIALECT.name);
+        reader.begin_with(shipped::defaults(&entries), whose);
     }
     reader.same(&SAME[..4], DIALECT.name);
     let before = reader.has(LENGTH_BEFORE);

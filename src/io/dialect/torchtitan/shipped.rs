@@ -113,10 +113,10 @@ pub(super) fn defaults(entries: &Entries) -> Entries {
     // A model that the file makes itself has the converters that the file gives it, or none.
     let is_replaced = entries.iter().any(|(name, _)| name == "model_spec.0");
     for (name, value) in Script::read(shipped.settings).arguments() {
-        let known =
+        let setting =
             SETTINGS.iter().find(|(short, whole)| *short == name && !(is_replaced && whole.starts_with("model_spec")));
         let value = if name == "--full" { text("FullAC.Config") } else { value };
-        out.extend(known.map(|(_, whole)| ((*whole).to_owned(), value)));
+        out.extend(setting.map(|(_, whole)| ((*whole).to_owned(), value)));
     }
     out
 }

@@ -66,13 +66,13 @@ pub fn model(reader: &mut SettingsReader) {
             None => reader.assume("the model, as on this page: the text does not say"),
         },
         (None, name, flavor) => {
-            let known: Vec<String> =
+            let flavors: Vec<String> =
                 SHIPPED.iter().map(|shipped| format!("{} {}", shipped.module, shipped.flavor)).collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
             reader.assume(t!(
                 "the model, as on this page: {named} is none of {known}",
                 named = words.join(" "),
-                known = known.join(", ")
+                known = flavors.join(", ")
             ));
         }
     }

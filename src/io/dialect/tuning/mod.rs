@@ -134,8 +134,8 @@ impl Batch {
 
 /// Takes a sequence length.
 pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], program: &'static str, silent: u64) {
-    let said = names.iter().find(|name| reader.has(name));
-    let name = said.or(names.first()).copied().unwrap_or_default();
+    let present = names.iter().find(|name| reader.has(name));
+    let name = present.or(names.first()).copied().unwrap_or_default();
     reader.same(&[same(name, "seq_len", (silent > 0).then_some(silent))], program);
     // axolotl, LLaMA-Factory and TRL: `position_ids` or attention masks keep packed samples apart.
     let packed = reader.any(["sample_packing", "neat_packing", "packing"], "samples packed into a sequence");

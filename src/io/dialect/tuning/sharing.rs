@@ -171,19 +171,19 @@ pub(in crate::io::dialect) struct Fsdp {
 pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     let words = reader.word("fsdp", "FSDP").unwrap_or_default().to_ascii_lowercase();
     let mut any = !words.is_empty() && words != "false";
-    let mut said = |reader: &mut SettingsReader, key: &str, what| {
+    let mut entry = |reader: &mut SettingsReader, key: &str, what| {
         let names = [format!("fsdp_config.fsdp_{key}"), format!("fsdp_config.{key}")];
         let name = names.iter().find(|name| reader.has(name))?;
         any = true;
         reader.word(name, what)
     };
     let on = |word: Option<String>| word.map(|word| word == "true");
-    let version = said(reader, "version", "FSDP's version");
-    let strategy = said(reader, "sharding_strategy", "shards").unwrap_or_else(|| words.clone());
-    let reshard = said(reader, "reshard_after_forward", "shards again after the forward pass");
-    let offloads = on(said(reader, "offload_params", "parameters on the host"));
-    let checkpoints = on(said(reader, "activation_checkpointing", "full recomputation"));
-    let activations = on(said(reader, "activation_checkpointing_offload", "activations on the host"));
+    let version = entry(reader, "version", "FSDP's version");
+    let strategy = entry(reader, "sharding_strategy", "shards").unwrap_or_else(|| words.clone());
+    let reshard = entry(reader, "reshard_after_forward", "shards again after the forward pass");
+    let offloads = on(entry(reader, "offload_params", "parameters on the host"));
+    let checkpoints = on(entry(reader, "activation_checkpointing", "full recomputation"));
+    let activations = on(entry(reader, "activation_checkpointing_offload", "activations on the host"));
     let version = reader.word("fsdp_version", "FSDP's version").or(version);
     if !any && version.is_none() {
         return None;
