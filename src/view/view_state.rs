@@ -220,8 +220,8 @@ mod tests {
         ] {
             assert_eq!(written(&read(link)), link);
         }
-        let all: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-        assert!(all.iter().all(|name| read(&format!("{name}=x")).read(name, "y".to_owned()).is_ok()), "{all:?}");
+        let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+        assert!(names.iter().all(|name| read(&format!("{name}=x")).read(name, "y".to_owned()).is_ok()), "{names:?}");
         assert_eq!(ViewState::default().read("nonsense", "x".to_owned()), Err("x".to_owned()));
     }
 

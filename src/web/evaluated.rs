@@ -106,8 +106,8 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
 pub fn drawn(
     of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
 ) -> (Memo<Option<Arc<Evaluation>>>, Signal<bool>) {
-    let of = Signal::derive(of);
-    let of = Memo::new_with_compare(move |_| of.get(), differ);
+    let latest = Signal::derive(of);
+    let latest = Memo::new_with_compare(move |_| latest.get(), differ);
     let (arrived, failed) = (RwSignal::new(()), RwSignal::new(false));
     let requested = StoredValue::new(None::<Request>);
     effect(move || {
@@ -118,7 +118,7 @@ pub fn drawn(
         if failed.get_untracked() {
             failed.set(false);
         }
-        let Some(evaluation) = of.get().filter(|evaluation| !is_ready(evaluation)) else {
+        let Some(evaluation) = latest.get().filter(|evaluation| !is_ready(evaluation)) else {
             return;
         };
         let job = Job::Simulate(evaluation.scenario.run.clone());
@@ -136,7 +136,7 @@ pub fn drawn(
     let drawn = Memo::new_with_compare(
         move |before: Option<&Option<Arc<Evaluation>>>| {
             arrived.track();
-            let evaluation = of.get()?;
+            let evaluation = latest.get()?;
             if is_ready(&evaluation) { Some(evaluation) } else { before.cloned().flatten() }
         },
         differ,

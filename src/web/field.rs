@@ -99,25 +99,25 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
             let here = unread.filter(|(of, after, _)| of.key == field.key && *after == text_now());
             here.map(|(_, _, error)| error)
         };
-        let own = typed().and_then(|draft| draft.error);
-        let unread = own.or_else(elsewhere);
+        let draft_error = typed().and_then(|draft| draft.error);
+        let unread = draft_error.or_else(elsewhere);
         let unread = unread.map(|error| Issue::error(field.key, error));
         // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
         unread.map_or_else(
             || {
                 let edited = state.panels.edited.get() == field.key;
                 // A text that is typed here may break another field, out of sight: it can be mended here, too.
-                let own = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
+                let is_here = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
                 let issues = state.issues;
-                let mut all: Vec<Issue> = issues.with(|all| all.iter().filter(own).cloned().collect());
+                let mut listed: Vec<Issue> = issues.with(|all| all.iter().filter(is_here).cloned().collect());
                 let told = state.told.get();
                 let told = told.filter(|(after, issue)| issue.field == field.key && state.run.with(|run| run == after));
-                all.extend(told.map(|(_, issue)| issue));
-                all.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
+                listed.extend(told.map(|(_, issue)| issue));
+                listed.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
                     let message = t!("{count}, fixed by {schedule}", count, schedule);
                     Issue::notice("virtual_stages", message)
                 }));
-                all
+                listed
             },
             |unread| vec![unread],
         )

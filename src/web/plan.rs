@@ -39,8 +39,8 @@ fn part(state: State, view: fn(&plan::View) -> Node) -> AnyView {
             let query = query.as_ref()?;
             panel.result.with(|result| {
                 let own = evaluation.as_deref();
-                let shown = plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
-                Some(view(&shown))
+                let input = plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
+                Some(view(&input))
             })
         });
         found.unwrap_or_default()

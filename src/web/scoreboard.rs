@@ -175,11 +175,11 @@ impl Page {
             }
             let found = self.board.try_update(|board| {
                 notes.extend(unknown(&board.questions, &lines));
-                let known = lines.len();
+                let count = lines.len();
                 let tool = Tool { id: DROPPED.to_owned(), score: Score::new(&board.questions, &lines), about };
                 board.tools.retain(|tool| tool.id != DROPPED);
                 board.tools.insert(board.tools.len().min(1), tool);
-                known
+                count
             });
             if let Some(count) = found {
                 let slice = self.state.view.board.get_untracked().slice;

@@ -42,8 +42,8 @@ pub(crate) fn Tabs() -> impl IntoView {
     };
     let body = move |(part, _): (Part, &'static str)| {
         let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
-        let shown = move || opened.get().then(|| panel(state, part));
-        view! { <div hidden=flag(move || open.get() != part)>{shown}</div> }
+        let content = move || opened.get().then(|| panel(state, part));
+        view! { <div hidden=flag(move || open.get() != part)>{content}</div> }
     };
     view! {
         <nav class="tabs" role="tablist" aria-label=say("Panels")>{TABS.map(tab).collect_view()}</nav>

@@ -315,15 +315,15 @@ mod tests {
     #[test]
     fn axes_have_round_ticks_inside_them_and_all_values_between_their_ends() {
         for values in [[0.02, 40.0], [3.0, 9.0], [1.0, 1.0], [2e-9, 7e8]] {
-            let all = || values.into_iter();
-            for scale in [Scale::from_zero(all()), Scale::around(all()), Scale::log(all(), 1.3)] {
+            let numbers = || values.into_iter();
+            for scale in [Scale::from_zero(numbers()), Scale::around(numbers()), Scale::log(numbers(), 1.3)] {
                 let round = scale.round();
                 assert!(!round.is_empty() && round.len() < 40, "{values:?} {scale:?}");
                 for value in round.iter().chain(&values) {
                     assert!((scale.low * 0.999..=scale.high * 1.001).contains(value), "{value} {scale:?}");
                 }
             }
-            let powers = Scale::log(all(), 1.0).doubling().powers(2.0);
+            let powers = Scale::log(numbers(), 1.0).doubling().powers(2.0);
             assert!((1..=9).contains(&powers.len()), "{powers:?}");
         }
         let none = Scale::log(std::iter::empty(), 1.0).doubling();

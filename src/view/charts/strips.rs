@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn two_pipelines_share_an_axis_and_small_pictures_stay_small() {
-        let of = |schedule| {
+        let timeline = |schedule| {
             let run = Run { schedule, ..Run::default() };
             evaluate(&run).unwrap().timeline().clone()
         };
-        let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
+        let (one, other) = (timeline(Schedule::Gpipe), timeline(Schedule::ZbH1));
         let drawn = [("GPipe".into(), &one), ("ZB-H1".into(), &other)];
         let html = strips(&drawn).inline("Two").to_html();
         assert_eq!(html.matches("rank 3").count(), 2);

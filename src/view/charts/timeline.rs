@@ -213,9 +213,9 @@ mod tests {
     #[test]
     fn a_large_pipeline_stays_whole_within_the_limit_at_every_zoom() {
         let timeline = timeline("zb-h1", 64, 512);
-        let all = Viewport::all(timeline.makespan());
+        let whole_axis = Viewport::all(timeline.makespan());
         for zoom in [1.0, 3.0, 17.0, 60.0, 400.0, 1e4] {
-            let view = all.zoomed(zoom, all.full * 0.3);
+            let view = whole_axis.zoomed(zoom, whole_axis.full * 0.3);
             let drawn = drawn(&timeline, view, 760.0);
             assert!(drawn.len() <= MAX_CELLS, "{} at {zoom}", drawn.len());
             for row in 0..64 {
@@ -227,7 +227,7 @@ mod tests {
                 }
                 if zoom <= 1.0 {
                     let end = mine.iter().map(|cell| cell.x + cell.width).fold(0.0, f64::max);
-                    assert!((end - all.x(last, 760.0)).abs() < 1.0, "rank {row} is cut off");
+                    assert!((end - whole_axis.x(last, 760.0)).abs() < 1.0, "rank {row} is cut off");
                 }
             }
         }
@@ -252,11 +252,11 @@ mod tests {
     #[test]
     fn blocks_move_from_where_they_were_to_where_they_will_be() {
         for (before, after) in [(("1f1b", 4, 8), ("gpipe", 4, 8)), (("1f1b", 4, 8), ("zb-h1", 8, 16))] {
-            let of = |(id, pp, m)| {
+            let blocks = |(id, pp, m)| {
                 let timeline = timeline(id, pp, m);
                 drawn(&timeline, Viewport::all(timeline.makespan()), 800.0)
             };
-            let (from, to) = (of(before), of(after));
+            let (from, to) = (blocks(before), blocks(after));
             let start = moved(&from, &to, 0.0);
             let place = |cell: &Cell| (block(cell), cell.x, cell.width);
             let there: Vec<_> = start.iter().filter(|cell| cell.width > 0.0).map(place).collect();

@@ -176,26 +176,26 @@ mod tests {
     /// parallel, and then each replica is a node.
     #[test]
     fn the_default_run_sends_its_pipeline_over_the_network_needlessly() {
-        let of = evaluation(&Run::default());
-        let (mesh, orders) = (of.scenario.layout.mesh(), orders(&of.scenario));
+        let evaluated = evaluation(&Run::default());
+        let (mesh, orders) = (evaluated.scenario.layout.mesh(), orders(&evaluated.scenario));
         assert_eq!(orders, [RankOrder::PpLast, RankOrder::DpLast]);
         let crossing = |kind| crossing(mesh, kind, &orders);
         assert_eq!(crossing(GroupKind::Tp), Crossing::Stays);
         assert_eq!(crossing(GroupKind::Pp), Crossing::Needless(RankOrder::DpLast));
         assert_eq!(crossing(GroupKind::Dp), Crossing::Outgrown);
-        let traffic = wires(&of);
-        let all = reordered(&of.scenario, figures(&of, &traffic));
-        assert_eq!(all[0].leaving, [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]);
-        assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
-        let html = tables(&of, 21, &traffic, MemoryUnit::Gib).to_html();
+        let traffic = wires(&evaluated);
+        let tried_orders = reordered(&evaluated.scenario, figures(&evaluated, &traffic));
+        assert_eq!(tried_orders[0].leaving, [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]);
+        assert_eq!(tried_orders[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
+        let html = tables(&evaluated, 21, &traffic, MemoryUnit::Gib).to_html();
         assert!(html.contains("rank_order=tp-cp-ep-pp-dp"), "{html}");
     }
 
     #[test]
     fn groups_larger_than_a_node_must_leave_it() {
-        let of = evaluation(&Run { tp: 16, gpus: 128, model: Based::preset("llama-3.1-70b"), ..Run::default() });
-        let mesh = of.scenario.layout.mesh();
-        assert_eq!(crossing(mesh, GroupKind::Tp, &orders(&of.scenario)), Crossing::TooLarge);
+        let evaluated = evaluation(&Run { tp: 16, gpus: 128, model: Based::preset("llama-3.1-70b"), ..Run::default() });
+        let mesh = evaluated.scenario.layout.mesh();
+        assert_eq!(crossing(mesh, GroupKind::Tp, &orders(&evaluated.scenario)), Crossing::TooLarge);
         // TP 3 does not divide nodes of eight: the third group has GPUs 6, 7 and 8.
         let uneven = Mesh { tp: 3, dp: 4, pp: 1, ..mesh };
         assert_eq!(crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]), Crossing::Outgrown);
@@ -204,9 +204,9 @@ mod tests {
     /// Changing the order by the table gives the step that the table shows.
     #[test]
     fn the_traffic_answers_to_the_order() {
-        let of = evaluation(&Run::default());
-        let own = figures(&of, &wires(&of));
-        for other in reordered(&of.scenario, own) {
+        let evaluated = evaluation(&Run::default());
+        let present = figures(&evaluated, &wires(&evaluated));
+        for other in reordered(&evaluated.scenario, present) {
             let (step, ..) = other.figures.unwrap();
             let run = Run { rank_order: other.order, ..Run::default() };
             assert_eq!(evaluation(&run).report.step.time_s, step);

@@ -177,11 +177,11 @@ mod tests {
         let scene = Scene::of(mesh([8, 1, 8, 4], 8), 1064.0);
         let marks = marks(&scene, 83, &GroupKind::ALL);
         let members = |kind| -> Vec<usize> {
-            let own = marks.iter().filter_map(|mark| match mark {
+            let cells = marks.iter().filter_map(|mark| match mark {
                 Mark::Member(of, cell) if *of == kind => Some(*cell),
                 _ => None,
             });
-            own.collect()
+            cells.collect()
         };
         assert_eq!(members(GroupKind::Tp), (80..88).collect::<Vec<_>>());
         assert!(marks.contains(&Mark::Node(GroupKind::Tp, scene.nodes[10])));
@@ -196,11 +196,11 @@ mod tests {
         let scene = Scene::of(mesh([8, 1, 128, 16], 8), 1064.0);
         let marks = marks(&scene, 7211, &GroupKind::ALL);
         let outlines = |kind| -> Vec<Rect> {
-            let own = marks.iter().filter_map(|mark| match mark {
+            let rects = marks.iter().filter_map(|mark| match mark {
                 Mark::Outline(of, at) if *of == kind => Some(*at),
                 _ => None,
             });
-            own.collect()
+            rects.collect()
         };
         for (kind, across, down) in [(GroupKind::Tp, 1, 1), (GroupKind::Dp, 128, 1), (GroupKind::Pp, 1, 16)] {
             let [outline] = outlines(kind)[..] else {

@@ -99,10 +99,10 @@ mod tests {
     /// data-parallel ranks are two places apart.
     #[test]
     fn groups_say_whether_they_stay_on_a_rail() {
-        let said = |sizes| sentence(mesh(sizes, 8), 83, &KINDS).to_string();
-        assert_eq!(said([8, 1, 8, 4]), "DP stays on rail 3. PP stays on rail 3.");
-        assert_eq!(said([2, 1, 32, 4]), "DP is on 4 of 8 rails. PP stays on rail 3.");
-        assert_eq!(said([8, 1, 1, 1]), "");
+        let text = |sizes| sentence(mesh(sizes, 8), 83, &KINDS).to_string();
+        assert_eq!(text([8, 1, 8, 4]), "DP stays on rail 3. PP stays on rail 3.");
+        assert_eq!(text([2, 1, 32, 4]), "DP is on 4 of 8 rails. PP stays on rail 3.");
+        assert_eq!(text([8, 1, 1, 1]), "");
     }
 
     #[test]

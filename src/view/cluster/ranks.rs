@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(lines[0], "rank\tnode\ttp\tcp\tdp\tpp\tep\tetp\texpert_dp");
         assert_eq!(lines.len(), 9);
         assert!(lines[4].starts_with("3\t0\t1\t0\t1\t0\t"), "{}", lines[4]);
-        let shown = node_table(&Scene::of(mesh, 600.0), 3).to_html();
-        assert_eq!(shown.matches("<tr").count(), 9);
+        let table = node_table(&Scene::of(mesh, 600.0), 3).to_html();
+        assert_eq!(table.matches("<tr").count(), 9);
     }
 }

@@ -61,7 +61,7 @@ fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: 
 
 fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
-    let held = memory.per_stage.get(rank).map_or_else(Message::default, |stage| {
+    let memory_text = memory.per_stage.get(rank).map_or_else(Message::default, |stage| {
         t!("{held} of {capacity}", held = unit.number(stage.total), capacity = unit.show(memory.capacity_bytes))
     });
     let layers = layers(evaluation, rank);
@@ -77,7 +77,7 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
         .map(|(link, name)| (name, t!("busy {share} of the step", share = show_percent(load(wires, link)))));
     let rows = [
         ("Holds", holds),
-        ("Memory", held),
+        ("Memory", memory_text),
         ("Works", t!("{works} of the pipeline time", works)),
         ("Waits for", waits),
     ];
@@ -134,14 +134,14 @@ mod tests {
     /// interleaving makes the pipeline a ring, and a V turns at the last rank.
     #[test]
     fn a_rank_waits_for_its_neighbours() {
-        let of = |schedule, chunks, rank| {
+        let neighbouring = |schedule, chunks, rank| {
             let run = Run { schedule, virtual_stages: chunks, ..Run::default() };
             neighbours(&evaluate(&run).unwrap(), rank)
         };
-        assert_eq!(of(Schedule::OneFOneB, 1, 1), [vec![0], vec![2]]);
-        assert_eq!(of(Schedule::OneFOneB, 1, 0), [vec![], vec![1]]);
-        assert_eq!(of(Schedule::Interleaved, 2, 0), [vec![3], vec![1]]);
-        assert_eq!(of(Schedule::ZbV, 1, 3), [vec![2], vec![2]]);
+        assert_eq!(neighbouring(Schedule::OneFOneB, 1, 1), [vec![0], vec![2]]);
+        assert_eq!(neighbouring(Schedule::OneFOneB, 1, 0), [vec![], vec![1]]);
+        assert_eq!(neighbouring(Schedule::Interleaved, 2, 0), [vec![3], vec![1]]);
+        assert_eq!(neighbouring(Schedule::ZbV, 1, 3), [vec![2], vec![2]]);
     }
 
     /// The share of the timeline that is not bubble, over all ranks, is what the report says.

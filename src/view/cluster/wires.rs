@@ -191,8 +191,8 @@ mod tests {
             let [wires] = &wires(&evaluation)[..] else {
                 panic!("one pipeline rank");
             };
-            let of = |kind| wires.iter().find(|wire| wire.kind == kind).unwrap();
-            let (own, dense) = (of(GroupKind::ExpertDp), of(GroupKind::Dp));
+            let wire_of = |kind| wires.iter().find(|wire| wire.kind == kind).unwrap();
+            let (own, dense) = (wire_of(GroupKind::ExpertDp), wire_of(GroupKind::Dp));
             assert!((own.bytes.0 / (sent * expert) - 1.0).abs() < 1e-9, "{zero}");
             assert!(own.busy > 0.0 && dense.busy > 0.0);
             let rows = &evaluation.report.overlap;

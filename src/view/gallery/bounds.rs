@@ -223,7 +223,7 @@ mod tests {
 
     /// The panel and the first line of every certificate of `run`.
     fn shown(run: &Run) -> (String, Vec<Certified>) {
-        let own = evaluate(run).unwrap();
+        let evaluation = evaluate(run).unwrap();
         let look = Look::default();
         let limit = memory_limit(run);
         let rows: Vec<ScheduleRow> =
@@ -242,11 +242,11 @@ mod tests {
             .collect();
         let certificate = |variant| certified.iter().find(|(of, _)| *of == variant).map(|(_, one)| one);
         let gallery = Gallery {
-            own: &own,
+            own: &evaluation,
             rows: &rows,
             sketch: &|_| None,
             certificate: &certificate,
-            axis: Axis::of(&own, false),
+            axis: Axis::of(&evaluation, false),
             look: &look,
             unit: MemoryUnit::Gib,
         };

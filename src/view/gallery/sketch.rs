@@ -153,9 +153,9 @@ mod tests {
     /// Times in order stay in order, the cut takes its share, fill and drain have one scale.
     #[test]
     fn an_axis_keeps_order_and_scale() {
-        let own = of(Schedule::OneFOneB);
+        let prepared = of(Schedule::OneFOneB);
         for whole in [true, false] {
-            let axis = Axis::of(&own, whole);
+            let axis = Axis::of(&prepared, whole);
             assert_eq!(axis.cut.is_none(), whole);
             let xs: Vec<f64> = (0..=100).map(|at| axis.x(axis.end * f64::from(at) / 100.0)).collect();
             assert!(xs.is_sorted() && xs[0].abs() < 1e-12 && (xs[100] - 1.0).abs() < 1e-12);

@@ -129,18 +129,18 @@ mod tests {
     /// Every timeline against the first, each with its table; weight versions only of `PipeDream`.
     #[test]
     fn every_timeline_has_its_table() {
-        let all = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream, Schedule::Pipedream2bw].map(prepared);
+        let runs = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream, Schedule::Pipedream2bw].map(prepared);
         let lanes: Vec<(Variant, &Prepared)> =
-            all.iter().map(|one| (Variant::of(&one.evaluation.scenario.run), one)).collect();
+            runs.iter().map(|one| (Variant::of(&one.evaluation.scenario.run), one)).collect();
         let html = below(&lanes, MemoryUnit::Gib).to_html();
         assert_eq!(html.matches("<table").count(), 4);
         assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));
         assert!(html.contains("behind 2 updates") && html.contains("one update before"));
         assert!(!below(&lanes[..2], MemoryUnit::Gib).to_html().contains("updates"));
-        assert_eq!(all[2].version(0, 4), Some(1));
-        assert_eq!(all[0].version(0, 4), None);
+        assert_eq!(runs[2].version(0, 4), Some(1));
+        assert_eq!(runs[0].version(0, 4), None);
         // W(t + 1) = W(t) - ν ∇f(W(t - 1)): the weights that a step starts from are those of one update before.
-        assert_eq!([0, 31].map(|k| all[3].version(2, k)), [Some(-1); 2]);
+        assert_eq!([0, 31].map(|k| runs[3].version(2, k)), [Some(-1); 2]);
     }
 
     #[test]

@@ -193,9 +193,9 @@ mod tests {
     /// A larger share of compute never exposes more, and none exposes all of the wire.
     #[test]
     fn more_overlap_exposes_less() {
-        let of = |share: &str| row(16, &format!("&overlap.ep={share}")).unwrap();
-        let [_, wire, _, exposed] = of("0");
+        let times = |share: &str| row(16, &format!("&overlap.ep={share}")).unwrap();
+        let [_, wire, _, exposed] = times("0");
         assert!((exposed / wire - 1.0).abs() < 1e-9);
-        assert!(of("0.5")[3] < exposed && of("1")[3] <= of("0.5")[3]);
+        assert!(times("0.5")[3] < exposed && times("1")[3] <= times("0.5")[3]);
     }
 }

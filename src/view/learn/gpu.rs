@@ -126,9 +126,9 @@ mod tests {
     /// takes M = B d, so for long sequences the ratio is `2 B / d`, and twice the tile halves what is moved.
     #[test]
     fn tiles_move_less_in_proportion_to_their_size() {
-        let of = |tile| moved(1e7, 128.0, 1.0, tile);
-        let ratio = of(128.0)[0] / of(128.0)[1];
+        let traffic = |tile| moved(1e7, 128.0, 1.0, tile);
+        let ratio = traffic(128.0)[0] / traffic(128.0)[1];
         assert!((ratio / 2.0 - 1.0).abs() < 1e-3, "{ratio}");
-        assert!((of(64.0)[1] / of(128.0)[1] - 2.0).abs() < 1e-3);
+        assert!((traffic(64.0)[1] / traffic(128.0)[1] - 2.0).abs() < 1e-3);
     }
 }

@@ -334,9 +334,9 @@ mod tests {
     /// 147 197 119 168 512 without stored scores.
     #[test]
     fn the_blogs_example_is_corrected() {
-        let known = [147.197_119_168_512, 22_313.351_535_132_6, 147.366_233_505_792];
-        for (ours, known) in blog().into_iter().zip(known) {
-            assert!((ours / known - 1.0).abs() < 1e-12, "{ours} {known}");
+        let corrected = [147.197_119_168_512, 22_313.351_535_132_6, 147.366_233_505_792];
+        for (ours, corrected) in blog().into_iter().zip(corrected) {
+            assert!((ours / corrected - 1.0).abs() < 1e-12, "{ours} {corrected}");
         }
         let step = &LESSON.steps[3];
         let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
@@ -353,8 +353,8 @@ mod tests {
             let bar = of("", s, &format!("&model.kv_heads={heads}")).unwrap();
             bar.part(3)
         };
-        let held = 32.0; // layers
-        let saved = (kept(32) - kept(8)) / (held * s as f64 * 24.0);
+        let layers = 32.0;
+        let saved = (kept(32) - kept(8)) / (layers * s as f64 * 24.0);
         assert!((saved / (2.0 * 2.0 * 128.0) - 1.0).abs() < 1e-9, "{saved}");
         let step = &LESSON.steps[2];
         let note = (step.live)(&Dials::new(step.sliders, &[2, 0])).compared.to_string();

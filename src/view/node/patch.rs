@@ -302,8 +302,8 @@ mod tests {
             let siblings = &nodes[*parent].children;
             let end = siblings.len();
             let at = before.map_or(end, |before| {
-                let mut all = siblings.iter();
-                all.position(|one| one == before).expect("a sibling")
+                let mut others = siblings.iter();
+                others.position(|one| one == before).expect("a sibling")
             });
             nodes[*parent].children.insert(at, *child);
             nodes[*child].parent = Some(*parent);
@@ -384,8 +384,8 @@ mod tests {
             *page.focus.borrow_mut() = Some(cell);
             page.touched.borrow_mut().clear();
             let second = &second[..left];
-            let shown = patch(&page, &root, shown, &rows(second));
-            for (key, row) in second.iter().zip(&shown) {
+            let patched = patch(&page, &root, shown, &rows(second));
+            for (key, row) in second.iter().zip(&patched) {
                 if let Some(at) = first.iter().position(|known| known == key) {
                     prop_assert_eq!(row.node, nodes[at]);
                 }
@@ -407,11 +407,11 @@ mod tests {
         let (root, shown) = mount(&page, &panel("1", ""));
         let figure = shown[1].children[0].node;
         page.touched.borrow_mut().clear();
-        let shown = patch(&page, &root, shown, &panel("2", ""));
+        let patched = patch(&page, &root, shown, &panel("2", ""));
         assert_eq!(*page.touched.borrow(), [figure]);
-        let cell = shown[1].node;
+        let cell = patched[1].node;
         page.touched.borrow_mut().clear();
-        patch(&page, &root, shown, &panel("2", "peak"));
+        patch(&page, &root, patched, &panel("2", "peak"));
         assert_eq!(*page.touched.borrow(), [cell]);
     }
 

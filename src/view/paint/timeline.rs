@@ -306,13 +306,13 @@ mod tests {
     /// Filled rectangles of an SVG of `colour`: upper edge and height.
     fn rects(svg: &str, (r, g, b): Rgb) -> Vec<(i32, i32)> {
         let colour = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
-        let of = |tag: &str, name: &str| {
+        let number = |tag: &str, name: &str| {
             let value = tag.split(&format!(" {name}=\"")).nth(1)?;
             value.split('"').next()?.parse::<i32>().ok()
         };
         svg.split("<rect")
             .filter(|tag| tag.contains(&colour))
-            .filter_map(|tag| Some((of(tag, "y")?, of(tag, "height")?)))
+            .filter_map(|tag| Some((number(tag, "y")?, number(tag, "height")?)))
             .collect()
     }
 

@@ -127,18 +127,18 @@ mod tests {
             ("sequence_parallel", "false"),
             ("recompute.layers", "3"),
         ]);
-        let all = changed(&run);
-        let keys: Vec<_> = all.iter().map(|change| change.field.key).collect();
+        let changes = changed(&run);
+        let keys: Vec<_> = changes.iter().map(|change| change.field.key).collect();
         for key in ["model", "model.layers", "tp", "schedule", "stage_layers", "recompute.layers"] {
             assert!(keys.contains(&key), "{keys:?}");
         }
-        let layers = all.iter().find(|change| change.field.key == "model.layers");
+        let layers = changes.iter().find(|change| change.field.key == "model.layers");
         // Llama 3.1 70B has 80 layers (its paper, table 3).
         assert_eq!(
             layers.map(|change| (change.from.to_string(), change.to.to_string())),
             Some(("80".to_owned(), "40".to_owned()))
         );
-        for change in all.iter().rev() {
+        for change in changes.iter().rev() {
             let Action::Apply(set) = change.undo() else {
                 panic!("a way back sets fields");
             };

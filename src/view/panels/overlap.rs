@@ -257,9 +257,9 @@ mod tests {
             view(run).actions().contains(&&fix)
         };
         assert!(!hides(&run));
-        let mut shown = run;
-        shown.overlap.ep = Some(0.0);
-        assert!(hides(&shown));
+        let mut exposed = run;
+        exposed.overlap.ep = Some(0.0);
+        assert!(hides(&exposed));
         assert!(view(&Run { zero: 3, ..Run::default() }).to_html().contains("average rank"));
     }
 }

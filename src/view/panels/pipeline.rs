@@ -306,13 +306,13 @@ mod tests {
     /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
     #[test]
     fn a_schedule_that_never_drains_says_so() {
-        let of = |schedule| {
+        let html = |schedule| {
             let run = Run { schedule, ..Run::default() };
             legend(&evaluate(&run).unwrap(), None, 1).to_html()
         };
         let message = "Fill (";
-        assert!(of(Schedule::Pipedream).contains(message) && of(Schedule::Pipedream2bw).contains(message));
-        assert!(!of(Schedule::OneFOneB).contains(message));
+        assert!(html(Schedule::Pipedream).contains(message) && html(Schedule::Pipedream2bw).contains(message));
+        assert!(!html(Schedule::OneFOneB).contains(message));
     }
 
     #[test]

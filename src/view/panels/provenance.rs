@@ -175,19 +175,19 @@ mod tests {
     #[test]
     fn every_document_preset_and_constant_stands_on_the_sources_page() {
         let page = sources().to_html();
-        let shown = |words: &str| page.contains(&text(verbatim(words)).to_html());
+        let cited = |words: &str| page.contains(&text(verbatim(words)).to_html());
         for source in ALL {
-            assert!(shown(source.title) && shown(source.locator), "{}", source.short);
+            assert!(cited(source.title) && cited(source.locator), "{}", source.short);
         }
-        assert!(constants().iter().all(|constant| shown(&constant.how.to_string())));
+        assert!(constants().iter().all(|constant| cited(&constant.how.to_string())));
         for preset in GPUS {
-            assert!(shown(preset.choice.label), "{}", preset.choice.id);
+            assert!(cited(preset.choice.label), "{}", preset.choice.id);
         }
         for preset in MODELS {
-            assert!(shown(preset.place), "{}", preset.choice.id);
+            assert!(cited(preset.place), "{}", preset.choice.id);
         }
         for row in SCHEDULES {
-            assert!(shown(row.name()), "{}: its row of SCHEDULES needs idea and source", row.id());
+            assert!(cited(row.name()), "{}: its row of SCHEDULES needs idea and source", row.id());
         }
     }
 }

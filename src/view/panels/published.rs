@@ -209,9 +209,9 @@ mod tests {
             let over = 100.0 * (memory.peak_bytes / memory.capacity_bytes - 1.0);
             if over > 0.0 && is_said {
                 told += 1;
-                let said = html.split("our estimate is ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-                let said: f64 = said.parse().unwrap();
-                assert!((said - over).abs() < 0.51, "{}: {said} of {over}", known.id);
+                let percent = html.split("our estimate is ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+                let percent: f64 = percent.parse().unwrap();
+                assert!((percent - over).abs() < 0.51, "{}: {percent} of {over}", known.id);
             }
         }
         assert!(told > 0);

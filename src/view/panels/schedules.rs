@@ -289,13 +289,13 @@ mod tests {
     #[test]
     fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
         let view = table(&rows(), Sort::default(), MemoryUnit::Gib);
-        let own = |set: &[(&'static str, &str)]| {
+        let action = |set: &[(&'static str, &str)]| {
             let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
             Action::Apply(set.collect())
         };
-        let interleaved = own(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
+        let interleaved = action(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
         assert!(view.actions().contains(&&interleaved));
-        assert!(!view.actions().contains(&&own(&[("schedule", "1f1b")])));
+        assert!(!view.actions().contains(&&action(&[("schedule", "1f1b")])));
         let html = view.to_html();
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
         let why = row("custom").figures.unwrap_err().to_string();
@@ -318,8 +318,8 @@ mod tests {
     /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the step.
     #[test]
     fn a_comparison_is_of_steps() {
-        let of = |id| row(id).figures.unwrap();
-        let (flush, endless) = (of("1f1b"), of("pipedream"));
+        let figures_of = |id| row(id).figures.unwrap();
+        let (flush, endless) = (figures_of("1f1b"), figures_of("pipedream"));
         assert!(endless.step_s / flush.step_s > endless.makespan_s / flush.makespan_s);
         let [one, two] = ["1F1B", "PipeDream"].map(verbatim);
         let message = against((&one, &flush), (&two, &endless), MemoryUnit::Gib).to_string();
@@ -331,12 +331,12 @@ mod tests {
 
     #[test]
     fn a_comparison_says_time_bubble_and_memory() {
-        let of = |id| row(id).figures.unwrap();
+        let figures = |id| row(id).figures.unwrap();
         let [gpipe, one] = ["GPipe", "1F1B"].map(verbatim);
-        let message = against((&one, &of("1f1b")), (&gpipe, &of("gpipe")), MemoryUnit::Gib).to_string();
+        let message = against((&one, &figures("1f1b")), (&gpipe, &figures("gpipe")), MemoryUnit::Gib).to_string();
         assert!(message.starts_with("GPipe ") && message.contains("instead of 4"), "{message}");
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
-        let same = against((&one, &of("1f1b")), (&one, &of("1f1b")), MemoryUnit::Gib).to_string();
+        let same = against((&one, &figures("1f1b")), (&one, &figures("1f1b")), MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("the same activations"), "{same}");
     }
 }

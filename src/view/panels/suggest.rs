@@ -343,10 +343,10 @@ mod tests {
     /// and shrink with the ranks t.
     #[test]
     fn a_cause_moves_the_quantity_the_way_it_went() {
-        let own = Run { tp: 1, micro_batch: 1, ..Run::default() };
-        let other = Run { tp: 4, micro_batch: 2, ..own.clone() };
-        let said = |reason| relevant(&own, &other, reason).to_string();
-        assert_eq!(said(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
-        assert_eq!(said(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
+        let run = Run { tp: 1, micro_batch: 1, ..Run::default() };
+        let other = Run { tp: 4, micro_batch: 2, ..run.clone() };
+        let text = |reason| relevant(&run, &other, reason).to_string();
+        assert_eq!(text(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
+        assert_eq!(text(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
     }
 }

@@ -253,10 +253,10 @@ mod tests {
             let ways = fixes(&view);
             assert!(ways.len() >= 4, "{label}: {ways:?}");
             for fix in ways {
-                let own = run.with_texts(&fix).unwrap();
-                let view = panel(&own, spread);
+                let unequal = run.with_texts(&fix).unwrap();
+                let view = panel(&unequal, spread);
                 assert!(view.to_html().contains("make them equal"), "{fix:?}");
-                let equal = own.with_texts(&fixes(&view)[0]).unwrap();
+                let equal = unequal.with_texts(&fixes(&view)[0]).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());

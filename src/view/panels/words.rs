@@ -187,9 +187,9 @@ mod tests {
         ] {
             let run = Run { seq_len, ..Run::default() };
             let memory = crate::core::report::report(&run).unwrap().memory;
-            let known = known(&memory).to_string();
-            assert!(words.iter().all(|part| known.contains(part)), "{known}");
-            assert!(known.contains("% of usable memory."), "{known}");
+            let text = known(&memory).to_string();
+            assert!(words.iter().all(|part| text.contains(part)), "{text}");
+            assert!(text.contains("% of usable memory."), "{text}");
         }
     }
 
@@ -198,8 +198,8 @@ mod tests {
     fn what_the_software_has_not_is_said() {
         let run = |stack, schedule| Run { stack: Based::preset(stack), schedule, ..Run::default() };
         assert_eq!(unable(&run("megatron-2025", Schedule::OneFOneB)), None);
-        let said = unable(&run("megatron-2025", Schedule::ZbV)).unwrap().to_string();
-        assert!(said.starts_with("not in ") && said.contains("Megatron-LM"), "{said}");
+        let message = unable(&run("megatron-2025", Schedule::ZbV)).unwrap().to_string();
+        assert!(message.starts_with("not in ") && message.contains("Megatron-LM"), "{message}");
         assert!(unable(&run("hf-trainer", Schedule::OneFOneB)).is_some());
     }
 

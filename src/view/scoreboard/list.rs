@@ -36,7 +36,7 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
         places.iter().map(|at| (false, lines[*at].cells(board).to_vec())).collect()
     };
     let head = ["run", "source", "class", "measured", "predicted", "error", ""];
-    let shown = table("Runs", &head, &rows(&[near.as_slice(), worst].concat()));
+    let rows_table = table("Runs", &head, &rows(&[near.as_slice(), worst].concat()));
     let rest = &rest[..rest.len().min(MORE)];
     let more = if rest.is_empty() {
         Node::none()
@@ -44,7 +44,7 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
         fold(t!("{count} more, the worst first", count = rest.len()), table("More runs", &head, &rows(rest)))
     };
     let beside = t!("{name}: most like your run first, then the worst misses", name = verbatim(&tool.about.name));
-    let parts = [title("Runs"), muted(beside), shown, more];
+    let parts = [title("Runs"), muted(beside), rows_table, more];
     el("section", &[("class", "board-list")], &parts)
 }
 

@@ -83,7 +83,7 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
         far = within(0.25)
     );
     let alike = if near.is_empty() { Node::none() } else { caption("Large: the runs most like yours.") };
-    let own = if yours.is_empty() { Node::none() } else { caption("Ring: your runs, by the built-in model.") };
+    let ring = if yours.is_empty() { Node::none() } else { caption("Ring: your runs, by the built-in model.") };
     let drawing = draw(&across, 260.0, &[Plot { up, marks }]).inline(label);
-    Node::from_iter([drawing, caption(words), alike, own, save("scoreboard")])
+    Node::from_iter([drawing, caption(words), alike, ring, save("scoreboard")])
 }

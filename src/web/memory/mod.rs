@@ -61,8 +61,8 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
 /// The bars of the layout that the search in the background suggests.
 fn suggestion(state: State) -> AnyView {
     let run = Memo::new(move |_| {
-        let own = state.evaluation()?;
-        let searched = state.planner.searched(&own);
+        let evaluation = state.evaluation()?;
+        let searched = state.planner.searched(&evaluation);
         let list = searched.betters.list;
         let leaner = list.iter().find(|better| better.gain == Gain::Memory);
         leaner.or(list.first()).map(|better| better.run.clone())

@@ -139,9 +139,9 @@ impl State {
     /// Issues without a place of their own: the first error stands above the figures, refusals of a link above all.
     pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
-        let mut all = of_run(self.shown, self.notices, self.run);
-        all.retain(|issue| Some(issue) != fault.as_ref());
-        all
+        let mut issues = of_run(self.shown, self.notices, self.run);
+        issues.retain(|issue| Some(issue) != fault.as_ref());
+        issues
     }
 
     /// Parts of the link that were not understood.

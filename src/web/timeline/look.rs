@@ -123,8 +123,8 @@ pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepare
 /// The picture of what was evaluated: none while that is an earlier schedule's.
 pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
     let (drawn, _) = drawn(move || {
-        let shown = shown.get();
-        shown.evaluation.filter(|_| shown.errors.is_empty() && !shown.waits)
+        let evaluated = shown.get();
+        evaluated.evaluation.filter(|_| evaluated.errors.is_empty() && !evaluated.waits)
     });
     prepared(drawn)
 }
@@ -134,8 +134,8 @@ impl Look {
     pub fn new(state: State) -> Self {
         let height = ROWS[usize::from(state.view.embed.is_some())];
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
-        let own = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
-        Self::over(&[own, own])
+        let lane = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
+        Self::over(&[lane, lane])
     }
     /// The look of a large picture of the same timeline, and of a second schedule below it.
     pub fn large(self, state: State) -> Self {
@@ -192,8 +192,8 @@ impl Look {
     }
     /// The visible window: the same part of the axis after an edit.
     pub fn view(self) -> Viewport {
-        let all = Viewport::all(self.full.get());
-        self.window.get().map_or(all, |window| window.on(all.full))
+        let whole_axis = Viewport::all(self.full.get());
+        self.window.get().map_or(whole_axis, |window| window.on(whole_axis.full))
     }
     /// The same, for event handlers.
     pub fn seen(self) -> Viewport {

@@ -300,7 +300,7 @@ mod tests {
     /// The closed forms of the papers are what the simulation gives, at the ends of every slider.
     #[test]
     fn the_formula_of_each_step_is_what_is_simulated() {
-        let mut held = 0;
+        let mut checked = 0;
         for id in StepId::all().filter(|id| id.lesson_id() == "pipelines") {
             let step = id.step();
             let last: Vec<usize> = step.sliders.iter().map(|slider| slider.values.len() - 1).collect();
@@ -311,10 +311,10 @@ mod tests {
                     let values = values.to_string();
                     let (_, closed) = values.rsplit_once("= ").unwrap();
                     assert!(note.contains(&format!("idle {closed} of")), "{id} {at:?}");
-                    held += 1;
+                    checked += 1;
                 }
             }
         }
-        assert!(held >= 20, "{held}");
+        assert!(checked >= 20, "{checked}");
     }
 }

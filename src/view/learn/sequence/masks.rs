@@ -181,10 +181,10 @@ fn numbers(ranks: u64, zigzag: bool) -> Node {
     let (steps, _) = times(ranks, zigzag);
     let row = |rank: u64| -> Vec<Message> {
         let work: f64 = (0..ranks).map(|step| ring_work(rank, step, ranks, zigzag)).sum();
-        let held = ring_pieces(rank, ranks, zigzag).map(|piece| piece + 1);
+        let pieces = ring_pieces(rank, ranks, zigzag).map(|piece| piece + 1);
         vec![
             t!("rank {rank}", rank),
-            verbatim(format!("{}, {}", held[0], held[1])),
+            verbatim(format!("{}, {}", pieces[0], pieces[1])),
             verbatim(number(work, 3)),
             verbatim(show_percent(1.0 - work / steps)),
         ]

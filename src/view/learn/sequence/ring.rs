@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn every_query_meets_every_key_once() {
         for ranks in [2, 4, 8] {
-            let all: Vec<u64> = (0..ranks).collect();
+            let sources: Vec<u64> = (0..ranks).collect();
             let sorted = |mut blocks: Vec<u64>| {
                 blocks.sort_unstable();
                 blocks
@@ -178,7 +178,7 @@ mod tests {
             for one in 0..ranks {
                 let by_step = (0..ranks).map(|step| met(one, step, ranks)).collect();
                 let by_rank = (0..ranks).map(|rank| met(rank, one, ranks)).collect();
-                assert_eq!((sorted(by_step), sorted(by_rank)), (all.clone(), all.clone()));
+                assert_eq!((sorted(by_step), sorted(by_rank)), (sources.clone(), sources.clone()));
                 // A rank's block of now is the next rank's one step later.
                 assert_eq!(met(one, 1, ranks), met((one + 1) % ranks, 2, ranks));
             }
@@ -210,9 +210,9 @@ mod tests {
             }
         }
         for (query, (_, below, above)) in queries.iter().zip(sums) {
-            let all = || blocks.iter().flatten().map(|(key, value): &(f64, f64)| ((query * key).exp(), *value));
-            let whole: f64 =
-                all().map(|(weight, value)| weight * value).sum::<f64>() / all().map(|(weight, _)| weight).sum::<f64>();
+            let weighted = || blocks.iter().flatten().map(|(key, value): &(f64, f64)| ((query * key).exp(), *value));
+            let whole: f64 = weighted().map(|(weight, value)| weight * value).sum::<f64>()
+                / weighted().map(|(weight, _)| weight).sum::<f64>();
             assert!((above / below - whole).abs() < 1e-12);
         }
     }

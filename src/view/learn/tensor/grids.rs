@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn pictures_show_the_volumes_of_the_calculator() {
         let moved = |matrices: &[Matrix]| -> f64 {
-            let of = |part| matrices.iter().map(move |matrix| matrix.share(part));
-            of(Part::Received).chain(of(Part::Summed)).sum()
+            let shares = |part| matrices.iter().map(move |matrix| matrix.share(part));
+            shares(Part::Received).chain(shares(Part::Summed)).sum()
         };
         for (ranks, q) in [(4, 2), (16, 4), (64, 8)] {
             assert_eq!(side(ranks, 2), q);

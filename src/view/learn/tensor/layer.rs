@@ -149,10 +149,10 @@ mod tests {
         // The lecture, N = 10⁶ tokens of d = 4096 in fp16: 8 Φ = 65.536 GB a layer and GPU, so Φ = N d numbers, activations,
         // with no (t - 1)/t; Φ as the model's 70.6e9 parameters would be 17 times as much.
         let (d, t) = (8192.0, 8);
-        let of = |s: u64| layer_bytes(&scenario(t, s, "").unwrap()) * 8.0 / 7.0;
-        assert!((of(4096) / 4096.0 * 1e6 * (4096.0 / d) / 65.536e9 - 1.0).abs() < 1e-9);
+        let sent = |s: u64| layer_bytes(&scenario(t, s, "").unwrap()) * 8.0 / 7.0;
+        assert!((sent(4096) / 4096.0 * 1e6 * (4096.0 / d) / 65.536e9 - 1.0).abs() < 1e-9);
         let parameters = scenario(t, 4096, "").unwrap().model.elements().total() as f64;
-        assert!(2.0 * 8.0 * parameters > 10.0 * of(32_768));
+        assert!(2.0 * 8.0 * parameters > 10.0 * sent(32_768));
         let reduced = pieces(8, ["", "all-reduce"], ["all-reduce", ""], 1);
         let both = ["all-gather", "reduce-scatter"];
         assert_eq!((exchanges(&reduced), exchanges(&pieces(8, both, both, 8))), (4, 8));

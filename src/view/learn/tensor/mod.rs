@@ -195,8 +195,8 @@ mod tests {
     /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to 8.
     #[test]
     fn leaving_the_node_costs_most() {
-        let of = |tp| gpu_time(tp, 4096).unwrap().total();
-        let lost = |from, to| 1.0 - of(from) / of(to);
+        let time = |tp| gpu_time(tp, 4096).unwrap().total();
+        let lost = |from, to| 1.0 - time(from) / time(to);
         assert!((0.25..0.6).contains(&lost(8, 16)), "{}", lost(8, 16));
         assert!(lost(8, 16) > lost(4, 8) && lost(4, 8) > lost(2, 4));
     }

@@ -45,7 +45,7 @@ fn choices(view: &View, axes: &Axes) -> Node {
 }
 
 fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
-    let own = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
+    let present = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
     let sizes = [Axis::Tp, Axis::Pp];
     let by_sizes =
         matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
@@ -85,7 +85,7 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
                 Cell::Best(found) => {
                     let figure =
                         if by_time { show_seconds(found.figures.time_s) } else { show_percent(found.figures.mfu) };
-                    let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
+                    let mine = by_sizes && present == Some((found.run.tp, found.run.pp));
                     let peak = view.unit.number(found.figures.peak.bytes);
                     filled(found, [figure, peak], value(found) / best, mine)
                 }

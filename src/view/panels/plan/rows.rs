@@ -359,9 +359,9 @@ mod tests {
         assert_eq!(narrowed(&found(run.clone())), None);
         let seconds = found(run.clone()).figures.time_s.0;
         let profile = fit_step(&run, seconds).unwrap();
-        let of = found(Run { profile, ..run });
-        let range = narrowed(&of).unwrap();
-        assert!(range.ends_with(&show_seconds(of.figures.high_s)), "{range}");
+        let row = found(Run { profile, ..run });
+        let range = narrowed(&row).unwrap();
+        assert!(range.ends_with(&show_seconds(row.figures.high_s)), "{range}");
         assert!(range.contains('–') && range.matches(" s").count() == 1, "{range}");
     }
 }

@@ -160,9 +160,9 @@ mod tests {
             gpus: Some(8),
             plan: Vec::new(),
         };
-        let of = request.answer().unwrap();
+        let calibrated = request.answer().unwrap();
         let launch = |run: &Run| Some(format!("torchrun --gpus {}", run.gpus));
-        fitted(&request.observations, &of, &Run::default(), launch).to_html()
+        fitted(&request.observations, &calibrated, &Run::default(), launch).to_html()
     }
 
     /// A run on `gpus` GPUs that took `times` as long as the model says.

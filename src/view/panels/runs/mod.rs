@@ -191,12 +191,12 @@ mod tests {
     fn a_kept_run_can_be_opened_and_removed_and_one_that_cannot_work_says_why() {
         let run = Run { tp: 4, ..Run::default() };
         let broken = Run { tp: 7, ..Run::default() };
-        let all = [Observation::step("ours", run.clone(), 6.5), Observation::step("odd", broken, 7.5)];
-        let shown = kept(&all);
-        let actions = shown.actions();
+        let observations = [Observation::step("ours", run.clone(), 6.5), Observation::step("odd", broken, 7.5)];
+        let node = kept(&observations);
+        let actions = node.actions();
         assert!(actions.contains(&&Action::Load(Arc::new(run))));
         assert!(actions.contains(&&Action::Measured(Measured::Remove(1))));
-        let html = shown.to_html();
+        let html = node.to_html();
         for words in ["ours", "6.50 s", "TP4", "odd: "] {
             assert!(html.contains(words), "{words}: {html}");
         }
@@ -217,10 +217,10 @@ mod tests {
         let run = Run::default();
         assert_eq!(profiles(&run, None, None, link), Node::none());
         let with = Run { profile: profile("our H100", 1.2), ..run.clone() };
-        let shown = profiles(&with, None, None, link);
+        let node = profiles(&with, None, None, link);
         let compare = Action::Compare(Compare::Keep(Arc::new(run)));
-        assert!(shown.actions().contains(&&compare));
-        let html = shown.to_html();
+        assert!(node.actions().contains(&&compare));
+        let html = node.to_html();
         for words in ["our H100", "h100-sxm-80gb", "GEMM and attention", "the link of our H100"] {
             assert!(html.contains(words), "{words}: {html}");
         }
@@ -230,11 +230,11 @@ mod tests {
     fn a_profile_that_was_read_stands_beside_the_one_in_use_before_it_is_taken() {
         let present = Run { profile: profile("ours", 1.2), ..Run::default() };
         let read = profile("theirs", 0.9);
-        let shown = profiles(&present, Some(&read), None, link);
+        let node = profiles(&present, Some(&read), None, link);
         let taken = Run { profile: read, ..Run::default() };
         let load = Action::Load(Arc::new(taken));
-        assert!(shown.actions().contains(&&load));
-        let html = shown.to_html();
+        assert!(node.actions().contains(&&load));
+        let html = node.to_html();
         assert!(html.contains("ours") && html.contains("theirs"), "{html}");
     }
 }

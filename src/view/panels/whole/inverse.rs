@@ -128,34 +128,34 @@ mod tests {
 
     #[test]
     fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {
-        let own = Run { tokens_total: Some(1e12), ..Run::default() };
-        let mut catalogue = Catalogue::new(&own, 30.0);
+        let present = Run { tokens_total: Some(1e12), ..Run::default() };
+        let mut catalogue = Catalogue::new(&present, 30.0);
         let row = loop {
             if let Some(row) = catalogue.step(50_000).unwrap() {
                 break row;
             }
         };
-        let shown = trains(&own, 30.0, &[row.clone(), (1, None)], true);
-        let [Action::Load(run)] = shown.actions()[..] else { panic!("{shown:?}") };
-        assert_eq!((run.tokens_total, run.gpus), (own.tokens_total, own.gpus));
-        let html = shown.to_html();
+        let node = trains(&present, 30.0, &[row.clone(), (1, None)], true);
+        let [Action::Load(run)] = node.actions()[..] else { panic!("{node:?}") };
+        assert_eq!((run.tokens_total, run.gpus), (present.tokens_total, present.gpus));
+        let html = node.to_html();
         assert!(
             html.contains("class=\"optimal\"") && html.contains("Besiroglu") && html.contains(MODELS[1].choice.label)
         );
 
-        let found = deadline(&own, 1e12, 30.0).unwrap();
+        let found = deadline(&present, 1e12, 30.0).unwrap();
         let enough = found.gpus.unwrap();
         // The count that it names meets the date, and the one before does not.
         let before = found.counts.iter().take_while(|(gpus, ..)| *gpus < enough).last();
         assert!(found.high_days <= 30.0 && before.is_none_or(|(.., high)| *high > 30.0));
-        let shown = dates(&own, 30.0, Some(&found), true);
-        assert!(matches!(shown.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
+        let node = dates(&present, 30.0, Some(&found), true);
+        assert!(matches!(node.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
     }
 
     #[test]
     fn a_date_that_nothing_meets_names_the_earliest() {
-        let own = Run { tokens_total: Some(1e15), ..Run::default() };
-        let html = dates(&own, 1.0, Some(&deadline(&own, 1e15, 1.0).unwrap()), true).to_html();
+        let present = Run { tokens_total: Some(1e15), ..Run::default() };
+        let html = dates(&present, 1.0, Some(&deadline(&present, 1e15, 1.0).unwrap()), true).to_html();
         assert!(html.contains("No number of GPUs ends within 1 days"), "{html}");
     }
 }

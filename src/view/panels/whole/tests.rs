@@ -88,8 +88,8 @@ fn gpu_hours_are_the_number_times_its_unit() {
         let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b>").nth(1).unwrap();
         let (number, rest) = value.split_once("</b> <small>").unwrap();
         let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| rest.starts_with(name));
-        let shown = number.parse::<f64>().unwrap() * unit.map_or(1.0, |(_, size)| size);
-        assert!((shown / found.figures.gpu_hours - 1.0).abs() < 0.01, "{shown} of {}", found.figures.gpu_hours);
+        let hours = number.parse::<f64>().unwrap() * unit.map_or(1.0, |(_, size)| size);
+        assert!((hours / found.figures.gpu_hours - 1.0).abs() < 0.01, "{hours} of {}", found.figures.gpu_hours);
     }
 }
 
@@ -159,6 +159,6 @@ fn the_same_link_shows_the_same_future_and_another_seed_another() {
 
 #[test]
 fn durations_are_in_the_unit_that_people_use() {
-    let shown = [0.5, 90.0, 600.0, 654.0, 7100.0, 11_160.0, 6_920_640.0].map(|time| duration(Seconds(time)));
-    assert_eq!(shown, ["500 ms", "90.0 s", "10 min", "10.9 min", "118 min", "3.10 h", "80.1 d"]);
+    let texts = [0.5, 90.0, 600.0, 654.0, 7100.0, 11_160.0, 6_920_640.0].map(|time| duration(Seconds(time)));
+    assert_eq!(texts, ["500 ms", "90.0 s", "10 min", "10.9 min", "118 min", "3.10 h", "80.1 d"]);
 }

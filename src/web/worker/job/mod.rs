@@ -186,16 +186,16 @@ impl Job {
                 Box::new(std::iter::once_with(simulated))
             }
             Self::AllSchedules(run, limit) => {
-                let all = Variant::all(&run).into_iter();
-                Box::new(all.map(move |variant| {
+                let variants = Variant::all(&run).into_iter();
+                Box::new(variants.map(move |variant| {
                     let figures = schedule_figures(&run, variant, limit).ok();
                     Some(Reply::Schedule(figures))
                 }))
             }
             Self::Sketches { run, limit, axis, which } => {
-                let all = Variant::all(&run);
+                let variants = Variant::all(&run);
                 Box::new(which.into_iter().map(move |at| {
-                    let other = all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
+                    let other = variants.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
                     let drawn = other.and_then(|other| evaluate(&other).ok());
                     let sketch = drawn.map(|drawn| Sketch::of(&drawn, axis));
                     Some(Reply::Sketch(sketch))
@@ -247,14 +247,14 @@ fn certify(run: Option<Run>, pace: Pace) -> impl Iterator<Item = Option<Reply>> 
 
 /// The bound of each schedule first, then the search for a better one, in the same order.
 fn certificates(run: Run, limit: u64, which: Vec<usize>, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
-    let all = Variant::all(&run);
+    let variants = Variant::all(&run);
     let (mut waiting, mut begun) = (which.into_iter(), VecDeque::new());
     let reply = |proof: &Option<Proof>, done| {
         Reply::Certificate(proof.as_ref().map(|proof| Box::new(proof.certificate())), done)
     };
     std::iter::from_fn(move || {
         if let Some(at) = waiting.next() {
-            let other = all.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
+            let other = variants.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
             let found = other.and_then(|other| evaluate(&other).ok()).and_then(|evaluation| proof(&evaluation).ok());
             let first = reply(&found, false);
             begun.push_back(found);
@@ -296,8 +296,8 @@ fn with_session<T>(query: &PlanQuery, work: impl FnOnce(&mut PlanSession) -> T) 
         static SESSIONS: RefCell<Vec<PlanSession>> = const { RefCell::new(Vec::new()) };
     }
     SESSIONS.with_borrow_mut(|sessions| {
-        let known = sessions.iter().position(|one| one.is_about(&query.run));
-        let mut session = match known {
+        let place = sessions.iter().position(|one| one.is_about(&query.run));
+        let mut session = match place {
             Some(at) => sessions.remove(at),
             None => PlanSession::new(query.clone()).ok()?,
         };

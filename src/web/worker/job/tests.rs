@@ -39,9 +39,9 @@ fn small() -> Run {
 #[test]
 fn a_plan_in_slices_says_what_a_search_in_one_go_finds() {
     let job = Job::Plan(PlanQuery::search(&small()));
-    let all: Vec<Reply> = sent(&job).slices(many_slices()).flatten().collect();
-    assert!(all.len() > 10, "{}", all.len());
-    let Some(Reply::Plan(result)) = all.last().map(sent) else {
+    let steps: Vec<Reply> = sent(&job).slices(many_slices()).flatten().collect();
+    assert!(steps.len() > 10, "{}", steps.len());
+    let Some(Reply::Plan(result)) = steps.last().map(sent) else {
         panic!("another reply");
     };
     let mut request = Request::new(&small(), &[], result.rows.len()).unwrap();
@@ -141,8 +141,8 @@ fn a_simulation_that_arrives_gives_the_report_of_the_page_itself() {
 fn every_schedule_gets_a_reply() {
     let run = Run::default();
     let count = Variant::all(&run).len();
-    let all = replies(Job::AllSchedules(run.clone(), 4));
-    assert_eq!(all.count(), count);
+    let each = replies(Job::AllSchedules(run.clone(), 4));
+    assert_eq!(each.count(), count);
     let job = sent(&Job::Sketches {
         axis: Axis::of(&evaluate(&run).unwrap(), false),
         which: (0..count).collect(),
@@ -158,8 +158,8 @@ fn every_schedule_gets_a_reply() {
 fn a_turn_is_as_long_as_its_pace() {
     let job = || Job::AllSchedules(Run::default(), 4);
     let count = Variant::all(&Run::default()).len();
-    let mut all = job().slices(one_slice());
-    let (replies, over) = turn(&mut *all, one_slice());
+    let mut slices = job().slices(one_slice());
+    let (replies, over) = turn(&mut *slices, one_slice());
     assert_eq!((replies.len(), over), (count, true));
     let mut few = job().slices(many_slices());
     for _ in 0..count {
