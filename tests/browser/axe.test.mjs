@@ -156,6 +156,9 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
   test(`every panel alone, ${theme}, ${language}`, async () => {
     for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'cluster', 'all', 'lesson']) {
       const { page } = await site.open(`${RUNS.moe}${view}&view.embed=${panel}`, EMBED);
+      // The lessons arrive with a late part.
+      await page.locator('main:visible').first().waitFor();
+      await settled(page);
       await openAll(page);
       // A frame that is told its theme shows through to the paper of the page around it.
       await page.evaluate((paper) => { document.documentElement.style.background = paper; }, PAPER[theme]);
