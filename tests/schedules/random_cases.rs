@@ -1,6 +1,6 @@
 //! The search on seeded random pipelines, by size: how many are proven optimal, how many are within 1 and 3 % of their bound. Some of
 //! each size are tried; `SHARDSCOPE_CASES` of 6,000 or more tries 60 and prints the whole table (`-- --nocapture`). Its settings were
-//! chosen with the first seed; the second is fresh.
+//! chosen with other seeds than the second.
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::certificate::WORK;
@@ -17,7 +17,8 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * f64::from(random.one(&(0..=100).collect::<Vec<i32>>())) / 100.0
 }
 
-const SEEDS: [u64; 2] = [33, 101];
+/// The settings of the search were chosen on 33, 101, 202 and 303.
+const SEEDS: [u64; 2] = [33, 404];
 
 /// Uneven stages, some with a long last one; caps from p/2 to 2 p (two stages a rank, in a V: from p to 3 p of them), lags to a fifth
 /// of a forward, split and whole backwards.
@@ -52,10 +53,13 @@ fn uneven(random: &mut Random, ranks: usize, microbatches: u32, two_each: bool) 
 }
 
 /// Tries so many random pipelines and prints how far their orders are from their bounds; how many are optimal.
-fn tried(ranks: usize, microbatches: u32, tried: usize, two_each: bool, seed: u64) -> usize {
+fn tried(ranks: usize, microbatches: u32, count: usize, two_each: bool, seed: u64) -> usize {
+    if count == 0 {
+        return 0;
+    }
     let mut random = Random::new(seed);
     let (mut optimal, mut near, mut within, mut worst, mut sum) = (0, 0, 0, 0.0_f64, 0.0);
-    for _ in 0..tried {
+    for _ in 0..count {
         let stages = uneven(&mut random, ranks, microbatches, two_each);
         let (problem, scale) = stages.problem();
         let mut search = Search::new(&problem, WORK);
@@ -76,12 +80,9 @@ fn tried(ranks: usize, microbatches: u32, tried: usize, two_each: bool, seed: u6
         worst = worst.max(gap);
         sum += gap;
     }
-    if tried == 0 {
-        return 0;
-    }
     println!(
-        "p {ranks}, m {microbatches}, two each {two_each}, seed {seed}: {tried} cases, {optimal} optimal, {near} within 1 %, {within} within 3 %, mean {:.2} %, worst {:.1} %",
-        100.0 * sum / tried as f64,
+        "p {ranks}, m {microbatches}, two each {two_each}, seed {seed}: {count} cases, {optimal} optimal, {near} within 1 %, {within} within 3 %, mean {:.2} %, worst {:.1} %",
+        100.0 * sum / count as f64,
         100.0 * worst
     );
     optimal
