@@ -51,7 +51,7 @@ macro_rules! panels {
             /// One of each.
             pub const ALL: &[Self] = &[$($example),+];
 
-            /// Those of the tabs, each with its name there.
+            /// Panels that a tab offers, each with its name there.
             const OFFERED: &[(Tab, &str, Self)] = &[$($((Tab::$tab, $label, $example),)?)+];
 
             /// The panel of an evaluation.

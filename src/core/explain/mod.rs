@@ -112,7 +112,7 @@ impl Term {
     pub fn count(symbol: &'static str, name: impl Into<Message>, value: u64) -> Self {
         Self::given(symbol, name, value as f64, Unit::Count)
     }
-    /// What `make` computes of `parts`, with its formula.
+    /// A term computed from `parts` by `make`, which is its formula too.
     pub fn made<const N: usize>(
         symbol: &'static str,
         name: impl Into<Message>,

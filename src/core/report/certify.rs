@@ -126,7 +126,7 @@ pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
         return Err(t!("the schedule never drains"));
     }
     let mut proof = Proof::new(&evaluation.order, &evaluation.durations)?;
-    for order in relatives(evaluation) {
+    for order in other_orders(evaluation) {
         proof.start_from(&order);
     }
     Ok(proof)
@@ -134,7 +134,7 @@ pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
 
 /// Orders of the schedules with two stages a rank, where the Run has as many and its order is searched: within short memory they
 /// are hard to find.
-fn relatives(evaluation: &Evaluation) -> Vec<Order> {
+fn other_orders(evaluation: &Evaluation) -> Vec<Order> {
     let is_searched = evaluation.scenario.chunks == 2 && evaluation.order.items() <= MOST_OPS;
     let Some(spec) = spec(&evaluation.scenario).ok().filter(|_| is_searched) else {
         return Vec::new();

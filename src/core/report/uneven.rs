@@ -224,7 +224,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     Some(balance)
 }
 
-/// Runs whose settings but for layers a stage, measured step and loading are the same are equal here.
+/// `run` with its layers a stage, measured step and loading taken away, so that runs that differ in them alone are equal.
 fn beside_its_split(run: &Run) -> Run {
     Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() }
 }
@@ -241,7 +241,7 @@ fn measured(run: &Run) -> Option<Pair> {
         Some((beside_its_split(&run), run.stage_layers?, step))
     };
     let published = STEPS.get_or_init(|| PUBLISHED.iter().filter_map(step).collect());
-    // A comparison of a few fields comes before the whole: most runs are of another model or GPU.
+    // Two fields are compared before the whole Run is resolved: most runs have another batch or number of GPUs.
     let near = |known: &&(Run, Vec<u64>, f64)| known.0.gpus == run.gpus && known.0.global_batch == run.global_batch;
     let mut near = published.iter().filter(near).peekable();
     near.peek()?;

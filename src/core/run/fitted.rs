@@ -7,7 +7,7 @@ use crate::source::{Cited, DEEPGEMM, FMS_ACCELERATION, MEGATRON_BRIDGE, SIMUMAX,
 /// Number of them.
 pub const CONSTANTS: usize = 8;
 
-/// A constant that published runs with experts decide, or of the last two those of programs that fine-tune.
+/// A constant that was fitted: the last two to runs of programs that fine-tune, the others to runs with experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constant {
     /// Time of the grouped products of experts on Hopper, over that of one product at the grouped rate.

@@ -120,8 +120,7 @@ impl Axes {
                 let Some(field) = field(other) else {
                     return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
                 };
-                // Refused are names that are not searched, which stay as the run has them, and an `etp` that the run leaves
-                // open, which stays open.
+                // Names that are not searched and an `etp` that the run leaves open are refused: both stay as the run has them.
                 let _ = self.limit(other, &field.get(run));
             }
         }

@@ -1,8 +1,9 @@
 //! Messages of ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward
 //! one, a layer ahead of the compute that hides them.
 //!
-//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch, a third before reentrant checkpoints run again), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
-//! once for several), over the shard group of the dense weights and over that of the routed experts. Source: `ZeRO`, section 7.
+//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch, a third before reentrant checkpoints run again), `g P (n-1)/n` a
+//! scattering (one a micro-batch; ZeRO-2 may reduce once for several), over the shard group of the dense weights and over that
+//! of the routed experts. Source: `ZeRO`, section 7.
 
 use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
 use super::collective::Fabric;

@@ -361,7 +361,7 @@ impl Layout {
             })
     }
 
-    /// How far apart two states of the same counts are.
+    /// Distance of two states of the same counts: the sum of the differences of their times.
     pub fn distance(&self, state: &[Ticks], other: &[Ticks]) -> Ticks {
         let times = (self.clocks..self.left).chain(self.starts..self.starts + self.clocks);
         times.map(|at| (state[at] - other[at]).abs()).sum()
