@@ -14,6 +14,7 @@ pub mod paint;
 pub(crate) mod palette;
 pub mod panel;
 pub mod panels;
+mod prelude;
 pub mod scoreboard;
 pub mod steps;
 pub mod view_state;

@@ -3,12 +3,10 @@
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
-use crate::core::report::{Evaluation, Figure, balance, explain, methods};
-use crate::core::run::{Method, OneOf};
-use crate::core::units::MemoryUnit;
+use crate::core::report::{balance, explain, methods};
+use crate::core::run::Method;
 use crate::core::whole_run;
 use crate::view::charts::figure::save;
-use crate::view::node::markup::{Node, el, fold, leaf, muted, raw};
 use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::view::palette::Theme;
 use crate::view::panels::about::about;
@@ -23,6 +21,7 @@ use crate::view::panels::sync::sync;
 use crate::view::panels::unequal::unequal;
 use crate::view::panels::uneven::{picture as splits, uneven};
 use crate::view::panels::whole;
+use crate::view::prelude::*;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
@@ -184,8 +183,6 @@ fn about_figure(evaluation: &Evaluation, figure: Option<Figure>, unit: MemoryUni
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     #[test]
     fn every_panel_but_that_of_fine_tuning_shows_something_of_the_default_run() {

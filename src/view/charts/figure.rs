@@ -1,10 +1,7 @@
 //! A picture in a panel: the words above it, and the buttons that save it.
 
-use crate::core::message::Message;
-use crate::core::t;
-use crate::core::units::MemoryUnit;
 use crate::view::node::action::Save;
-use crate::view::node::markup::{Action, Node, aside, el, leaf, text};
+use crate::view::prelude::*;
 
 /// The buttons that save the SVG picture of the same panel as `name`.
 pub(crate) fn save(name: &'static str) -> Node {

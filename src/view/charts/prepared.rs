@@ -4,10 +4,8 @@ use super::lod::Sums;
 use crate::core::pipeline::stats::weight_versions;
 use crate::core::pipeline::trace::{Place, Places};
 use crate::core::pipeline::{TimedOp, Trace};
-use crate::core::report::Evaluation;
 use crate::core::report::over_time::over_time;
-use crate::core::run::Schedule;
-use crate::core::units::Bytes;
+use crate::view::prelude::*;
 use std::sync::{Arc, OnceLock};
 
 /// An evaluation with its indices; those that only a click asks for are built when it does.
@@ -100,8 +98,6 @@ pub fn mebibytes(bytes: Bytes) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     #[test]
     fn the_critical_path_is_as_long_as_the_step() {

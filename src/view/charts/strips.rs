@@ -4,9 +4,8 @@ use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
 use super::ticks::{tick_label, ticks};
 use super::viewport::Viewport;
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Timeline;
-use crate::core::t;
+use crate::view::prelude::*;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;
@@ -77,8 +76,6 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
 
     #[test]
     fn two_pipelines_share_an_axis_and_small_pictures_stay_small() {

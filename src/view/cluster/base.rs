@@ -3,10 +3,7 @@
 use super::MAX_NODE;
 use super::names::{layers, stage_name};
 use super::scene::{Level, Rect, Scene};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::view::node::markup::{Node, el, text};
+use crate::view::prelude::*;
 use std::fmt::Write;
 
 /// Different colours of stages; more stages share them.

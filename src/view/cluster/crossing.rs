@@ -2,12 +2,8 @@
 
 use super::wires::{Wire, load, wires};
 use crate::core::cluster::{GroupKind, Link, Mesh, RankOrder};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, evaluate, needs_worker};
-use crate::core::run::{OneOf, Run, Scenario};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, Rows, apply, faint, paragraph, table, text};
+use crate::core::report::needs_worker;
+use crate::view::prelude::*;
 
 /// Step, and what node link and network of the busiest rank are busy of it.
 type Figures = (Seconds, f64, f64);

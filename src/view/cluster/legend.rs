@@ -2,10 +2,7 @@
 
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent};
-use crate::view::node::Node;
-use crate::view::node::markup::{el, faint, leaf, strong, text};
+use crate::view::prelude::*;
 
 /// A class for the colour and the dashes of a kind.
 pub(super) fn class(kind: GroupKind) -> &'static str {

@@ -24,14 +24,9 @@ pub mod wires;
 pub use scene::{Level, Scene};
 
 use crate::core::cluster::{GroupKind, Link};
-use crate::core::message::Message;
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::charts::figure::save;
-use crate::view::node::Node;
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, choices};
+use crate::view::prelude::*;
 use wires::Wire;
 
 /// A node with more GPUs than this is a domain of several machines.

@@ -2,11 +2,10 @@
 
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
-use crate::core::message::Message;
 use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Kind, TimedOp, Timeline};
-use crate::core::t;
 use crate::view::charts::prepared::Prepared;
+use crate::view::prelude::*;
 
 /// The op of `rank` at `time`, by its place in the timeline.
 pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(Place, TimedOp)> {
@@ -77,8 +76,6 @@ impl Waits {
 mod tests {
     use super::super::wires::wires;
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
     use std::sync::Arc;
 
     /// The first forward pass of stage 2 waits for that of stage 1, its first backward for stage 3; tensor-parallel

@@ -1,10 +1,8 @@
 //! GPUs and stages in words: where a GPU stands, which layers a rank has.
 
 use super::scene::{RowName, Scene};
-use crate::core::message::{Message, verbatim};
 use crate::core::model::stage_range;
-use crate::core::report::Evaluation;
-use crate::core::t;
+use crate::view::prelude::*;
 
 /// Place of a GPU, in words.
 pub fn who(scene: &Scene, gpu: u64) -> Message {

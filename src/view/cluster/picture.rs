@@ -8,13 +8,11 @@ use super::rails;
 use super::scene::{Cell, Level, Scene};
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::sort::sort_by;
-use crate::core::t;
 use crate::view::charts::ink::Ink;
-use crate::view::node::markup::{Node, el, text};
 use crate::view::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
+use crate::view::prelude::*;
 use std::fmt::Write;
 
 /// Selection and colours of the picture.
@@ -230,8 +228,6 @@ mod tests {
     use super::super::scene::MAX_ITEMS;
     use super::super::wires::wires;
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     fn drawn(gpus: u64, gpu: u64) -> String {
         let run = Run { gpus, tp: 2, pp: 2, global_batch: gpus, ..Run::default() };

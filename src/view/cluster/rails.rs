@@ -5,9 +5,7 @@ use super::base::words;
 use super::legend::class;
 use super::scene::{Level, Scene};
 use crate::core::cluster::{GroupKind, Members, Mesh};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::view::node::markup::{Node, el};
+use crate::view::prelude::*;
 use std::fmt::Write;
 
 /// Most rails that are drawn.

@@ -2,9 +2,7 @@
 
 use super::scene::Scene;
 use crate::core::cluster::{Mesh, RANK_COLUMNS};
-use crate::core::message::verbatim;
-use crate::core::t;
-use crate::view::node::markup::{Node, muted, table, text};
+use crate::view::prelude::*;
 
 /// Most rows of a copied table, and of a shown one.
 const MAX_COPIED: u64 = 1 << 20;

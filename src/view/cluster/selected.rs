@@ -3,12 +3,8 @@
 use super::names::layers;
 use super::wires::{Wire, load};
 use crate::core::cluster::{GroupKind, Link, Mesh};
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Spans;
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent};
-use crate::view::node::markup::{Node, aside, el, inline, leaf, strong, text};
+use crate::view::prelude::*;
 
 /// Members that are listed by number.
 const LISTED: u64 = 4;
@@ -127,8 +123,6 @@ fn waits_for(evaluation: &Evaluation, rank: usize) -> Message {
 mod tests {
     use super::super::wires::wires;
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
 
     /// 1F1B: a rank takes activations from the one before and gradients from the one after (Narayanan et al. 2021, figure 3);
     /// interleaving makes the pipeline a ring, and a V turns at the last rank.

@@ -1,13 +1,10 @@
 //! Load of the links of a GPU over the step: the bytes of each of its groups, their link, and their share of the step.
 
 use crate::core::cluster::{GroupKind, Link};
-use crate::core::message::Message;
-use crate::core::report::{Evaluation, rank_overlaps};
-use crate::core::t;
+use crate::core::report::rank_overlaps;
 use crate::core::traffic::{OverlapRow, Traffic, bandwidth};
-use crate::core::units::{Bytes, BytesPerSecond, Seconds, show_bandwidth, show_percent};
-use crate::view::node::Node;
-use crate::view::node::markup::{el, percent, text};
+use crate::core::units::BytesPerSecond;
+use crate::view::prelude::*;
 
 /// The traffic of a kind of group over a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,8 +125,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Based, Run};
+    use crate::core::run::Based;
 
     /// No link moves more than its data sheet says: the bytes at full rate take no longer than the time on the wire.
     #[test]

@@ -3,19 +3,14 @@
 use super::card::Gallery;
 use super::cards::{is_pictured, verdict};
 use super::certificate::{covered, words};
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::certify::BestSplit;
 use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
-use crate::core::run::{OneOf, Schedule};
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{Bytes, GIB, Seconds, show_percent, show_seconds};
+use crate::core::units::GIB;
 use crate::view::charts::drawing::Form;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::Node;
-use crate::view::node::markup::{apply, caption, el, heading, leaf, muted, text, title};
+use crate::view::prelude::*;
 
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
@@ -217,9 +212,7 @@ mod tests {
     use super::super::sketch::Axis;
     use super::*;
     use crate::core::report::certify::proof;
-    use crate::core::report::{evaluate, memory_limit, run_with};
-    use crate::core::run::Run;
-    use crate::core::units::MemoryUnit;
+    use crate::core::report::{memory_limit, run_with};
 
     /// The panel and the first line of every certificate of `run`.
     fn shown(run: &Run) -> (String, Vec<Certified>) {

@@ -3,15 +3,11 @@
 use super::certificate::line;
 use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::certify::Certificate;
-use crate::core::report::{Evaluation, ScheduleFigures, ScheduleRow, Variant};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, number, show_percent, show_seconds};
+use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
 use crate::view::charts::ticks::{tick_label, ticks};
-use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, leaf, percent, raw, strong, text};
 use crate::view::panels::words::{sign, unnamed, verdict};
+use crate::view::prelude::*;
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;

@@ -1,15 +1,10 @@
 //! The gallery in text and small pictures: what fits, what trains with stale weights, what does not fit or cannot run.
 
 use super::card::{Gallery, card, tick};
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::{ScheduleRow, Variant};
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{Bytes, number, show_percent};
-use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, grid, heading, leaf, muted, scrolled, text};
 use crate::view::panels::schedules::{sorted, table};
+use crate::view::prelude::*;
 
 /// The verdict of a schedule; none where it cannot run.
 pub(super) fn verdict(row: &ScheduleRow) -> Option<Verdict> {
@@ -103,9 +98,7 @@ mod tests {
     use super::super::sketch::{Axis, Sketch};
     use super::super::{GalleryAction, Look};
     use super::*;
-    use crate::core::report::{evaluate, memory_limit, run_with};
-    use crate::core::run::Run;
-    use crate::core::units::MemoryUnit;
+    use crate::core::report::{memory_limit, run_with};
     use crate::view::gallery::head;
 
     /// The gallery of `run` with all of its pictures.

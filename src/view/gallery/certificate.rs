@@ -1,13 +1,9 @@
 //! A certificate in words: how far a schedule is from the best order of its stages under its memory.
 
-use crate::core::message::Message;
 use crate::core::pipeline::certify::Certificate;
 use crate::core::pipeline::certify::certificate::Bound;
 use crate::core::report::Variant;
-use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
-use crate::view::node::Node;
-use crate::view::node::markup::leaf;
+use crate::view::prelude::*;
 
 /// A schedule's certificate; none inside where such an order has none.
 pub type Certified = (Variant, Option<Certificate>);

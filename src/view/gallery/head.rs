@@ -2,13 +2,8 @@
 
 use super::cards::verdict;
 use super::{Gallery, GalleryAction};
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::figure::{legend, swatch};
-use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, inline, leaf, text, title};
+use crate::view::prelude::*;
 
 /// Orders of the pictures: the key of the sorting, and its word.
 const SORTS: [(&str, &str); 4] =

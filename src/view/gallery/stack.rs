@@ -2,20 +2,15 @@
 
 use super::GalleryAction;
 use super::card::letter;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::{ScheduleFigures, Variant};
-use crate::core::t;
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::core::units::GIB;
 use crate::view::charts::prepared::Prepared;
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::viewport::Viewport;
-use crate::view::node::Node;
-use crate::view::node::markup::{
-    Action, aside, el, fold, heading, inline, leaf, link_button, muted, paragraph, percent, strong, text,
-};
 use crate::view::panels::pipeline::ranks;
 use crate::view::panels::schedules::against;
 use crate::view::panels::words::{sign, verdict};
+use crate::view::prelude::*;
 
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
@@ -104,8 +99,6 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
     use std::sync::Arc;
 
     fn prepared(schedule: Schedule) -> Prepared {

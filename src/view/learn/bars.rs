@@ -3,17 +3,12 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::core::memory::{Component, StageMemory};
-use crate::core::message::{Message, verbatim};
+use crate::core::memory::StageMemory;
 use crate::core::model::Architecture;
-use crate::core::report::{Evaluation, evaluate};
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{Bytes, number};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
-use crate::view::node::Node;
+use crate::view::prelude::*;
 
 /// The report of a Run with `settings`, as a link writes them; none where it does not work.
 pub(super) fn run(settings: &str) -> Option<Evaluation> {

@@ -1,10 +1,8 @@
 //! Captions of a picture: the legend of its colours, and its values as a table.
 
-use crate::core::message::Message;
 use crate::view::charts::figure::legend;
 use crate::view::charts::ink::Ink;
-use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, inline, table, text};
+use crate::view::prelude::*;
 
 /// Names of the colours of a picture.
 pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {

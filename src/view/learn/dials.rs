@@ -1,8 +1,6 @@
 //! Settings of a step: its sliders and their places.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Run;
-use crate::core::t;
+use crate::view::prelude::*;
 
 /// A value that can be changed.
 #[derive(Clone, Copy)]

@@ -1,15 +1,7 @@
 //! Experts: what routing saves, what the fullest expert costs, and what tokens on their way cost and hide.
 
-use super::bars::{Bar, Scale, run};
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
-use crate::core::message::verbatim;
 use crate::core::source::{DEEPSEEK_V3, MIXTRAL};
-use crate::core::t;
-use crate::core::traffic::Traffic;
-use crate::core::units::{Seconds, number, show_bytes, show_count, show_percent, show_seconds};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 const K: Slider = slider("K", "experts per token", &[1, 2, 4, 8], 1);
 const FULL: Slider = slider("x", "percent more in the fullest expert", &[0, 10, 25, 50, 100], 2);

@@ -1,15 +1,8 @@
 //! Number formats: bits, range and resolution, blocks that share a scale, and loss scaling.
 
-use super::bars::{Bar, Scale};
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
-use super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Lesson, Live, Step};
-use crate::core::message::{Message, verbatim};
 use crate::core::source::{PLAYBOOK, TRANSFORMER_ENGINE};
-use crate::core::t;
-use crate::core::units::{number, scientific, show_percent};
-use crate::view::charts::ink::Ink;
+use crate::core::units::scientific;
+use crate::view::learn::prelude::*;
 
 const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(|at| FORMATS[at].name);
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);

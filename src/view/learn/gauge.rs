@@ -1,20 +1,14 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
-use crate::core::memory::{Component, StageMemory, Verdict};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Evaluation;
+use crate::core::memory::StageMemory;
 use crate::core::report::certify::proof;
-use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::search::differences;
-use crate::core::t;
 use crate::core::traffic::Traffic;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_bytes, show_percent, show_seconds};
 use crate::view::gallery::certificate;
-use crate::view::node::Node;
-use crate::view::node::markup::{Action, el, leaf, muted, paragraph};
 use crate::view::panels::strip::{TOKENS, show_tokens};
 use crate::view::panels::whole::{Answer, duration};
+use crate::view::prelude::*;
 use crate::view::views::View;
 
 /// A number of a report.

@@ -1,9 +1,6 @@
 //! The challenge of a step: a number that its sliders have to bring below or above a mark.
 
-use crate::core::message::Message;
-use crate::core::t;
-use crate::view::node::Node;
-use crate::view::node::markup::{el, percent, strong, text};
+use crate::view::prelude::*;
 
 /// A challenge.
 #[derive(Clone, Debug)]

@@ -1,16 +1,8 @@
 //! Lesson on feeding a GPU: the kernels of the Run's layer against memory and arithmetic, and FlashAttention's tiles.
 
-use super::bars::{Bar, Scale, run};
-use super::dials::{Dials, SEQUENCE, Slider, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
-use crate::core::message::verbatim;
-use crate::core::run::{Run, Scenario};
 use crate::core::source::{FLASH_2, STAS};
-use crate::core::t;
 use crate::core::time::kernels;
-use crate::core::units::{number, show_percent};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
 const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 3);

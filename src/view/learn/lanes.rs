@@ -2,12 +2,10 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{Seconds, number, show_seconds};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
+use crate::view::prelude::*;
 
 /// Something that runs.
 struct Block {

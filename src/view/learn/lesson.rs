@@ -3,9 +3,8 @@
 use super::dials::{Dials, Slider};
 use super::gauge::OnRun;
 use super::goal::Goal;
-use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
-use crate::view::node::Node;
+use crate::view::prelude::*;
 
 pub struct Lesson {
     /// Its id in links: see `view/steps.rs`.

@@ -2,12 +2,9 @@
 
 use super::Live;
 use super::caption::{FAINT, data, of_one_rank};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
-use crate::view::node::Node;
+use crate::view::prelude::*;
 
 /// Relation of a block to the rank that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

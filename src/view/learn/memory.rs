@@ -1,17 +1,12 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
-use super::bars::{Bar, gib, model, part, run, usable};
-use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
+use super::bars::part;
 use crate::core::memory::methods::he::CHECKPOINTED;
-use crate::core::message::{Message, verbatim};
 use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
-use crate::core::t;
-use crate::core::units::{Bytes, GIB, number, show_bytes, show_percent, significant};
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);

@@ -25,6 +25,7 @@ mod page;
 mod pictures;
 mod pipelines;
 mod plot;
+mod prelude;
 mod question;
 mod sequence;
 mod tensor;

@@ -1,12 +1,7 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
 use super::{Dials, LESSONS, Live, StepId};
-use crate::core::message::verbatim;
-use crate::core::t;
-use crate::view::node::Node;
-use crate::view::node::markup::{
-    Action, aside, cited_at, el, fold, heading, leaf, link_button, muted, prose, strong, text,
-};
+use crate::view::prelude::*;
 use crate::view::views::View;
 
 /// A step with its sliders, and the steps whose challenge was answered.

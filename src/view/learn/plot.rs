@@ -2,12 +2,10 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::core::message::{Message, verbatim};
-use crate::core::units::number;
 use crate::view::charts::drawing::Form;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{self, Mark, Scale, draw};
-use crate::view::node::Node;
+use crate::view::prelude::*;
 
 /// An axis: its name with the unit, and its values' spacing.
 #[derive(Clone, Copy)]

@@ -3,12 +3,9 @@
 use super::page::Place;
 use super::{Dials, Scale, StepId, gauge, page};
 use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::report::{evaluate, needs_worker};
-use crate::core::run::Run;
-use crate::core::units::MemoryUnit;
-use crate::view::node::Node;
+use crate::core::report::needs_worker;
 use crate::view::panels::issues::line;
+use crate::view::prelude::*;
 
 /// A step to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,16 +1,8 @@
 //! The whole run: small failures that cost days, and how often to save.
 
-use super::bars::{Bar, Scale, run};
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
-use super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Lesson, Live, Step};
-use crate::core::message::verbatim;
 use crate::core::source::{DALY_2006, LLAMA_3};
-use crate::core::t;
-use crate::core::units::{Seconds, number, show_percent, show_seconds};
 use crate::core::whole_run::{Rhythm, Setting, WholeRun, best_interval, figures, setting};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 const G: Slider = slider("G", "GPUs", &[512, 2048, 8192, 16_384], 2);
 const MTTI: Slider = slider("M", "hours between interruptions", &[1, 3, 12, 48], 1);

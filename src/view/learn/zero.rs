@@ -1,17 +1,10 @@
 //! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
 
-use super::bars::{Bar, MEMORY, Scale, TIME, gib, part, run, total};
+use super::bars::{MEMORY, TIME, part};
 use super::collectives::{bus, fabric};
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
-use crate::core::message::verbatim;
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
-use crate::core::t;
-use crate::core::traffic::Traffic;
-use crate::core::units::{GIB, Seconds, number, show_bandwidth, show_percent, show_seconds};
-use crate::view::charts::ink::Ink;
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 
 const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2);
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);

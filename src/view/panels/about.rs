@@ -1,10 +1,7 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use crate::core::explain::Term;
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, cited_at, copied, el, fold, leaf, percent, prose, text};
+use crate::view::prelude::*;
 
 /// A term: its name and value, its formula, the largest terms, its source; the rest is folded.
 pub fn about(term: &Term, unit: MemoryUnit) -> Node {
@@ -243,8 +240,7 @@ fn notes(term: &Term) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{Figure, evaluate, explain};
-    use crate::core::run::Run;
+    use crate::core::report::explain;
 
     /// Sources of a term and of everything with a formula below it.
     fn links(term: &Term) -> Vec<String> {

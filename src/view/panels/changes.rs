@@ -1,11 +1,9 @@
 //! Two Runs setting by setting, in words: what was changed of the default, what a second Run has otherwise.
 
-use crate::core::message::{Message, verbatim};
+use crate::core::run::Value;
 use crate::core::run::registry::{FIELDS, Field, Slot};
-use crate::core::run::{Run, Value};
-use crate::core::t;
-use crate::view::node::markup::{Action, Node, el, leaf, load, muted, strong, text};
 use crate::view::panels::inputs::{SENTENCE, is_in_column};
+use crate::view::prelude::*;
 use std::cell::LazyCell;
 use std::ops::Deref;
 

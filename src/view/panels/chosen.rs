@@ -1,13 +1,8 @@
 //! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would do where
 //! nothing fits.
 
-use crate::core::memory::Verdict;
-use crate::core::message::Message;
-use crate::core::run::{OneOf, Run};
 use crate::core::search::ladder::{Choice, Failure, Outcome};
-use crate::core::t;
-use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Action, Node, apply, el, inline, link_button, text};
+use crate::view::prelude::*;
 
 /// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for me".
 pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {

@@ -1,14 +1,10 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
 use crate::core::cluster::Axis;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Scenario;
-use crate::core::t;
 use crate::core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps, sequence_cuts,
 };
-use crate::core::units::{Bytes, MemoryUnit, number, significant};
-use crate::view::node::markup::{Node, el, muted, table, text};
+use crate::view::prelude::*;
 
 fn row<const N: usize>(cells: [Message; N]) -> (bool, Vec<Node>) {
     (false, cells.map(text).into())
@@ -161,7 +157,6 @@ fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Run;
 
     fn scenario(cp: u64) -> Scenario {
         let run = Run { cp, ..Run::default() };

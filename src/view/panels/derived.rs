@@ -1,9 +1,7 @@
 //! Sizes that follow from what is set: beside the inputs, to be read and not to be typed.
 
-use crate::core::message::verbatim;
-use crate::core::run::Run;
 use crate::core::units::thousands;
-use crate::view::node::markup::{Node, aside, el, leaf, text};
+use crate::view::prelude::*;
 
 /// Data-parallel size and micro-batches; a dash where they do not divide.
 pub fn derived(run: &Run) -> Node {

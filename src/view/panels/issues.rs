@@ -1,11 +1,9 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::message::verbatim;
 use crate::core::report::fit::label;
 use crate::core::run::registry::field;
-use crate::core::t;
-use crate::view::node::markup::{Action, Node, apply, el, faint, inline, leaf, link_button, paragraph, text};
+use crate::view::prelude::*;
 
 /// One issue with its fix.
 pub fn line(issue: &Issue) -> Node {

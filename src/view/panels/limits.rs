@@ -1,12 +1,10 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
 use crate::core::memory::methods::METHODS;
-use crate::core::message::Message;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
-use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
-use crate::core::t;
-use crate::view::node::markup::{Node, cited, el, leaf, paragraph, strong, text, title};
+use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES};
+use crate::view::prelude::*;
 
 /// Subjects that no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
@@ -87,7 +85,6 @@ pub fn limits() -> Node {
 mod tests {
     use super::*;
     use crate::core::message::Catalogue;
-    use crate::core::message::verbatim;
     use crate::view::panels::provenance::document;
 
     #[test]

@@ -2,11 +2,9 @@
 
 use super::about::{code, marked_as, of_a_family, source, symbol};
 use crate::core::explain::Term;
-use crate::core::memory::Component;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, Figure, explain};
-use crate::core::run::{Method, OneOf};
-use crate::view::node::markup::{Node, bullet, el, fold, heading, leaf, muted, prose, subheading};
+use crate::core::report::explain;
+use crate::core::run::Method;
+use crate::view::prelude::*;
 
 /// The figures of the page, by what they are about.
 fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
@@ -92,12 +90,7 @@ fn said(term: &Term) -> Node {
 mod tests {
     use super::*;
     use crate::core::explain::Formula;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
     use crate::core::run::presets::PUBLISHED;
-    use crate::core::units::MemoryUnit;
-    use crate::view::node::markup::cited_at;
-    use crate::view::node::markup::text;
 
     #[test]
     fn every_figure_of_a_run_is_on_the_page_and_can_be_taken_along() {

@@ -2,15 +2,11 @@
 //! no peak is lost however many ops a step has.
 
 use super::pipeline::kind_name;
-use crate::core::memory::Component;
 use crate::core::memory::curve::Alive;
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::report::over_time::{Instant, OverTime};
 use crate::core::sort::sort;
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, number, show_seconds};
-use crate::view::node::markup::{Node, Rows, inline};
+use crate::view::prelude::*;
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,8 +141,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{evaluate, over_time::over_time};
-    use crate::core::run::Run;
+    use crate::core::report::over_time::over_time;
 
     #[test]
     fn however_narrow_the_picture_the_peak_is_in_it() {

@@ -1,14 +1,8 @@
 //! The overlap table: what each kind of communication hides behind, and what it exposes.
 
 use crate::core::cluster::{Gpu, Link};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, Figure};
-use crate::core::t;
 use crate::core::traffic::{OverlapRow, Traffic};
-use crate::core::units::{MemoryUnit, Seconds, show_seconds, significant};
-use crate::view::node::markup::{
-    Node, apply, aside, ask, el, grid, inline, leaf, muted, percent, scrolled, strong, text,
-};
+use crate::view::prelude::*;
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
 fn names(traffic: Traffic) -> (&'static str, &'static str) {
@@ -196,9 +190,6 @@ fn ratio_bar(ratio: f64) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
-    use crate::view::node::markup::Action;
 
     /// NVIDIA's data sheets: NVLink of an H100 moves 900 GB/s in both directions together, its card 400 Gb/s in each.
     #[test]

@@ -1,11 +1,8 @@
 //! Parts of a step that the first screen's picture zooms into, and the speed at which it plays.
 
-use crate::core::message::Message;
 use crate::core::pipeline::Kind;
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::significant;
 use crate::view::charts::viewport::Viewport;
+use crate::view::prelude::*;
 
 /// A part of the step on the axis of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +62,6 @@ pub fn played_line(evaluation: &Evaluation) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     /// 1F1B of p ranks: the first micro-batch is through after p forwards and p backwards; equal times give equal ends.
     #[test]

@@ -1,15 +1,13 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
 use super::words;
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
-use crate::core::report::{Evaluation, Figure, Pipeline};
-use crate::core::t;
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::core::report::Pipeline;
+use crate::core::units::GIB;
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
-use crate::view::node::markup::{Node, PanelAction, Rows, ask, el, leaf, percent, text};
+use crate::view::prelude::*;
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
@@ -247,9 +245,7 @@ pub fn label(evaluation: &Evaluation) -> Message {
 mod tests {
     use super::*;
     use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
-    use crate::core::report::{evaluate, explain};
-    use crate::core::run::{Run, Schedule};
-    use crate::view::node::markup::Action;
+    use crate::core::report::explain;
 
     #[test]
     fn an_op_says_what_it_waits_for() {

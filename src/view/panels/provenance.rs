@@ -3,16 +3,13 @@
 
 use crate::core::accuracy::{SOURCES, constants};
 use crate::core::memory::methods::METHODS;
-use crate::core::message::{Catalogue, verbatim};
+use crate::core::message::Catalogue;
 use crate::core::model::Architecture;
 use crate::core::pipeline::SCHEDULES;
-use crate::core::run::OneOf;
 use crate::core::run::precision::POLICIES;
 use crate::core::run::presets::{GPUS, MODELS, STACKS};
 use crate::core::source::{ALL, Source};
-use crate::core::t;
-use crate::core::units::{show_count, significant};
-use crate::view::node::markup::{Node, Rows, cited, el, leaf, paragraph, text};
+use crate::view::prelude::*;
 
 /// The source of every constant.
 pub fn sources() -> Node {

@@ -1,16 +1,12 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::words;
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, Memory, evaluate};
-use crate::core::run::Run;
+use crate::core::report::Memory;
 use crate::core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, group, show_count, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{group, show_off};
 use crate::core::whole_run::time_to_train;
-use crate::view::node::markup::{Node, cited_at, el, leaf, load, muted, table, text};
 use crate::view::panels::whole::Answer;
+use crate::view::prelude::*;
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has no such figure.
 fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
@@ -188,7 +184,6 @@ pub fn all(run: &Run) -> Node {
 mod tests {
     use super::*;
     use crate::core::run::presets::all_published;
-    use crate::view::node::action::Action;
 
     #[test]
     fn a_published_run_shows_both_figures_and_its_source_until_it_is_changed() {

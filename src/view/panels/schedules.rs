@@ -2,14 +2,10 @@
 
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{SCHEDULES, Schedule as Row};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
-use crate::core::run::Schedule;
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
-use crate::view::node::markup::{Action, Node, apply, cited, el, grid, leaf, muted, scrolled, strong, text};
+use crate::view::prelude::*;
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -252,7 +248,6 @@ pub fn against(
 mod tests {
     use super::*;
     use crate::core::report::{Variant, memory_limit};
-    use crate::core::run::Run;
 
     fn row(text: &str) -> ScheduleRow {
         let run = Run::default();

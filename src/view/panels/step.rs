@@ -1,12 +1,9 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
-use crate::core::run::OneOf;
-use crate::core::t;
+use crate::core::report::FOUR_OF_FIVE;
 use crate::core::time::{Step, range};
-use crate::core::units::{Seconds, fixed, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, ask, el, faint, inline, leaf, strong, text};
+use crate::core::units::fixed;
+use crate::view::prelude::*;
 
 /// Certainty of the step, utilisation, and the time of a token budget.
 pub fn step(evaluation: &Evaluation) -> Node {
@@ -130,8 +127,6 @@ fn budget(step: &Step) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
     #[test]

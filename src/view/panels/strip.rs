@@ -2,15 +2,11 @@
 //! of fixed height: name, figure, range, caption.
 
 use super::words;
-use crate::core::memory::Verdict;
 use crate::core::memory::verdict::Chance;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Figure, Memory, Report};
-use crate::core::run::Run;
-use crate::core::t;
+use crate::core::report::Memory;
 use crate::core::time::Step;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, ask, el, leaf, percent, strong, text};
+use crate::core::units::group;
+use crate::view::prelude::*;
 
 /// Tokens of the budget where the Run has none.
 pub const TOKENS: f64 = 1e12;
@@ -252,7 +248,7 @@ pub fn sign(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::core::report::report;
-    use crate::core::run::{CrossEntropy, OneOf, Recompute, Run};
+    use crate::core::run::{CrossEntropy, Recompute};
     use crate::view::panels::issues::list;
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.

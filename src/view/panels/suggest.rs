@@ -2,18 +2,13 @@
 
 use super::waterfall::{main_loss, part_words};
 use super::words;
-use crate::core::memory::{Component, Verdict};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::run::{OneOf, Recompute, Run};
+use crate::core::run::Recompute;
 use crate::core::search::better::{Better, Betters, Cause, Gain, Reason};
 use crate::core::search::session::{PlanQuery, PlanResult};
 use crate::core::search::{Request, TIE, differences};
-use crate::core::t;
 use crate::core::time::PartKind;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, fold, leaf, load, muted, strong, text};
+use crate::view::prelude::*;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

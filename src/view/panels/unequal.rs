@@ -1,19 +1,15 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
-use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Timeline;
 use crate::core::pipeline::packing::Spread;
-use crate::core::report::Evaluation;
 use crate::core::report::unequal::{Unequal, Way, unequal as ways};
-use crate::core::run::Schedule;
-use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds, significant, thousands};
+use crate::core::units::thousands;
 use crate::view::charts::drawing::{Anchor, Box, DETAIL, Drawing};
 use crate::view::charts::figure::figure;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::strips::strips;
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, Rows, apply, choices, el, muted, text};
+use crate::view::prelude::*;
 
 /// The distributions, and what the page calls them.
 pub(crate) const SPREADS: [(Spread, &str); 3] =
@@ -224,8 +220,6 @@ fn use_way(way: &Way) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
 
     fn panel(run: &Run, spread: Spread) -> Node {
         unequal(&evaluate(run).unwrap(), spread)

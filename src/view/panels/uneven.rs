@@ -1,15 +1,11 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::words::verdict;
-use crate::core::memory::Verdict;
-use crate::core::message::Message;
-use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
+use crate::core::report::{Balance, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 use crate::view::charts::figure::figure;
 use crate::view::charts::strips::strips;
-use crate::view::node::markup::{Node, Rows, apply, ask, cited, muted, text};
+use crate::view::prelude::*;
 
 /// Less than this is not worth a button.
 const WORTH: f64 = 0.003;
@@ -207,10 +203,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
     use crate::core::run::presets::PUBLISHED;
-    use crate::view::node::markup::Action;
 
     #[test]
     fn the_button_sets_the_split_that_was_promised() {

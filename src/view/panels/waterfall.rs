@@ -3,15 +3,12 @@
 
 use super::step::by_profile;
 use crate::core::cluster::Link;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, Figure};
-use crate::core::run::{OneOf, Recompute};
-use crate::core::t;
+use crate::core::run::Recompute;
 use crate::core::time::{PartKind, Step, executed_flops};
 use crate::core::traffic::Traffic;
-use crate::core::units::{Seconds, show_flops, show_percent, show_seconds, significant};
+use crate::core::units::show_flops;
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::{Action, Node, ask, el, leaf, link_button, percent, text};
+use crate::view::prelude::*;
 
 /// A row: name, class, figure, and the parts that it adds up.
 pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
@@ -191,8 +188,7 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Based, Run};
+    use crate::core::run::Based;
 
     #[test]
     fn every_part_of_a_step_is_in_one_row() {

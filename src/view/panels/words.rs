@@ -1,15 +1,12 @@
 //! Each picture in a sentence, for screen readers, titles and exports.
 
-use crate::core::memory::Verdict;
 use crate::core::memory::host::HostMemory;
 use crate::core::memory::verdict::Chance;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Memory, Peak, Pipeline, Report};
+use crate::core::report::{Memory, Peak, Pipeline};
+use crate::core::run::Method;
 use crate::core::run::presets::Stack;
-use crate::core::run::{Method, OneOf, Run, Schedule};
 use crate::core::search::{can_run, has_schedule};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::view::prelude::*;
 
 /// The verdict's word.
 pub fn verdict(verdict: Verdict) -> &'static str {
@@ -175,7 +172,7 @@ pub fn line(run: &Run) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::{Based, Schedule};
+    use crate::core::run::Based;
 
     /// The outcomes of Fujii 2024, tables 3 and 4: 132 runs fit, of 31 tight ones 18 ran out, all 69 others did.
     #[test]

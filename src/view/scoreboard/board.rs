@@ -1,9 +1,8 @@
 //! Questions and rows of the scoreboard, and the sign of a verdict.
 
-use crate::core::memory::Verdict;
 use crate::core::scoreboard::{About, Question, Score};
 use crate::view::look::Look;
-use crate::view::node::markup::{Node, leaf};
+use crate::view::prelude::*;
 
 /// A row of the table.
 #[derive(Clone, Debug)]

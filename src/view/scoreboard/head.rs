@@ -3,11 +3,9 @@
 use super::board::{Board, Tool, sign};
 use super::table;
 use crate::core::accuracy::BandCount;
-use crate::core::message::verbatim;
-use crate::core::t;
-use crate::core::units::{show_percent, thousands};
-use crate::view::node::action::{PanelAction, Save};
-use crate::view::node::markup::{Action, Node, Rows, el, leaf, muted, text, title};
+use crate::core::units::thousands;
+use crate::view::node::action::Save;
+use crate::view::prelude::*;
 
 /// BibTeX of the scoreboard.
 const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \

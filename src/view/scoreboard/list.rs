@@ -2,16 +2,12 @@
 
 use super::board::{Board, Tool, sign};
 use crate::core::accuracy::nearest_of;
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::{OneOf, Run};
 use crate::core::scoreboard::{Column, Judged, Miss, Question};
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
+use crate::core::units::show_off;
 use crate::view::look::{Look, Slice};
 use crate::view::node::action::BoardAction;
-use crate::view::node::markup::{Action, Node, aside, el, fold, footnote, leaf, load, muted, table, text, title};
+use crate::view::prelude::*;
 use std::sync::Arc;
 
 /// Runs most like the page's, and worst misses, that are shown without a fold.

@@ -2,18 +2,14 @@
 
 use super::board::{Board, Tool};
 use crate::core::calibrate::Standing;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::OneOf;
 use crate::core::scoreboard::{Column, Miss};
-use crate::core::t;
-use crate::core::units::significant;
 use crate::view::charts::drawing::Form;
 use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::look::{Look, Slice};
 use crate::view::node::action::BoardAction;
-use crate::view::node::markup::{Action, Node, caption, el, leaf, muted, text, title};
+use crate::view::prelude::*;
 
 /// The scatter of the chosen row and class, with the buttons that choose.
 pub fn scatter(board: &Board, look: &Look) -> Node {

@@ -1,13 +1,10 @@
 //! A row for each calculator: error, share in its range and coverage by class, then verdicts.
 
 use super::board::{Board, DROPPED, Tool};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::OneOf;
 use crate::core::scoreboard::{Column, ColumnScore, Outcomes};
-use crate::core::t;
 use crate::view::look::{Look, Slice};
 use crate::view::node::action::BoardAction;
-use crate::view::node::markup::{Action, Node, bullet, el, fold, grid, leaf, scrolled, text};
+use crate::view::prelude::*;
 
 /// Errors up to this are good, those up to the next fair.
 const GOOD: (f64, f64) = (0.1, 0.2);

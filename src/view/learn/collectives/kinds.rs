@@ -1,14 +1,6 @@
 //! The collectives by what each rank has before and after, and which of them the parallelisms use.
 
-use super::super::bars::{Bar, Scale, run};
-use super::super::caption::{colours, data};
-use super::super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::traffic::Traffic;
-use crate::core::units::{Bytes, number, show_bytes, show_percent};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 /// Ranks of the picture, and blocks of the tensor.
 const RANKS: usize = 4;

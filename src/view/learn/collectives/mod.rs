@@ -5,15 +5,8 @@ mod rates;
 mod ring;
 mod tree;
 
-use super::bars::{Bar, Scale};
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
 use crate::core::source::{LECTURE, NCCL, PLAYBOOK};
-use crate::core::t;
-use crate::core::traffic::Traffic;
-use crate::core::units::{Seconds, number, show_bandwidth, show_seconds};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 use rates::times;
 pub(super) use rates::{bus, fabric};
 

@@ -1,9 +1,8 @@
 //! Times and bus bandwidth of collectives over nodes of eight.
 
-use super::super::bars::run;
 use crate::core::cluster::Group;
 use crate::core::traffic::Fabric;
-use crate::core::units::Bytes;
+use crate::view::learn::prelude::*;
 
 /// The wires of nodes of eight H100.
 pub(in crate::view::learn) fn fabric() -> Option<Fabric> {

@@ -1,12 +1,6 @@
 //! An all-reduce around a ring, step by step.
 
-use super::super::caption::{colours, data};
-use super::super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{number, show_percent};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 /// The pieces on all ranks: of how many ranks each is the sum, which rank's terms it has, and those that came last.
 pub(super) struct Pieces {

@@ -1,13 +1,7 @@
 //! An all-reduce up and down a tree, step by step, and the latency of both ways.
 
-use super::super::caption::{colours, data};
-use super::super::{Dials, Live};
 use super::rates::{bus, fabric, times};
-use crate::core::message::verbatim;
-use crate::core::t;
-use crate::core::units::{Seconds, show_bandwidth, show_percent, show_seconds};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 /// The doublings of `n`.
 fn depth(n: u32) -> u32 {

@@ -1,13 +1,8 @@
 //! Throughput and memory along one size of the layout, the others as they are.
 
-use super::super::bars::{gib, run, usable};
-use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::traffic::{Traffic, playbook_ratio};
-use crate::core::units::{GIB, number, show_percent, significant};
-use crate::view::charts::ink::Ink;
+use crate::core::traffic::playbook_ratio;
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 
 /// A point of an axis: the size, tokens a second and GPU, bytes of the fullest rank, and the bubble.
 struct Point {

@@ -1,17 +1,8 @@
 //! The playbook's recipe as a flow chart over the Run of the page.
 
-use super::{Dials, Live};
-use crate::core::message::verbatim;
-use crate::core::report::evaluate;
-use crate::core::run::{Recompute, Run};
+use crate::core::run::Recompute;
 use crate::core::search::recipe::walk;
-use crate::core::t;
-use crate::core::units::{Seconds, number, show_percent, show_seconds};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::learn::caption::{colours, data};
-use crate::view::node::Node;
-use crate::view::node::markup::{bullet, el};
+use crate::view::learn::prelude::*;
 
 /// Boxes of a row, the height of a box, and that of a row.
 const ACROSS: usize = 2;

@@ -5,20 +5,11 @@ mod flow;
 mod playbook;
 mod restore;
 
-use super::bars::{Bar, Scale, gib, run, total, usable};
-use super::dials::{Dials, Slider, TENSOR, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
-use crate::core::message::verbatim;
-use crate::core::run::{Optimizer, Run};
+use crate::core::run::Optimizer;
 use crate::core::search::recipe::walk;
 use crate::core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
-use crate::core::t;
-use crate::core::units::{GIB, Seconds, number, show_count, show_percent, show_seconds, significant};
-use crate::view::charts::ink::Ink;
-use crate::view::node::Node;
-use crate::view::node::markup::{bullet, el};
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 use axes::{batch, context, pipeline, tensor};
 
 const S: Slider = slider("s", "tokens of a sequence", &[4096, 8192, 16_384, 32_768], 1);
@@ -203,7 +194,6 @@ fn recipe(dials: &Dials) -> Live {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bars::total;
     use super::*;
 
     /// `ZeRO`, section 5: what is sharded over all GPUs is divided by them, so no layout holds less than `18 P / G` bytes.

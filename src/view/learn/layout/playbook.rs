@@ -1,14 +1,8 @@
 //! The playbook's overview of strategies and its best measured layouts.
 
-use super::super::bars::{Bar, gib, model};
 use super::super::caption::listed;
-use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{GIB, number, show_percent, significant};
-use crate::view::charts::ink::Ink;
-use crate::view::node::Node;
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 
 /// Sequence length at which the figure's slips are named.
 const LONG: u64 = 16_384;

@@ -1,12 +1,6 @@
 //! The procedure of Pengfei He's blog: everything that saves memory first, then one after the other taken back while it fits.
 
-use super::super::bars::{Bar, gib, run};
-use super::{Dials, Live};
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::view::learn::prelude::*;
 
 /// Everything that saves memory, at first; and what is taken back, one after the other.
 const SHRUNK: [(&str, &str); 6] =

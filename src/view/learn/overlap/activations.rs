@@ -2,14 +2,10 @@
 
 use super::super::lanes::Lanes;
 use super::layer::{Layer, cut, index, seconds, three};
-use super::{Dials, Live};
 use crate::core::cluster::Axis;
-use crate::core::message::Message;
-use crate::core::t;
 use crate::core::time::kernels;
-use crate::core::traffic::{Traffic, ring_block_ratio};
-use crate::core::units::number;
-use crate::view::charts::ink::Ink;
+use crate::core::traffic::ring_block_ratio;
+use crate::view::learn::prelude::*;
 
 /// The forward pass of one layer over `t` tensor-parallel ranks, whose messages are sent whole or in `chunks`.
 fn halves(name: Message, layer: &Layer, chunks: u64) -> Lanes {

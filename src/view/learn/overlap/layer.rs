@@ -1,13 +1,11 @@
 //! The layer whose compute and messages the lesson compares.
 
 use crate::core::cluster::Group;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::windows;
-use crate::core::run::Scenario;
 use crate::core::time::{Clock, ComputeTime};
-use crate::core::traffic::{StageWaits, Traffic, flops_per_byte, playbook_ratio, stage_waits};
-use crate::core::units::{BytesPerSecond, Seconds, show_seconds, significant};
-use crate::view::learn::bars::run;
+use crate::core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
+use crate::core::units::BytesPerSecond;
+use crate::view::learn::prelude::*;
 
 /// One layer on a rank, without what the first and the last stage do besides.
 pub(super) struct Layer {

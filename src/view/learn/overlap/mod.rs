@@ -5,11 +5,8 @@ mod layer;
 mod parameters;
 mod rates;
 
-use super::dials::{Dials, Slider, TENSOR, slider};
-use super::gauge::Gauge;
-use super::{Lesson, Live, Step};
 use crate::core::source::{NCCL, PLAYBOOK, STAS};
-use crate::core::traffic::Traffic;
+use crate::view::learn::prelude::*;
 use activations::{ring, tensor};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};

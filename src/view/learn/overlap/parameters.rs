@@ -1,14 +1,9 @@
 //! Messages of parameters: gradients that leave in buckets, weights that are gathered, and what hiding them costs.
 
-use super::super::bars::{Bar, Scale, run};
 use super::super::lanes::Lanes;
 use super::layer::{Layer, copies, index, seconds, three};
-use super::{Dials, Live};
-use crate::core::message::Message;
-use crate::core::t;
-use crate::core::traffic::{CONTENTION, Held, Traffic, step_messages};
-use crate::core::units::{number, show_bandwidth, show_percent};
-use crate::view::charts::ink::Ink;
+use crate::core::traffic::{CONTENTION, Held, step_messages};
+use crate::view::learn::prelude::*;
 
 /// A backward pass whose gradients are sent after every `size` layers.
 fn buckets(name: Message, layer: &Layer, layers: u64, size: u64) -> Lanes {

@@ -1,19 +1,11 @@
 //! Times of the kernels of a layer, and of exchanges over nodes.
 
-use super::super::bars::run;
 use super::super::collectives::bus;
-use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
 use super::layer::{Layer, cut, index, seconds, three};
-use super::{Dials, Live};
 use crate::core::cluster::Group;
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
 use crate::core::time::{Kernel, kernels, roof};
 use crate::core::traffic::Fabric;
-use crate::core::units::{Bytes, number, show_bandwidth, show_percent, significant};
-use crate::view::charts::ink::Ink;
-use crate::view::node::Node;
-use crate::view::node::markup::muted;
+use crate::view::learn::prelude::*;
 
 pub(super) fn roofline(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));

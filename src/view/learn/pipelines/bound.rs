@@ -1,17 +1,11 @@
 //! The time that no order of the same stages falls below, its parts, and how far from it each schedule is.
 
-use super::super::bars::{Bar, Scale};
 use super::super::pictures::Pipeline;
 use super::order::of;
-use super::{Dials, Live};
-use crate::core::message::Message;
 use crate::core::pipeline::certify::certificate::OPTIMAL;
 use crate::core::pipeline::certify::{Certificate, Proof};
-use crate::core::run::Schedule;
-use crate::core::t;
-use crate::core::units::number;
-use crate::view::charts::ink::Ink;
 use crate::view::gallery::certificate::words;
+use crate::view::learn::prelude::*;
 
 /// Schedules whose stages differ: whole, halved, with a split backward pass, both; and one whose gap stays open.
 const SCHEDULES: [(Schedule, &str); 5] = [

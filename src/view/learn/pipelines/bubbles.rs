@@ -1,13 +1,7 @@
 //! The bubble of every schedule against the number of micro-batches.
 
 use super::super::pictures::Pipeline;
-use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
-use super::{Dials, Live};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Schedule;
-use crate::core::t;
-use crate::core::units::{show_percent, significant};
-use crate::view::charts::ink::Ink;
+use crate::view::learn::prelude::*;
 
 /// Schedules with a bubble of their own, how they are called, and their colours.
 const SCHEDULES: [(Schedule, &str, Ink); 6] = [

@@ -5,19 +5,10 @@ mod bubbles;
 mod order;
 mod uneven;
 
-use super::dials::{Dials, Slider, slider};
-use super::gauge::Gauge;
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
-use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
-use crate::core::message::Message;
-use crate::core::run::Schedule;
 use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
-use crate::core::t;
-use crate::core::units::{number, show_percent};
-use crate::view::node::Node;
-use crate::view::node::markup::muted;
+use crate::view::learn::prelude::*;
 use bubbles::share;
 use order::of;
 

@@ -1,21 +1,13 @@
 //! Stages of unequal layers: NVIDIA's vision-language run, whose first rank also has the vision tower.
 
-use super::super::bars::gib;
-use super::super::caption::data;
-use super::{Dials, Live};
 use crate::core::memory::MemoryMethod;
 use crate::core::memory::RankLoad;
 use crate::core::memory::methods::uneven::{Uneven, projector, split};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, evaluate};
-use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun};
-use crate::core::t;
-use crate::core::units::{Bytes, show_percent, show_seconds, significant};
 use crate::view::charts::figure::key;
 use crate::view::charts::strips::strips;
-use crate::view::node::Node;
-use crate::view::node::markup::{el, load, text as text_node};
+use crate::view::learn::prelude::*;
+use crate::view::node::markup::text as text_node;
 
 /// A published run, and the step that was measured.
 fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {

@@ -1,16 +1,9 @@
 //! Ring attention under a causal mask: which rank computes which part of it, and who waits in each step.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
 use crate::core::traffic::{ring_pieces, ring_steps, ring_work};
-use crate::core::units::{number, show_percent};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::figure::key;
-use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
-use crate::view::learn::caption::{colours, data};
-use crate::view::learn::{Dials, Live};
-use crate::view::node::Node;
+use crate::view::learn::prelude::*;
 
 /// Time of all steps, in full blocks, and what a rank computes of it on average.
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {

@@ -3,19 +3,11 @@
 mod masks;
 mod ring;
 
-use super::bars::{Bar, Scale, gib, usable};
-use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
-use super::gauge::Gauge;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product};
-use super::{Lesson, Live, Step};
-use crate::core::memory::Component;
-use crate::core::message::verbatim;
-use crate::core::run::Scenario;
 use crate::core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, PLAYBOOK};
-use crate::core::t;
-use crate::core::traffic::{SequenceCut, Traffic, sequence_cuts};
-use crate::core::units::{Bytes, GIB, show_bytes, significant};
-use crate::view::charts::ink::Ink;
+use crate::core::traffic::{SequenceCut, sequence_cuts};
+use crate::core::units::GIB;
+use crate::view::learn::prelude::*;
 use ring::{scenario, settings};
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 2);
@@ -220,7 +212,6 @@ fn compared(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::learn::bars::run;
 
     /// Fudan lecture: 85.9 GB a block whole and 10.7 GB cut; 65.536 GB against 0.512 GB. Its ring, of all GPUs: 2097 GB; of
     /// one GPU `12 N d (P - 1)/P`, 48.8 GB.

@@ -1,16 +1,8 @@
 //! Ring attention: where each block of keys and values is in every step.
 
 use crate::core::cluster::{Axis, Link};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Scenario;
-use crate::core::t;
 use crate::core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer};
-use crate::core::units::{Bytes, number, show_bandwidth, show_bytes};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::learn::bars::run;
-use crate::view::learn::caption::{colours, data};
-use crate::view::learn::{Dials, Live};
+use crate::view::learn::prelude::*;
 use std::f64::consts::TAU;
 
 /// The rank whose keys and values `rank` meets in `step`.

@@ -1,15 +1,8 @@
 //! Tensor parallelism over a square and over a cube of ranks.
 
-use crate::core::message::verbatim;
-use crate::core::t;
 use crate::core::traffic::{GridCut, grid_cuts};
-use crate::core::units::{number, show_percent};
-use crate::view::charts::ink::Ink;
-use crate::view::learn::Live;
-use crate::view::learn::bars::{Bar, Scale};
-use crate::view::learn::caption::data;
-use crate::view::learn::dials::Dials;
 use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
+use crate::view::learn::prelude::*;
 
 const VOLUME: Scale = Scale { parts: &[("received by a rank, over one activation", Ink::Exposed)], unit: ("", 1.0) };
 

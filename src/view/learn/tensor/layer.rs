@@ -1,13 +1,8 @@
 //! Exchanges of the ranks of a layer, with the whole sequence between its blocks or with parts of it.
 
 use super::passes::Piece;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Scenario;
-use crate::core::t;
 use crate::core::traffic::microbatch_traffic;
-use crate::core::units::{Bytes, show_bytes, show_percent};
-use crate::view::learn::bars::run;
-use crate::view::learn::{Dials, Live};
+use crate::view::learn::prelude::*;
 
 /// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
 fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> Vec<Piece> {

@@ -4,18 +4,13 @@ mod grids;
 mod layer;
 mod passes;
 
-use super::bars::{Bar, TIME};
-use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
-use super::gauge::Gauge;
+use super::bars::TIME;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
-use super::{Lesson, Live, Step};
 use crate::core::cluster::{Axis, Link};
-use crate::core::message::verbatim;
-use crate::core::run::Scenario;
 use crate::core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
-use crate::core::t;
-use crate::core::traffic::{Traffic, bandwidth, flops_per_byte, playbook_ratio};
-use crate::core::units::{Bytes, BytesPerSecond, number, show_bandwidth, show_bytes, show_percent};
+use crate::core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
+use crate::core::units::BytesPerSecond;
+use crate::view::learn::prelude::*;
 use layer::{layer_bytes, scenario, settings};
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 1);

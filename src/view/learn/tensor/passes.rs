@@ -1,14 +1,8 @@
 //! A layer downwards: what one rank computes of each part, and what it exchanges between them in either pass.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::show_percent;
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::learn::Live;
-use crate::view::learn::caption::{FAINT, data, of_one_rank};
+use crate::view::learn::caption::{FAINT, of_one_rank};
 use crate::view::learn::matrices::{ACTIVATIONS, WEIGHTS};
-use crate::view::node::Node;
+use crate::view::learn::prelude::*;
 
 /// A part of a layer.
 pub(super) enum Piece {

@@ -2,14 +2,11 @@
 //! GPUs, by how many GPUs hold one copy of the model.
 
 use crate::core::accuracy::{Bench, Evidence, Measured, Quantity};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::number;
 use crate::view::charts::drawing::Form;
 use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::markup::{Node, caption, el, heading, subheading};
+use crate::view::prelude::*;
 use std::collections::BTreeMap;
 
 /// A layout: its TP x CP x PP, and the seconds of a step; none where it ran out of memory.

@@ -7,14 +7,10 @@ use super::limits::NOT_MODELLED;
 use super::runs::standings;
 use crate::core::accuracy::{Bench, LEFT_OUT};
 use crate::core::calibrate::{Observation, Standing};
-use crate::core::message::verbatim;
-use crate::core::run::Run;
 use crate::core::scoreboard::{Column, Miss};
-use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::look::Slice;
 use crate::view::node::action::Dialog;
-use crate::view::node::markup::{Action, Node, bullet, el, fold, heading, link_button, muted, text};
+use crate::view::prelude::*;
 use crate::view::scoreboard::{Board, Tool, alike, nearest, points};
 use crate::view::views::View;
 use layouts::layouts;
@@ -132,7 +128,6 @@ fn list(items: &[&'static str]) -> Node {
 mod tests {
     use super::*;
     use crate::core::accuracy::read;
-    use crate::core::report::evaluate;
     use crate::core::scoreboard::{About, Score, predictions, questions};
 
     fn bench() -> Bench {

@@ -1,14 +1,11 @@
 //! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is explained in words.
 
 use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
-use crate::core::message::{Message, verbatim};
 use crate::core::report::Pair;
-use crate::core::run::{Run, Scenario};
-use crate::core::t;
 use crate::core::time::RANGES;
-use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, Rows, aside, el, heading, leaf, load, muted, paragraph, text};
+use crate::core::units::show_off;
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// A mean error above which a source is called a miss.
 const MISS: f64 = 0.15;

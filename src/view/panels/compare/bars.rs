@@ -1,11 +1,9 @@
 //! Memory of two Runs on one scale.
 
 use crate::core::report::Memory;
-use crate::core::t;
-use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, heading, leaf};
 use crate::view::panels::memory::{Bars, bars_on, legend, scale, thin};
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// The bars of both on the longer one's scale.
 pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {

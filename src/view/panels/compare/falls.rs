@@ -1,11 +1,7 @@
 //! The steps of two Runs part by part: paired bars on one scale, and what each part gains or loses.
 
-use crate::core::message::verbatim;
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
-use crate::view::node::markup::{Node, aside, el, inline, leaf, percent, text};
 use crate::view::panels::waterfall::parts;
+use crate::view::prelude::*;
 
 /// A part of both steps: name, class, and begin and length of each.
 type Pair = (&'static str, &'static str, [(Seconds, Seconds); 2]);
@@ -73,8 +69,6 @@ pub(super) fn falls(runs: [&Evaluation; 2]) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
 
     /// Parts add up to the step on either side, whichever parts the other has.
     #[test]

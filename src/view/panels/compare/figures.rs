@@ -1,12 +1,8 @@
 //! The figures of two Runs beside each other: second minus first.
 
-use crate::core::memory::{Component, Verdict};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Report;
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, text};
+use crate::core::units::group;
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// Gains and losses of one against the other, in a sentence.
 pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {

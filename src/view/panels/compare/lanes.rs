@@ -1,12 +1,8 @@
 //! The timelines of two Runs on one axis.
 
-use crate::core::report::Evaluation;
-use crate::core::run::OneOf;
-use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{figure, key};
 use crate::view::charts::strips::strips;
-use crate::view::node::markup::{Node, leaf};
+use crate::view::prelude::*;
 
 /// Both timelines over one axis that ends with the longer one, each named with its length and bubble.
 pub fn timelines(runs: [&Evaluation; 2]) -> Node {

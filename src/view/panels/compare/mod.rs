@@ -8,15 +8,10 @@ mod lanes;
 use super::changes::{Change, changes, name};
 use super::issues;
 use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::run::{OneOf, Run};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, aside, el, faint, fold, leaf, muted, strong, table, text};
 use crate::view::panels::strip::{budget, budget_name};
 use crate::view::panels::words;
+use crate::view::prelude::*;
 use bars::memory;
 use falls::falls;
 use figures::{figures, sentence};
@@ -136,7 +131,6 @@ fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
 
     fn html(first: &Run, second: &Run) -> String {
         panel(first, second).to_html()

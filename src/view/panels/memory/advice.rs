@@ -2,15 +2,11 @@
 
 use super::tuning::change;
 use super::verdict;
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
+use crate::core::report::Memory;
 use crate::core::report::fit::{Suggestion, Suggestions};
 use crate::core::report::narrow::{self, Counted, Narrowing};
-use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_seconds};
-use crate::view::node::markup::{Node, apply, aside, bullet, el, heading, muted, table, text};
+use crate::view::prelude::*;
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> Node {
@@ -112,10 +108,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
     use crate::core::report::fit::Fit;
-    use crate::core::run::Run;
-    use crate::view::node::markup::Action;
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {

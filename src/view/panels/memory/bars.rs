@@ -1,10 +1,8 @@
 //! The memory bars: one stacked bar a pipeline rank on a common scale, against the capacity.
 
-use crate::core::memory::{Component, StageMemory};
-use crate::core::message::Message;
+use crate::core::memory::StageMemory;
 use crate::core::report::Memory;
-use crate::core::t;
-use crate::core::units::Bytes;
+use crate::view::prelude::*;
 
 /// A bar's part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,7 +157,6 @@ pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
 mod tests {
     use super::*;
     use crate::core::report::report;
-    use crate::core::run::Run;
 
     #[test]
     fn the_named_parts_of_a_rank_add_up_to_its_total() {

@@ -1,16 +1,10 @@
 //! The same Run by every memory method, side by side.
 
 use super::{mini, verdict};
-use crate::core::memory::Component;
 use crate::core::memory::methods::Slip;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Figure;
 use crate::core::report::methods::MethodRow;
-use crate::core::run::OneOf;
 use crate::core::run::registry::field;
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Action, Node, ask, cited, el, fold, paragraph, table, text};
+use crate::view::prelude::*;
 
 /// The table of methods, and what each leaves out.
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
@@ -93,8 +87,8 @@ fn slips(slips: &[Slip], source: &'static str) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{evaluate, methods::rows};
-    use crate::core::run::{Method, Run};
+    use crate::core::report::methods::rows;
+    use crate::core::run::Method;
 
     #[test]
     fn every_method_can_be_chosen_and_tells_what_it_leaves_out() {

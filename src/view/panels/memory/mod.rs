@@ -19,11 +19,8 @@ pub use thin::suggested;
 pub(crate) use thin::thin;
 pub use tuning::tuning;
 
-use crate::core::memory::{Component, StageMemory, Verdict};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Node, el, leaf, percent, strong, text};
+use crate::core::memory::StageMemory;
+use crate::view::prelude::*;
 
 /// A component's swatch and name.
 pub(crate) fn legend_entry(component: Component) -> Node {

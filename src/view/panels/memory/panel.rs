@@ -2,13 +2,10 @@
 
 use super::{Bar, Segment, bars, legend, parts_tip};
 use crate::core::memory::StageMemory;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Evaluation, Figure, Memory};
-use crate::core::run::{Method, OneOf};
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Action, Node, ask, el, inline, leaf, percent, text};
+use crate::core::report::Memory;
+use crate::core::run::Method;
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// Named parts in a tip; the rest in one line.
 const MAX_PARTS: usize = 9;
@@ -139,9 +136,6 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::memory::Component;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
 
     #[test]
     fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {

@@ -1,12 +1,8 @@
 //! The bars as tables: components of every rank, and behind them the named parts.
 
 use super::{bars, part_rows, swatch};
-use crate::core::memory::Component;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::{Figure, Memory};
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, number};
-use crate::view::node::markup::{Node, ask, el, leaf, table, text};
+use crate::core::report::Memory;
+use crate::view::prelude::*;
 
 /// The table behind the bars.
 pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
@@ -65,7 +61,6 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::report;
-    use crate::core::run::Run;
 
     #[test]
     fn every_figure_of_the_table_opens_its_formula() {

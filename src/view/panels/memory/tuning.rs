@@ -4,14 +4,11 @@
 use super::{mini, verdict};
 use crate::core::memory::StageMemory;
 use crate::core::memory::host::HostMemory;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::words;
 use crate::core::report::staircase::{Stair, staircase};
-use crate::core::report::{Evaluation, Figure, Memory, OffloadStep};
+use crate::core::report::{Memory, OffloadStep};
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::node::markup::{Node, Rows, ask, el, heading, muted, table, text};
+use crate::view::prelude::*;
 
 /// All three, as far as the run has them.
 pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {

@@ -2,12 +2,10 @@
 
 use super::controls::{View, button};
 use super::rows::{layout, schedule};
-use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
 use crate::core::search::session::PlanCommand;
-use crate::core::t;
-use crate::core::units::{Bytes, Seconds, fixed, show_percent, show_seconds};
-use crate::view::node::markup::{Node, el, grid, leaf, load, scrolled, text};
+use crate::core::units::fixed;
+use crate::view::prelude::*;
 
 /// A figure: its name, its value, and how it is shown.
 type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);

@@ -1,11 +1,8 @@
 //! Building blocks of the plan: its buttons, chips and folds.
 
-use crate::core::message::Message;
-use crate::core::report::Evaluation;
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
-use crate::core::units::MemoryUnit;
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, PanelAction, el, faint, text, toggled_fold};
+use crate::view::prelude::*;
 
 /// Inputs of the panel's parts.
 pub struct View<'a> {

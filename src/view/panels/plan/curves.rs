@@ -3,18 +3,16 @@
 
 use super::controls::{View, buttons, fold};
 use super::rows::layout;
-use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
 use crate::core::search::session::PlanCommand;
 use crate::core::search::sweep::{Grown, Points};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
+use crate::core::units::group;
 use crate::view::charts::drawing::Form;
 use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, caption, el, faint, footnote, load, table, text};
+use crate::view::prelude::*;
 
 const BUTTONS: [(PlanCommand, &str); 3] = [
     (PlanCommand::Sweep(Grown::Gpus), "over GPUs"),

@@ -3,17 +3,13 @@
 
 use super::controls::{View, chips_of, fold};
 use super::rows::layout;
-use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
 use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Cells, Picture};
 use crate::core::search::session::PlanCommand;
 use crate::core::search::{Axes, Found};
-use crate::core::t;
-use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, aside, el, footnote, grid, leaf, load, muted, scrolled, text};
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;

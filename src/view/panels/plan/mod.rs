@@ -11,12 +11,9 @@ pub(crate) mod rows;
 
 pub use controls::View;
 
-use crate::core::message::{Message, verbatim};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
-use crate::core::t;
-use crate::core::units::show_percent;
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, bullet, el, leaf, muted, paragraph, percent, text};
+use crate::view::prelude::*;
 use controls::fold;
 
 /// The panel: how far the work is, and everything else.
@@ -119,15 +116,13 @@ fn walk(view: &View) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Run;
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
     use crate::core::search::session::{Asked, Extra, Order, PlanSession};
     use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
     use crate::core::search::sweep::Grown;
-    use crate::core::units::MemoryUnit;
-    use crate::view::node::markup::{Action, PanelAction, Press};
+    use crate::view::node::action::Press;
 
     /// Both parts as HTML with these folds open, and the Runs that their buttons load.
     fn shown(query: &PlanQuery, result: &PlanResult, folds: &[Fold]) -> (String, usize) {

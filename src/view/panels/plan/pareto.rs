@@ -2,17 +2,15 @@
 
 use super::controls::{View, fold};
 use super::rows::layout;
-use crate::core::message::{Message, verbatim};
 use crate::core::search::Figures;
 use crate::core::search::front::Layouts;
-use crate::core::t;
-use crate::core::units::{Bytes, GIB, group, show_seconds};
+use crate::core::units::{GIB, group};
 use crate::view::charts::drawing::Form;
 use crate::view::charts::figure::save;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::node::action::Fold;
-use crate::view::node::markup::{Node, caption, el, muted};
+use crate::view::prelude::*;
 
 /// Memory against throughput of all layouts that were searched; the front marked.
 pub(crate) fn pareto(view: &View) -> Node {

@@ -2,14 +2,11 @@
 
 use super::controls::View;
 use super::rows::layout;
-use crate::core::message::Message;
-use crate::core::run::Run;
 use crate::core::search::answers::{Answer, MAX_GPUS, Question};
 use crate::core::search::session::{Asked, PlanCommand};
 use crate::core::search::sweep::Points;
-use crate::core::t;
-use crate::core::units::{group, show_seconds};
-use crate::view::node::markup::{Node, el, load, text};
+use crate::core::units::group;
+use crate::view::prelude::*;
 
 const fn ask(question: Question) -> PlanCommand {
     PlanCommand::Ask(Asked::Sweep(question))

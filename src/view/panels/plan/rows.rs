@@ -2,22 +2,17 @@
 
 use super::controls::{View, button, chips_of, fold};
 use crate::core::memory::verdict::HALF_BAND;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::{OneOf, Recompute, Run, Schedule};
+use crate::core::run::Recompute;
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Order, PlanCommand};
 use crate::core::search::sweep::Points;
 use crate::core::search::{Axes, Figures, Found, Place, Proposal, TIE, recommended, ties, why as reason};
-use crate::core::t;
-use crate::core::units::{Bytes, fixed, show_count, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{fixed, show_off};
 use crate::view::charts::figure::key;
 use crate::view::node::action::{Compare, Fold};
-use crate::view::node::markup::{
-    Action, Node, PanelAction, aside, choices, el, faint, footnote, grid, inline, leaf, link_button, muted, paragraph,
-    percent, scrolled, strong, text,
-};
 use crate::view::panels::strip::without_unit;
 use crate::view::panels::words;
+use crate::view::prelude::*;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;

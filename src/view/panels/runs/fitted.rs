@@ -3,16 +3,10 @@
 use super::{bare, deviation, factor, standings};
 use crate::core::calibrate::{Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout};
 use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
 use crate::core::report::{FOUR_OF_FIVE, report};
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{show_percent, show_seconds, significant};
-use crate::view::node::markup::{
-    Node, Rows, aside, copied, el, inline, leaf, load, muted, paragraph, subheading, text,
-};
 use crate::view::panels::changes::changes;
 use crate::view::panels::issues::line;
+use crate::view::prelude::*;
 
 /// The view of a fit of `observations` for `present`; `command` writes the launch command of a run.
 pub fn fitted(
@@ -150,7 +144,6 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
 mod tests {
     use super::*;
     use crate::core::calibrate::Request;
-    use crate::core::report::evaluate;
 
     fn view(observations: Vec<Observation>) -> String {
         let request = Request {

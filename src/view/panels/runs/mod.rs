@@ -6,15 +6,11 @@ pub use fitted::fitted;
 
 use super::words;
 use crate::core::calibrate::{MemoryKind, Observation, Standing};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::{Multiplier, Profile, Run, Scenario};
-use crate::core::t;
-use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
+use crate::core::run::{Multiplier, Profile};
+use crate::core::units::show_off;
 use crate::view::node::action::{Compare, Measured};
-use crate::view::node::markup::{
-    Action, Node, Rows, aside, copied, el, fold, leaf, load, muted, paragraph, table, text,
-};
 use crate::view::panels::issues::line;
+use crate::view::prelude::*;
 use std::sync::Arc;
 
 fn button(class: &str, label: &'static str, action: Action) -> Node {
@@ -185,7 +181,6 @@ pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
 mod tests {
     use super::*;
     use crate::core::calibrate::fit_step;
-    use crate::core::report::evaluate;
 
     #[test]
     fn a_kept_run_can_be_opened_and_removed_and_one_that_cannot_work_says_why() {

@@ -2,16 +2,12 @@
 
 mod picture;
 
-use crate::core::message::Message;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
-use crate::core::report::{Evaluation, Figure};
-use crate::core::t;
 use crate::core::traffic::CONTENTION;
-use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::charts::figure::{key, save};
 use crate::view::node::action::Choice;
-use crate::view::node::markup::{Action, Node, Rows, ask, choices, el, leaf, muted, text};
+use crate::view::prelude::*;
 use picture::picture;
 
 /// Rows of the table; of more, the first.
@@ -147,8 +143,7 @@ fn buckets(found: &GradientSync) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Reduction, Run, Schedule};
+    use crate::core::run::Reduction;
 
     fn panel(run: &Run, policy: Policy) -> Node {
         sync(&evaluate(run).unwrap(), policy)

@@ -1,16 +1,13 @@
 //! The end of the step, drawn: each rank's ops, and its gradients on the wire under them.
 
-use crate::core::message::verbatim;
 use crate::core::pipeline::sync::Bucket;
-use crate::core::report::Evaluation;
 use crate::core::report::sync::GradientSync;
-use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::viewport::Viewport;
 use crate::view::panels::pipeline::op_name;
+use crate::view::prelude::*;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 32;

@@ -1,13 +1,10 @@
 //! The key figures of the whole run, each with its range.
 
 use super::found::{Answer, duration};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{Seconds, group, significant};
+use crate::core::units::group;
 use crate::core::whole_run::{Figure, Range, Setting};
-use crate::view::node::markup::{Action, Node, aside, el, leaf, percent, strong, text};
 use crate::view::panels::strip::{show_price, show_tokens, sign};
+use crate::view::prelude::*;
 
 const DAY: f64 = 86_400.0;
 

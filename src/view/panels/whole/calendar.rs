@@ -2,14 +2,12 @@
 
 use super::found::{Answer, duration};
 use super::kinds::{Row, TRAINING, in_order};
-use crate::core::message::{Message, verbatim};
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::{Seconds, group, show_percent, significant};
+use crate::core::units::group;
 use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
 use crate::view::charts::ticks::ticks;
-use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
 use crate::view::panels::strip::show_tokens;
+use crate::view::prelude::*;
 
 const DAY: f64 = 86_400.0;
 /// Share of a row's width that all bars take together: words have the rest.

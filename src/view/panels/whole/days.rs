@@ -1,15 +1,11 @@
 //! One simulated future by days: its interruptions, and the time that each day loses.
 
 use super::found::{Answer, duration};
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{Seconds, significant};
 use crate::core::whole_run::{self, Event, seed};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
-use crate::view::node::markup::{Action, Node, el, leaf, link_button, text};
+use crate::view::prelude::*;
 
 const DAY: f64 = 86_400.0;
 /// Cells of the picture at most.

@@ -2,13 +2,10 @@
 
 use super::found::{Answer, duration};
 use super::interval::bytes;
-use crate::core::message::Message;
-use crate::core::report::Evaluation;
-use crate::core::run::{FailureClass, Failures, Operation, Run};
-use crate::core::t;
-use crate::core::units::{Seconds, group, show_count, show_seconds, significant};
+use crate::core::run::{FailureClass, Failures, Operation};
+use crate::core::units::group;
 use crate::core::whole_run::{Figure, LossKind};
-use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::prelude::*;
 use crate::view::views::View;
 
 /// The five inputs.

@@ -1,10 +1,9 @@
 //! The answer that the view shows, and durations as it says them.
 
 use crate::core::issue::Issue;
-use crate::core::report::Evaluation;
-use crate::core::units::{Seconds, number, show_seconds, significant};
 use crate::core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
 use crate::view::panels::strip::{PRICE, TOKENS};
+use crate::view::prelude::*;
 
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]

@@ -1,14 +1,12 @@
 //! Time lost by the interval between two saves: saving, repeating, and both; the interval that loses least.
 
 use super::found::{Answer, duration};
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
-use crate::core::units::{Seconds, group, show_bandwidth, show_percent};
+use crate::core::units::group;
 use crate::core::whole_run::{Calendar, Figure, Rhythm, Setting};
 use crate::view::charts::drawing::Form;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::markup::{Action, Node, el, leaf, muted, text};
+use crate::view::prelude::*;
 
 /// The curve goes to so many times the best interval, both ways.
 const FAR: f64 = 12.0;

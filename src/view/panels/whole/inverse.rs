@@ -1,14 +1,11 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
-use crate::core::message::{Message, verbatim};
 use crate::core::run::presets::MODELS;
-use crate::core::run::{Run, Schedule};
 use crate::core::search::catalogue::{Row, Trained};
-use crate::core::t;
-use crate::core::units::{group, number, show_count, significant};
+use crate::core::units::group;
 use crate::core::whole_run::{Deadline, optimal_tokens};
-use crate::view::node::markup::{Node, Rows, apply, aside, el, fold, leaf, load, muted, percent, table, text};
 use crate::view::panels::words;
+use crate::view::prelude::*;
 
 /// A layout in one line.
 fn layout(trained: &Trained) -> String {
@@ -124,7 +121,6 @@ mod tests {
     use super::*;
     use crate::core::search::catalogue::Catalogue;
     use crate::core::whole_run::deadline;
-    use crate::view::node::markup::Action;
 
     #[test]
     fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {

@@ -18,11 +18,9 @@ pub use found::{Answer, duration};
 pub use inverse::{dates, trains};
 pub use kinds::kind;
 
-use crate::core::report::Evaluation;
-use crate::core::units::MemoryUnit;
 use crate::core::whole_run::{Figure, Range, explain};
-use crate::view::node::markup::{Node, muted};
 use crate::view::panels::about::about;
+use crate::view::prelude::*;
 
 /// The calendar from the first step to the last token, and where the lost time goes.
 pub fn calendar(answer: &Answer, range: Option<&Range>) -> Node {

@@ -1,13 +1,10 @@
 //! Spare nodes: how many are under repair at once, and how many spares that needs.
 
 use super::found::Answer;
-use crate::core::message::verbatim;
-use crate::core::t;
-use crate::core::units::{number, show_percent, significant};
 use crate::core::whole_run::{Figure, under_repair};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
-use crate::view::node::markup::{Action, Node, el, leaf, muted, text};
+use crate::view::prelude::*;
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;

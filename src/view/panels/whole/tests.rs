@@ -3,12 +3,8 @@
 use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
-use crate::core::report::evaluate;
-use crate::core::run::Run;
 use crate::core::run::{FailureClass, Failures, RunLength};
-use crate::core::units::Seconds;
 use crate::core::whole_run::{Event, range};
-use crate::view::node::markup::Action;
 
 fn run(length: RunLength) -> Run {
     Run { tokens_total: Some(15e12), length, ..Run::default() }
