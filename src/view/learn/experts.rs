@@ -40,7 +40,8 @@ fn routing(dials: &Dials) -> Live {
         return Live::default();
     };
     let (all, active) = (parameters.total as f64, parameters.active as f64);
-    let text = vec![
+    let bars = [Bar::new("in memory", [all]), Bar::new("used by a token", [active])];
+    Live::of([
         t!(
             "An FFN is replaced by {experts} experts, small FFNs of their own. A router, one matrix, scores them for every token, and the token goes to the best {k}.",
             experts = 8_u8,
@@ -52,12 +53,10 @@ fn routing(dials: &Dials) -> Live {
             active = show_count(active),
             share = show_percent(active / all)
         ),
-    ];
-    let bars = [Bar::new("in memory", [all]), Bar::new("used by a token", [active])];
-    Live::of(text)
-        .worded("y = Σ over the K best of gᵢ Eᵢ(x)", t!("{k} of {experts}", k, experts = 8_u8))
-        .below("the share that a token uses", active / all, 0.2, show_percent)
-        .bars(&PARAMETERS, &bars, None)
+    ])
+    .worded("y = Σ over the K best of gᵢ Eᵢ(x)", t!("{k} of {experts}", k, experts = 8_u8))
+    .below("the share that a token uses", active / all, 0.2, show_percent)
+    .bars(&PARAMETERS, &bars, None)
 }
 
 const TIME: Scale = Scale { parts: &[("step time", Ink::Forward)], unit: ("s", 1.0) };
@@ -69,7 +68,7 @@ fn capacity(dials: &Dials) -> Live {
     };
     let bars: Vec<Bar> = FULL.values.iter().map(|x| Bar::new(verbatim(format!("+{x} %")), [step_at(*x)])).collect();
     let more = step_at(x) / step_at(0) - 1.0;
-    let text = vec![
+    Live::of([
         t!(
             "Routers do not spread tokens evenly. All ranks wait for the one with the fullest expert: with {x} % more tokens there than the mean, the step takes {more} longer.",
             x,
@@ -78,19 +77,18 @@ fn capacity(dials: &Dials) -> Live {
         t!(
             "A capacity limits the tokens of an expert; the others skip the layer. A balancing loss, or a bias on the scores, drops nothing."
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "most tokens = (1 + x) K · tokens / E",
-            format!(
-                "{} · {TOP_K} · {TOKENS} / {EXPERTS} = {}",
-                1.0 + x as f64 / 100.0,
-                number((100 + x) as f64 / 100.0 * (TOP_K * TOKENS / EXPERTS) as f64, 5)
-            ),
-        )
-        .note(t!("Of one sequence."))
-        .below("the growth of the step time", more, 0.03, show_percent)
-        .bars(&TIME, &bars, None)
+    ])
+    .formula(
+        "most tokens = (1 + x) K · tokens / E",
+        format!(
+            "{} · {TOP_K} · {TOKENS} / {EXPERTS} = {}",
+            1.0 + x as f64 / 100.0,
+            number((100 + x) as f64 / 100.0 * (TOP_K * TOKENS / EXPERTS) as f64, 5)
+        ),
+    )
+    .note(t!("Of one sequence."))
+    .below("the growth of the step time", more, 0.03, show_percent)
+    .bars(&TIME, &bars, None)
 }
 
 /// DeepSeek-V3 with its experts over `ep` ranks.
@@ -114,7 +112,8 @@ fn exchange(dials: &Dials) -> Live {
     let row_of = |ep| row(ep, "").unwrap_or_default();
     let bars: Vec<Bar> = EP.values.iter().map(|ep| Bar::new(verbatim(format!("EP {ep}")), [row_of(*ep)[1]])).collect();
     let [bytes, wire, ..] = row_of(ep);
-    let text = vec![
+    let inside = row_of(8)[1];
+    Live::of([
         t!(
             "Experts stand on different ranks. An all-to-all sends every token to the ranks of its experts, another brings the results back; the backward pass does both again."
         ),
@@ -125,18 +124,16 @@ fn exchange(dials: &Dials) -> Live {
             bytes = show_bytes(crate::core::units::Bytes(bytes)),
             wire = show_seconds(Seconds(wire))
         ),
-    ];
-    let inside = row_of(8)[1];
-    Live::of(text)
-        .worded(
-            "V = 4 · K · b s h · bytes · (e − 1) / e",
-            t!("{bytes} in a step", bytes = show_bytes(crate::core::units::Bytes(bytes))),
-        )
-        .note(t!("Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes."))
-        .below("the ratio of the time on the wire to that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {
-            number(ratio, 3)
-        })
-        .bars(&WIRE, &bars, None)
+    ])
+    .worded(
+        "V = 4 · K · b s h · bytes · (e − 1) / e",
+        t!("{bytes} in a step", bytes = show_bytes(crate::core::units::Bytes(bytes))),
+    )
+    .note(t!("Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes."))
+    .below("the ratio of the time on the wire to that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {
+        number(ratio, 3)
+    })
+    .bars(&WIRE, &bars, None)
 }
 
 const HIDDEN: Scale = Scale { parts: &[("hidden", Ink::Forward), ("exposed", Ink::Exposed)], unit: ("s", 1.0) };
@@ -153,7 +150,7 @@ fn overlap(dials: &Dials) -> Live {
         })
         .collect();
     let [_, wire, _, exposed] = row_at(percent);
-    let text = vec![
+    Live::of([
         t!(
             "Within one micro-batch nothing can hide these messages: the experts need the tokens. Beside a pass of another micro-batch they can travel while it computes, as DualPipe does."
         ),
@@ -163,11 +160,10 @@ fn overlap(dials: &Dials) -> Live {
             exposed = show_seconds(Seconds(exposed)),
             wire = show_seconds(Seconds(wire))
         ),
-    ];
-    Live::of(text)
-        .formula("E = W − min(W, φ C) + S", show_seconds(Seconds(exposed)))
-        .below("the exposed share of the time on the wire", exposed / wire.max(1e-9), 0.4, show_percent)
-        .bars(&HIDDEN, &bars, None)
+    ])
+    .formula("E = W − min(W, φ C) + S", show_seconds(Seconds(exposed)))
+    .below("the exposed share of the time on the wire", exposed / wire.max(1e-9), 0.4, show_percent)
+    .bars(&HIDDEN, &bars, None)
 }
 
 #[cfg(test)]

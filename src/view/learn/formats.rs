@@ -97,7 +97,7 @@ fn bits(dials: &Dials) -> Live {
             Bar::new(verbatim(one.name), parts)
         })
         .collect();
-    let text = vec![
+    Live::of([
         t!(
             "Bits of the exponent give range, bits of the mantissa give resolution. {name} reaches from {least} to {most}, and neighbours differ by {apart}.",
             name = verbatim(one.name),
@@ -108,15 +108,14 @@ fn bits(dials: &Dials) -> Live {
         t!(
             "Half the bits halve memory and messages, and double the speed of matrix products. The cost: what is too small is lost, and updates below the resolution vanish."
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "largest = (2 − 2⁻ᵐ) 2ᵇ,  b = 2ᵉ⁻¹ − 1",
-            format!("(2 − 2^−{}) · 2^{} = {}", one.mantissa, one.bias(), scientific(one.most())),
-        )
-        .note(t!("The formats of eight and four bits use the top exponent for numbers too, where it says so in their standard."))
-        .above("the largest number", one.most(), 1e5, scientific)
-        .bars(&BITS, &bars, None)
+    ])
+    .formula(
+        "largest = (2 − 2⁻ᵐ) 2ᵇ,  b = 2ᵉ⁻¹ − 1",
+        format!("(2 − 2^−{}) · 2^{} = {}", one.mantissa, one.bias(), scientific(one.most())),
+    )
+    .note(t!("The formats of eight and four bits use the top exponent for numbers too, where it says so in their standard."))
+    .above("the largest number", one.most(), 1e5, scientific)
+    .bars(&BITS, &bars, None)
 }
 
 /// Error of `value` in fp16 after a scale of `doublings`, over the value; all of it where it overflows.
@@ -145,7 +144,14 @@ fn scaling(dials: &Dials) -> Live {
         lines: vec![line(t!("without a scale"), Ink::Muted, 0.0), line(t!("with this scale"), Ink::Forward, s)],
         level: None,
     };
-    let text = vec![
+    let rows = halvings.iter().step_by(4).map(|at| {
+        [0.0, s].into_iter().fold(vec![verbatim(number(*at, 3))], |mut row, doublings| {
+            row.push(verbatim(show_percent(lost(gradient(*at), doublings))));
+            row
+        })
+    });
+    let across = Axis { name: "halvings of the gradient", spacing: Spacing::Linear };
+    Live::of([
         t!(
             "Gradients are small. In {format} a number below {least} is lost: this gradient, {value}, is wrong by {error}.",
             format = "fp16",
@@ -158,18 +164,10 @@ fn scaling(dials: &Dials) -> Live {
             wide = "bf16",
             full = "fp32"
         ),
-    ];
-    let rows = halvings.iter().step_by(4).map(|at| {
-        [0.0, s].into_iter().fold(vec![verbatim(number(*at, 3))], |mut row, doublings| {
-            row.push(verbatim(show_percent(lost(gradient(*at), doublings))));
-            row
-        })
-    });
-    let across = Axis { name: "halvings of the gradient", spacing: Spacing::Linear };
-    Live::of(text)
-        .formula("g ≈ round(S g) / S", format!("round(2^{s} · {}) / 2^{s}", scientific(gradient(g))))
-        .below("the error of this gradient", error, 0.01, show_percent)
-        .plots(across, &[plot], &["halvings of the gradient", "without a scale", "with this scale"], rows.collect())
+    ])
+    .formula("g ≈ round(S g) / S", format!("round(2^{s} · {}) / 2^{s}", scientific(gradient(g))))
+    .below("the error of this gradient", error, 0.01, show_percent)
+    .plots(across, &[plot], &["halvings of the gradient", "without a scale", "with this scale"], rows.collect())
 }
 
 /// Mean error of numbers from 1/2 to 1 in E2M1 whose shared scale brings an outlier of `doublings` to the largest number;
@@ -196,7 +194,7 @@ fn blocks(dials: &Dials) -> Live {
         .map(|shared| Bar::new(t!("{count} share a scale", count = number(shared, 4)), [block_error(x, shared)]))
         .into_iter()
         .collect();
-    let text = vec![
+    Live::of([
         t!(
             "Few bits have little range, so numbers share a scale that brings the largest to its end. One outlier then makes all others too small: their error is {error}.",
             error = show_percent(error)
@@ -209,19 +207,18 @@ fn blocks(dials: &Dials) -> Live {
             few = 16_u8,
             bits = number(FORMATS[7].bits(), 3)
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "scale = largest of the format / largest of the block",
-            format!("{} / {} = {}", FORMATS[7].most(), x.exp2(), number(FORMATS[7].most() / x.exp2(), 3)),
-        )
-        .note(t!(
-            "Numbers between a half and one in {format}, rounded to nearest; one of {count} is the outlier.",
-            format = verbatim("E2M1"),
-            count = 1024_u64
-        ))
-        .below("the mean error", error, 0.15, show_percent)
-        .bars(&ERROR, &bars, None)
+    ])
+    .formula(
+        "scale = largest of the format / largest of the block",
+        format!("{} / {} = {}", FORMATS[7].most(), x.exp2(), number(FORMATS[7].most() / x.exp2(), 3)),
+    )
+    .note(t!(
+        "Numbers between a half and one in {format}, rounded to nearest; one of {count} is the outlier.",
+        format = verbatim("E2M1"),
+        count = 1024_u64
+    ))
+    .below("the mean error", error, 0.15, show_percent)
+    .bars(&ERROR, &bars, None)
 }
 
 #[cfg(test)]

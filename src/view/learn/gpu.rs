@@ -43,7 +43,7 @@ fn of_run(dials: &Dials) -> Live {
     let seconds: f64 = kernels.iter().map(|kernel| kernel.seconds).sum();
     let work: f64 = kernels.iter().map(|kernel| kernel.flops).sum();
     let reached = work / seconds / scenario.gpu.bf16.0;
-    let text = vec![
+    Live::of([
         t!(
             "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer operations per byte waits for memory: norms and activation functions always, matrix products where few tokens use each weight.",
             ridge = number(ridge, 3)
@@ -52,20 +52,19 @@ fn of_run(dials: &Dials) -> Live {
             "The kernels of a layer of your run reach {reached} of the peak. Larger micro-batches feed it better; tensor-parallel ranks make products smaller.",
             reached = show_percent(reached)
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "P ≤ min(F, M I),  F = M I at I = F / M",
-            format!(
-                "{} · 10¹² / ({} · 10¹²) = {}",
-                number(scenario.gpu.bf16.0 / 1e12, 3),
-                number(scenario.gpu.hbm.0 / 1e12, 3),
-                number(ridge, 3)
-            ),
-        )
-        .note(t!("A dense layer with plain attention, in bf16, at the run's sizes; where these sliders do not work on your run, the default run is shown."))
-        .above("the share of the peak", reached, 0.51, show_percent)
-        .bars(&BOUND, &bars, None)
+    ])
+    .formula(
+        "P ≤ min(F, M I),  F = M I at I = F / M",
+        format!(
+            "{} · 10¹² / ({} · 10¹²) = {}",
+            number(scenario.gpu.bf16.0 / 1e12, 3),
+            number(scenario.gpu.hbm.0 / 1e12, 3),
+            number(ridge, 3)
+        ),
+    )
+    .note(t!("A dense layer with plain attention, in bf16, at the run's sizes; where these sliders do not work on your run, the default run is shown."))
+    .above("the share of the peak", reached, 0.51, show_percent)
+    .bars(&BOUND, &bars, None)
 }
 
 const MOVED: Scale = Scale { parts: &[("moved to and from memory", Ink::Exposed)], unit: ("GB", 1e9) };
@@ -88,7 +87,8 @@ fn tiles(dials: &Dials) -> Live {
     let model = &evaluation.scenario.model;
     let (d, heads) = (model.head_dim as f64, model.heads as f64);
     let [stored, tiled] = moved(s as f64, d, heads, tile as f64);
-    let text = vec![
+    let bars = [Bar::new("scores stored", [stored]), Bar::new("FlashAttention", [tiled])];
+    Live::of([
         t!(
             "Attention that stores its scores writes and reads a number for every pair of tokens: {stored} GB in a layer. The arithmetic units wait for memory meanwhile.",
             stored = number(stored / 1e9, 3)
@@ -98,16 +98,14 @@ fn tiles(dials: &Dials) -> Live {
             tile,
             tiled = number(tiled / 1e9, 3)
         ),
-    ];
-    let bars = [Bar::new("scores stored", [stored]), Bar::new("FlashAttention", [tiled])];
-    Live::of(text)
-        .formula(
-            "stored / tiles ≈ 2 B / d",
-            format!("2 · {tile} / {} = {}", model.head_dim, number(2.0 * tile as f64 / d, 3)),
-        )
-        .note(t!("{model}, one sequence, forward, without a mask; keys and values of a head often stay in the cache between tiles, so memory is read less.", model = verbatim("Llama 3.1 8B")))
-        .below("the bytes of tiles as a share of those of stored scores", tiled / stored, 0.3, show_percent)
-        .bars(&MOVED, &bars, None)
+    ])
+    .formula(
+        "stored / tiles ≈ 2 B / d",
+        format!("2 · {tile} / {} = {}", model.head_dim, number(2.0 * tile as f64 / d, 3)),
+    )
+    .note(t!("{model}, one sequence, forward, without a mask; keys and values of a head often stay in the cache between tiles, so memory is read less.", model = verbatim("Llama 3.1 8B")))
+    .below("the bytes of tiles as a share of those of stored scores", tiled / stored, 0.3, show_percent)
+    .bars(&MOVED, &bars, None)
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub struct Live {
 }
 
 impl Live {
-    pub(super) fn of(text: Vec<Message>) -> Self {
-        Self { text, ..Self::default() }
+    pub(super) fn of(text: impl Into<Vec<Message>>) -> Self {
+        Self { text: text.into(), ..Self::default() }
     }
     /// With the formula in `symbols`, and the same with `values` and what comes out.
     pub(super) fn formula(self, symbols: &'static str, values: impl Into<String>) -> Self {

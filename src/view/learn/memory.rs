@@ -51,7 +51,15 @@ fn states(dials: &Dials) -> Live {
     let bars = policies(dials, &["bf16-fp32-grads"]);
     let total: f64 = bars.iter().map(Bar::total).sum();
     let each = total / (dials.get("N") as f64 * 1e9);
-    let text = vec![
+    // The master copy and two averages, each in four bytes.
+    let optimizer = bars[0].values[2] / total * each;
+    let note = t!(
+        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
+        bytes = number(optimizer, 3),
+        numbers = number(optimizer / 4.0, 3),
+        printed = 6_u8
+    );
+    Live::of([
         t!(
             "Training holds more than the weights. Adam keeps two averages per parameter, and mixed precision keeps the weights a second time in {high}, because small updates vanish in {low}.",
             high = "fp32",
@@ -63,20 +71,11 @@ fn states(dials: &Dials) -> Live {
             each = number(each, 3),
             weights = number(bars[0].values[0] / total * each, 3)
         ),
-    ];
-    // The master copy and two averages, each in four bytes.
-    let optimizer = bars[0].values[2] / total * each;
-    let note = t!(
-        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
-        bytes = number(optimizer, 3),
-        numbers = number(optimizer / 4.0, 3),
-        printed = 6_u8
-    );
-    Live::of(text)
-        .below("weights, gradients and optimizer states", total, usable(), gib)
-        .formula("M = bytes · N", product(each, dials))
-        .compared(note)
-        .memory(&bars)
+    ])
+    .below("weights, gradients and optimizer states", total, usable(), gib)
+    .formula("M = bytes · N", product(each, dials))
+    .compared(note)
+    .memory(&bars)
 }
 
 fn precisions(dials: &Dials) -> Live {
@@ -84,7 +83,7 @@ fn precisions(dials: &Dials) -> Live {
     let totals: Vec<f64> = bars.iter().map(Bar::total).collect();
     let parameters = dials.get("N") as f64 * 1e9;
     let (most, least) = (totals[0] / parameters, totals[totals.len() - 1] / parameters);
-    let text = vec![
+    Live::of([
         t!(
             "Each of these numbers can take fewer bytes: gradients in half precision, moments in half precision or eight bits. Recipes in use range from {most} to {least} bytes per parameter.",
             most = number(most, 3),
@@ -93,11 +92,10 @@ fn precisions(dials: &Dials) -> Live {
         t!(
             "The cost is the accuracy of the update, so large runs keep master weights in full precision. Sharding, in a later lesson, saves more and changes no number."
         ),
-    ];
-    Live::of(text)
-        .below("the states of the first recipe", totals[0], usable(), gib)
-        .formula("M = bytes · N", product(least, dials))
-        .memory(&bars)
+    ])
+    .below("the states of the first recipe", totals[0], usable(), gib)
+    .formula("M = bytes · N", product(least, dials))
+    .memory(&bars)
 }
 
 const MODEL: &str = "llama-3.1-8b";
@@ -143,7 +141,13 @@ fn activations(dials: &Dials) -> Live {
         .filter_map(|each| of(t!("micro-batch {each}", each), s, &format!("&micro_batch={each}")))
         .collect();
     let kept = bars.last().map_or(0.0, |bar| bar.part(3));
-    let text = vec![
+    let (hidden, share) =
+        model(MODEL).map_or((0, 0.0), |model| (model.hidden, model.kv_heads as f64 / model.heads as f64));
+    let compared = t!(
+        "Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
+        bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
+    );
+    Live::of([
         t!(
             "The backward pass needs what the forward pass computed: the inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
             bytes = number(KORTHIKANTI, 2)
@@ -155,18 +159,12 @@ fn activations(dials: &Dials) -> Live {
             b,
             s
         ),
-    ];
-    let (hidden, share) =
-        model(MODEL).map_or((0, 0.0), |model| (model.hidden, model.kv_heads as f64 / model.heads as f64));
-    let compared = t!(
-        "Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
-        bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
-    );
-    Live::of(text).below("the activations", kept, 20.0 * GIB, gib)
-        .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
-        .note(t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."))
-        .compared(compared)
-        .memory(&bars)
+    ])
+    .below("the activations", kept, 20.0 * GIB, gib)
+    .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
+    .note(t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."))
+    .compared(compared)
+    .memory(&bars)
 }
 
 fn scores(dials: &Dials) -> Live {
@@ -184,22 +182,21 @@ fn scores(dials: &Dials) -> Live {
         square,
         flash
     );
-    let text = vec![
+    Live::of([
         t!(
             "Attention compares every token with every other: twice the tokens, four times the scores. Written to memory they soon are most of what a layer keeps."
         ),
         t!(
             "FlashAttention never writes them. It computes them in tiles, and again in the backward pass: one more matrix product per tile, which takes less time than reading scores back."
         ),
-    ];
-    Live::of(text)
-        .below("the ratio of scores to the rest", share / KORTHIKANTI, 3.0, three)
-        .formula(
-            "scores / rest = 5 a s / (34 h)",
-            format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
-        )
-        .compared(note)
-        .memory(&bars)
+    ])
+    .below("the ratio of scores to the rest", share / KORTHIKANTI, 3.0, three)
+    .formula(
+        "scores / rest = 5 a s / (34 h)",
+        format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
+    )
+    .compared(note)
+    .memory(&bars)
 }
 
 fn recompute(dials: &Dials) -> Live {
@@ -210,16 +207,6 @@ fn recompute(dials: &Dials) -> Live {
         run(&settings(s, &format!("{STORED}{more}"))).map_or(0.0, |evaluation| evaluation.report.step.time_s.0)
     };
     let [none, selective, full] = ["", "&recompute=selective", "&recompute=full"].map(step);
-    let text = vec![
-        t!(
-            "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its forward pass right before its backward pass: here a step takes {more} longer.",
-            more = show_percent(full / none - 1.0)
-        ),
-        t!(
-            "Selective recomputation repeats only attention, whose stored scores are most of the bytes: {selective} longer. FlashAttention does the same inside its kernel.",
-            selective = show_percent(selective / none - 1.0)
-        ),
-    ];
     let input = 2.0;
     let note = t!(
         "Pengfei He's blog divides activations by {factor}, keeping the input of the FFN's norm. A layer's own input alone is {input} of {kept} bytes per token and hidden unit: divided by {all}.",
@@ -228,14 +215,23 @@ fn recompute(dials: &Dials) -> Live {
         kept = number(KORTHIKANTI, 3),
         all = number(KORTHIKANTI / input, 3)
     );
-    Live::of(text)
-        .below("activations with full recomputation", part(&bars, 2, 3), GIB, gib)
-        .compared(note)
-        .worded(
-            "A = 2 s b h per layer",
-            t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
-        )
-        .memory(&bars)
+    Live::of([
+        t!(
+            "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its forward pass right before its backward pass: here a step takes {more} longer.",
+            more = show_percent(full / none - 1.0)
+        ),
+        t!(
+            "Selective recomputation repeats only attention, whose stored scores are most of the bytes: {selective} longer. FlashAttention does the same inside its kernel.",
+            selective = show_percent(selective / none - 1.0)
+        ),
+    ])
+    .below("activations with full recomputation", part(&bars, 2, 3), GIB, gib)
+    .compared(note)
+    .worded(
+        "A = 2 s b h per layer",
+        t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
+    )
+    .memory(&bars)
 }
 
 fn logits(dials: &Dials) -> Live {
@@ -248,7 +244,10 @@ fn logits(dials: &Dials) -> Live {
     let bars: Vec<Bar> = kinds.into_iter().filter_map(bar).collect();
     let vocabulary = model(MODEL).map_or(0, |model| model.vocab);
     let each = (s * vocabulary / t) as f64;
-    let text = vec![
+    let note = t!(
+        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of these bytes is freed."
+    );
+    Live::of([
         t!(
             "The last stage turns each token into one number per word of the vocabulary: {s} tokens times {vocabulary} words. The loss needs these logits in full precision, and its gradient has the same size.",
             s,
@@ -258,15 +257,11 @@ fn logits(dials: &Dials) -> Live {
             "Fused kernels write the gradient over the logits and skip copies. Tensor parallelism divides the vocabulary, here by {t}.",
             t
         ),
-    ];
-    let note = t!(
-        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of these bytes is freed."
-    );
-    Live::of(text)
-        .below("buffers of the unfused loss", part(&bars, 0, 4), 3.0 * GIB, gib)
-        .formula("L = 10 s b V / t", format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)))
-        .note(note)
-        .memory(&bars)
+    ])
+    .below("buffers of the unfused loss", part(&bars, 0, 4), 3.0 * GIB, gib)
+    .formula("L = 10 s b V / t", format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)))
+    .note(note)
+    .memory(&bars)
 }
 
 fn fits(dials: &Dials) -> Live {
@@ -281,7 +276,8 @@ fn fits(dials: &Dials) -> Live {
         .collect();
     let memory = evaluation.as_ref().map(|evaluation| &evaluation.report.memory);
     let (low, high) = memory.map_or((0.0, 0.0), |memory| (memory.need_low_bytes.0, memory.need_high_bytes.0));
-    let text = vec![
+    let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
+    Live::of([
         t!(
             "Everything must fit at the worst moment of the step, together with the CUDA context, buffers of messages and fragments of freed memory. No formula knows that to the byte."
         ),
@@ -291,12 +287,10 @@ fn fits(dials: &Dials) -> Live {
             low = gib(low),
             high = gib(high)
         ),
-    ];
-    let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
-    Live::of(text)
-        .below("the upper end of the range", high, usable(), gib)
-        .formula("need = states + activations + buffers + overhead", gib(memory_words))
-        .memory(&bars)
+    ])
+    .below("the upper end of the range", high, usable(), gib)
+    .formula("need = states + activations + buffers + overhead", gib(memory_words))
+    .memory(&bars)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn failures(dials: &Dials) -> Live {
         return Live::default();
     };
     let lost = 1.0 - whole.training_s.0 / (86_400.0 * whole.days);
-    let text = vec![
+    Live::of([
         t!(
             "One GPU fails seldom; of many, some fail often. With {gpus} GPUs something stops the job every {every} on average, {count} times in {days} days.",
             gpus,
@@ -62,16 +62,15 @@ fn failures(dials: &Dials) -> Live {
             restart = show_seconds(setting.rhythm.restart),
             lost = show_percent(lost)
         ),
-    ];
-    Live::of(text)
-        .formula("M = 1000 days / (nodes · rate)", show_seconds(setting.rhythm.mtti))
-        .note(t!(
-            "{model} for {tokens} T tokens; the rate of interruptions is that of published runs.",
-            model = verbatim("Llama 3.1 405B"),
-            tokens = 15_u8
-        ))
-        .below("the share that does not train", lost, 0.03, show_percent)
-        .bars(&CALENDAR, &bars, None)
+    ])
+    .formula("M = 1000 days / (nodes · rate)", show_seconds(setting.rhythm.mtti))
+    .note(t!(
+        "{model} for {tokens} T tokens; the rate of interruptions is that of published runs.",
+        model = verbatim("Llama 3.1 405B"),
+        tokens = 15_u8
+    ))
+    .below("the share that does not train", lost, 0.03, show_percent)
+    .bars(&CALENDAR, &bars, None)
 }
 
 fn saves(dials: &Dials) -> Live {
@@ -103,7 +102,10 @@ fn saves(dials: &Dials) -> Live {
         level: None,
     };
     let young = (2.0 * mtti.0 * save.0).sqrt();
-    let text = vec![
+    let rows =
+        points.iter().step_by(5).map(|(at, share)| [*at, *share].map(|value| verbatim(number(value, 3))).to_vec());
+    let across = Axis { name: "minutes between saves", spacing: Spacing::Doublings };
+    Live::of([
         t!(
             "A save costs {save}; an interruption costs what was computed since the last save, on average half an interval. Rare saves repeat much, frequent ones cost more.",
             save = show_seconds(save)
@@ -114,18 +116,14 @@ fn saves(dials: &Dials) -> Live {
             lost = show_percent(lost),
             restart = show_seconds(rhythm(1.0).restart)
         ),
-    ];
-    let rows =
-        points.iter().step_by(5).map(|(at, share)| [*at, *share].map(|value| verbatim(number(value, 3))).to_vec());
-    let across = Axis { name: "minutes between saves", spacing: Spacing::Doublings };
-    Live::of(text)
-        .formula(
-            "τ ≈ √(2 M δ)",
-            format!("√(2 · {} · {}) = {}", show_seconds(mtti), show_seconds(save), show_seconds(Seconds(young))),
-        )
-        .note(t!("Young's formula; the picture and the best interval are exact for exponential gaps."))
-        .below("the lost share", lost, 0.05, show_percent)
-        .plots(across, &[plot], &["minutes between saves", "lost, percent of the calendar"], rows.collect())
+    ])
+    .formula(
+        "τ ≈ √(2 M δ)",
+        format!("√(2 · {} · {}) = {}", show_seconds(mtti), show_seconds(save), show_seconds(Seconds(young))),
+    )
+    .note(t!("Young's formula; the picture and the best interval are exact for exponential gaps."))
+    .below("the lost share", lost, 0.05, show_percent)
+    .plots(across, &[plot], &["minutes between saves", "lost, percent of the calendar"], rows.collect())
 }
 
 #[cfg(test)]

@@ -48,7 +48,13 @@ fn sent(ranks: u64, zero: u64) -> [f64; 2] {
 fn copies(dials: &Dials) -> Live {
     let n = dials.get("n");
     let [bytes, _] = sent(n, 0);
-    let text = vec![
+    let parameters = run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
+    let share = 2.0 * (n as f64 - 1.0) / n as f64;
+    let bars: Vec<Bar> = [2, 4, 8, 16, 64, 256]
+        .into_iter()
+        .map(|ranks| Bar::new(t!("{ranks} ranks", ranks), [sent(ranks, 0)[0], 0.0]))
+        .collect();
+    Live::of([
         t!(
             "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch's gradient is a sum over samples, so an all-reduce adds up all copies' gradients before the update.",
             n
@@ -57,25 +63,18 @@ fn copies(dials: &Dials) -> Live {
             "Around a ring every rank sends almost twice its gradients, whatever the number of ranks: here {bytes} per GPU and step.",
             bytes = gb(bytes)
         ),
-    ];
-    let parameters = run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
-    let share = 2.0 * (n as f64 - 1.0) / n as f64;
-    let bars: Vec<Bar> = [2, 4, 8, 16, 64, 256]
-        .into_iter()
-        .map(|ranks| Bar::new(t!("{ranks} ranks", ranks), [sent(ranks, 0)[0], 0.0]))
-        .collect();
-    Live::of(text)
-        .below("what a GPU sends", bytes, 40e9, gb)
-        .formula(
-            "V = 2 g P (n − 1) / n",
-            format!(
-                "4 B · {} · 10⁹ · {} = {} GB",
-                number(parameters as f64 / 1e9, 3),
-                number(share, 3),
-                number(bytes / 1e9, 3)
-            ),
-        )
-        .bars(&SENT, &bars, None)
+    ])
+    .below("what a GPU sends", bytes, 40e9, gb)
+    .formula(
+        "V = 2 g P (n − 1) / n",
+        format!(
+            "4 B · {} · 10⁹ · {} = {} GB",
+            number(parameters as f64 / 1e9, 3),
+            number(share, 3),
+            number(bytes / 1e9, 3)
+        ),
+    )
+    .bars(&SENT, &bars, None)
 }
 
 fn gb(bytes: f64) -> String {
@@ -86,7 +85,12 @@ fn collectives(dials: &Dials) -> Live {
     let bytes = dials.get("S") as f64 * 1e6;
     let speed = |nodes| fabric().map_or(0.0, |fabric| bus(&fabric, nodes, bytes)[1]);
     let (one, many) = (speed(1), speed(64));
-    let text = vec![
+    let bars: Vec<Bar> = [1, 2, 4, 16, 64]
+        .into_iter()
+        .map(|nodes| Bar::new(t!("{gpus} GPUs", gpus = 8 * nodes), [speed(nodes)]))
+        .collect();
+    let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
+    Live::of([
         t!(
             "Bus bandwidth, from the lesson before, says how fast an all-reduce runs. For a message of {size} MB it is {one} inside a node and {many} over {nodes} nodes: the slowest link of the group decides.",
             size = dials.get("S"),
@@ -97,17 +101,11 @@ fn collectives(dials: &Dials) -> Live {
         t!(
             "Small messages do not reach it, because every hop takes some microseconds. So frameworks collect gradients in buckets before they send them."
         ),
-    ];
-    let bars: Vec<Bar> = [1, 2, 4, 16, 64]
-        .into_iter()
-        .map(|nodes| Bar::new(t!("{gpus} GPUs", gpus = 8 * nodes), [speed(nodes)]))
-        .collect();
-    let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
-    Live::of(text)
-        .above("the bus bandwidth over the most GPUs", many, 290e9, show_bandwidth)
-        .formula("t = hops · latency + 2 S (n − 1) / (n · B)", format!("{} GB/s", number(many / 1e9, 3)))
-        .note(note)
-        .bars(&SPEED, &bars, None)
+    ])
+    .above("the bus bandwidth over the most GPUs", many, 290e9, show_bandwidth)
+    .formula("t = hops · latency + 2 S (n − 1) / (n · B)", format!("{} GB/s", number(many / 1e9, 3)))
+    .note(note)
+    .bars(&SPEED, &bars, None)
 }
 
 fn overlap(dials: &Dials) -> Live {
@@ -117,7 +115,7 @@ fn overlap(dials: &Dials) -> Live {
         .into_iter()
         .filter_map(|(name, share)| Bar::time(name, &link(n, share), 1.0))
         .collect();
-    let text = vec![
+    Live::of([
         t!(
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
@@ -126,11 +124,10 @@ fn overlap(dials: &Dials) -> Live {
             part = show_seconds(Seconds(part(&bars, 1, 1))),
             all = show_seconds(Seconds(part(&bars, 0, 1)))
         ),
-    ];
-    Live::of(text)
-        .below("the exposed time", part(&bars, 1, 1), 0.04, |seconds| show_seconds(Seconds(seconds)))
-        .formula("exposed = max(0, wire − overlap · backward)", show_seconds(Seconds(part(&bars, 1, 1))))
-        .bars(&TIME, &bars, None)
+    ])
+    .below("the exposed time", part(&bars, 1, 1), 0.04, |seconds| show_seconds(Seconds(seconds)))
+    .formula("exposed = max(0, wire − overlap · backward)", show_seconds(Seconds(part(&bars, 1, 1))))
+    .bars(&TIME, &bars, None)
 }
 
 fn memory(n: u64, zero: u64) -> Option<Bar> {
@@ -140,7 +137,7 @@ fn memory(n: u64, zero: u64) -> Option<Bar> {
 fn stage_one(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = [0, 1].into_iter().filter_map(|zero| memory(n, zero)).collect();
-    let text = vec![
+    Live::of([
         t!(
             "All copies do the same update. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part and sends the new weights to the others.",
             n
@@ -150,17 +147,16 @@ fn stage_one(dials: &Dials) -> Live {
             before = gib(part(&bars, 0, 2)),
             after = gib(part(&bars, 1, 2))
         ),
-    ];
-    Live::of(text)
-        .below("the optimizer states of a rank", part(&bars, 1, 2), 2.0 * GIB, gib)
-        .formula("optimizer = 12 P / n", format!("{} / {n} = {}", gib(part(&bars, 0, 2)), gib(part(&bars, 1, 2))))
-        .bars(&MEMORY, &bars, None)
+    ])
+    .below("the optimizer states of a rank", part(&bars, 1, 2), 2.0 * GIB, gib)
+    .formula("optimizer = 12 P / n", format!("{} / {n} = {}", gib(part(&bars, 0, 2)), gib(part(&bars, 1, 2))))
+    .bars(&MEMORY, &bars, None)
 }
 
 fn stages(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = (0..4).filter_map(|zero| memory(n, zero)).collect();
-    let text = vec![
+    Live::of([
         t!(
             "Gradients are needed only by the rank that updates them: stage two shards them. A rank can also keep its part of the weights and gather each layer right before it runs: stage three, FSDP."
         ),
@@ -169,17 +165,16 @@ fn stages(dials: &Dials) -> Live {
             before = gib(total(&bars, 0)),
             after = gib(total(&bars, 3))
         ),
-    ];
-    Live::of(text)
-        .below("the memory of stage three", total(&bars, 3), 18.0 * GIB, gib)
-        .formula("states = 18 P / n", gib(bars.last().map_or(0.0, |bar| bar.values.iter().take(3).sum())))
-        .memory(&bars)
+    ])
+    .below("the memory of stage three", total(&bars, 3), 18.0 * GIB, gib)
+    .formula("states = 18 P / n", gib(bars.last().map_or(0.0, |bar| bar.values.iter().take(3).sum())))
+    .memory(&bars)
 }
 
 fn traffic(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = (0..4).map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero))).collect();
-    let text = vec![
+    Live::of([
         t!(
             "Stage one sends as much as plain data parallelism if gradients and weights have the same precision. Here gradients have more bytes, so it sends less."
         ),
@@ -187,14 +182,13 @@ fn traffic(dials: &Dials) -> Live {
             "Stage three gathers the weights once more, for the backward pass: with one micro-batch per step it sends {more} times as much as stage one. Further micro-batches repeat the gathers.",
             more = number(total(&bars, 3) / total(&bars, 1), 3)
         ),
-    ];
-    Live::of(text)
-        .below("what stage three sends", total(&bars, 3), 40e9, gb)
-        .formula(
-            "V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n",
-            format!("{} GB, {} GB", number(total(&bars, 1) / 1e9, 3), number(total(&bars, 3) / 1e9, 3)),
-        )
-        .bars(&SENT, &bars, None)
+    ])
+    .below("what stage three sends", total(&bars, 3), 40e9, gb)
+    .formula(
+        "V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n",
+        format!("{} GB, {} GB", number(total(&bars, 1) / 1e9, 3), number(total(&bars, 3) / 1e9, 3)),
+    )
+    .bars(&SENT, &bars, None)
 }
 
 fn scaling(dials: &Dials) -> Live {
@@ -206,7 +200,7 @@ fn scaling(dials: &Dials) -> Live {
     let bars: Vec<Bar> =
         ranks.iter().map(|ranks| Bar::new(t!("{ranks} ranks", ranks = *ranks), [speed(*ranks)])).collect();
     let (first, last) = (bars.first().map_or(1.0, Bar::total), bars.last().map_or(0.0, Bar::total));
-    let text = vec![
+    Live::of([
         t!(
             "A batch of {batch} sequences has one for each of at most {batch} ranks: data parallelism ends there.",
             batch
@@ -216,11 +210,10 @@ fn scaling(dials: &Dials) -> Live {
             ranks = ranks.last().copied().unwrap_or(1),
             share = show_percent(last / first)
         ),
-    ];
-    Live::of(text)
-        .above("the speed with the most ranks as a share of that with eight", last / first, 0.88, show_percent)
-        .formula("n ≤ B / b", format!("{batch} / 1 = {batch}"))
-        .bars(&TOKENS, &bars, None)
+    ])
+    .above("the speed with the most ranks as a share of that with eight", last / first, 0.88, show_percent)
+    .formula("n ≤ B / b", format!("{batch} / 1 = {batch}"))
+    .bars(&TOKENS, &bars, None)
 }
 
 #[cfg(test)]

@@ -120,17 +120,6 @@ pub(super) fn kinds(dials: &Dials) -> Live {
     let number_of = usize::try_from(dials.get("k")).unwrap_or(1).clamp(1, COLLECTIVES.len());
     let one = &COLLECTIVES[number_of - 1];
     let sums = (0..RANKS * RANKS).filter(|at| (one.after)(at / RANKS, at % RANKS) == Block::Sum).count();
-    let text = vec![
-        t!(
-            "A collective is an exchange in which all ranks of a group take part. This is {name}: {effect}",
-            name = one.name,
-            effect = one.effect
-        ),
-        t!(
-            "The busiest rank sends {share} of the tensor. A reduce-scatter and then an all-gather are an all-reduce; many methods put work between those two.",
-            share = show_percent(one.sent)
-        ),
-    ];
     let mut drawing = Drawing::new(WORDS + ROW * RANKS as f64);
     for (x, (words, blocks)) in HALVES.into_iter().zip([(t!("before"), one.before), (t!("after"), one.after)]) {
         drawing.words((x + WIDE / 2.0, 10.0), Anchor::Middle, Ink::Text, words);
@@ -169,7 +158,18 @@ pub(super) fn kinds(dials: &Dials) -> Live {
     let mut entries: Vec<(Message, Ink)> =
         INKS.iter().enumerate().map(|(rank, ink)| (t!("data of rank {rank}", rank), *ink)).collect();
     entries.push((t!("sum over all ranks"), SUM));
-    let live = Live::of(text).above("the number of sums on all ranks", sums as f64, 15.0, |count| number(count, 3));
+    let live = Live::of([
+        t!(
+            "A collective is an exchange in which all ranks of a group take part. This is {name}: {effect}",
+            name = one.name,
+            effect = one.effect
+        ),
+        t!(
+            "The busiest rank sends {share} of the tensor. A reduce-scatter and then an all-gather are an all-reduce; many methods put work between those two.",
+            share = show_percent(one.sent)
+        ),
+    ])
+    .above("the number of sums on all ranks", sums as f64, 15.0, |count| number(count, 3));
     Live {
         legend: colours(&entries),
         picture: drawing.inline(t!("{name}: before and after", name = one.name)),
@@ -195,7 +195,8 @@ pub(super) fn in_training(dials: &Dials) -> Live {
     ];
     let bars: Vec<Bar> = kinds.into_iter().map(|(kind, name)| Bar::new(name, [sent(kind)])).collect();
     let total: f64 = bars.iter().map(Bar::total).sum();
-    let text = vec![
+    let share = sent(Traffic::Tp) / total.max(1.0);
+    Live::of([
         t!(
             "Every way to share a model has its collective. Data parallelism adds up gradients once per step; tensor parallelism gathers and adds up tokens in every layer; pipelines and rings only send to the next rank."
         ),
@@ -205,12 +206,10 @@ pub(super) fn in_training(dials: &Dials) -> Live {
             tensor = show_bytes(Bytes(sent(Traffic::Tp))),
             gradients = show_bytes(Bytes(sent(Traffic::Dp)))
         ),
-    ];
-    let share = sent(Traffic::Tp) / total.max(1.0);
-    Live::of(text)
-        .note(t!("{model}, {gpus} GPUs, as the calculator counts.", model = verbatim("Llama 3.1 8B"), gpus = 64_u8))
-        .below("the share of tensor parallelism", share, 0.1, show_percent)
-        .bars(&SENT, &bars, None)
+    ])
+    .note(t!("{model}, {gpus} GPUs, as the calculator counts.", model = verbatim("Llama 3.1 8B"), gpus = 64_u8))
+    .below("the share of tensor parallelism", share, 0.1, show_percent)
+    .bars(&SENT, &bars, None)
 }
 
 #[cfg(test)]

@@ -39,7 +39,14 @@ fn bandwidth(dials: &Dials) -> Live {
     };
     let [gather, reduce] = bus(&fabric, nodes, bytes);
     let [gathering, reducing] = times(&fabric, nodes, bytes);
-    let text = vec![
+    let bars = [
+        Bar::new("all-gather: tensor over time", [bytes / gathering]),
+        Bar::new("all-gather: bus bandwidth", [gather]),
+        Bar::new("all-reduce: tensor over time", [bytes / reducing]),
+        Bar::new("all-reduce: bus bandwidth", [reduce]),
+    ];
+    let n = 8 * nodes;
+    Live::of([
         t!(
             "An all-reduce moves almost twice the tensor, an all-gather once. So the tensor's size over the time, here {finished}, does not show the wire's speed.",
             finished = show_bandwidth(bytes / reducing)
@@ -49,28 +56,20 @@ fn bandwidth(dials: &Dials) -> Live {
             reduce = show_bandwidth(reduce),
             gather = show_bandwidth(gather)
         ),
-    ];
-    let bars = [
-        Bar::new("all-gather: tensor over time", [bytes / gathering]),
-        Bar::new("all-gather: bus bandwidth", [gather]),
-        Bar::new("all-reduce: tensor over time", [bytes / reducing]),
-        Bar::new("all-reduce: bus bandwidth", [reduce]),
-    ];
-    let n = 8 * nodes;
-    Live::of(text)
-        .formula(
-            "B = 2 S (n − 1) / (n t)",
-            format!(
-                "2 · {} GB · {} / ({n} · {}) = {}",
-                number(bytes / 1e9, 3),
-                n - 1,
-                show_seconds(Seconds(reducing)),
-                show_bandwidth(reduce)
-            ),
-        )
-        .note(t!("Of the all-reduce; an all-gather or a reduce-scatter has no factor of two. H100 with a network card of {rate} GB/s for each GPU.", rate = 50_u8))
-        .above("the bus bandwidth of the all-reduce", reduce, 300e9, show_bandwidth)
-        .bars(&RATES, &bars, None)
+    ])
+    .formula(
+        "B = 2 S (n − 1) / (n t)",
+        format!(
+            "2 · {} GB · {} / ({n} · {}) = {}",
+            number(bytes / 1e9, 3),
+            n - 1,
+            show_seconds(Seconds(reducing)),
+            show_bandwidth(reduce)
+        ),
+    )
+    .note(t!("Of the all-reduce; an all-gather or a reduce-scatter has no factor of two. H100 with a network card of {rate} GB/s for each GPU.", rate = 50_u8))
+    .above("the bus bandwidth of the all-reduce", reduce, 300e9, show_bandwidth)
+    .bars(&RATES, &bars, None)
 }
 
 #[cfg(test)]

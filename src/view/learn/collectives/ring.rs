@@ -46,18 +46,6 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let (n, steps) = (dials.small("n") as usize, dials.small("j") as usize);
     let pieces = Pieces::after(n, steps);
     let complete = pieces.complete() as f64 / (n * n) as f64;
-    let text = vec![
-        t!(
-            "The tensor is cut into {n} pieces. In every step each rank sends one piece to the next rank, which adds it to its own. After {half} steps each rank has one complete piece.",
-            n,
-            half = n - 1
-        ),
-        t!(
-            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the tensor: with many ranks, almost twice.",
-            steps = 2 * (n - 1),
-            share = show_percent(2.0 * (n - 1) as f64 / n as f64)
-        ),
-    ];
     let mut drawing = Drawing::new(ROW * n as f64);
     for (rank, row) in pieces.sums.iter().enumerate() {
         drawing.name(ROW * (rank as f64 + 0.5), t!("rank {rank}", rank));
@@ -85,13 +73,24 @@ pub(super) fn ring(dials: &Dials) -> Live {
     });
     let head = ["rank", "ranks added up in each piece"];
     let done = pieces.sent;
-    let live = Live::of(text)
-        .formula(
-            "V = 2 S (n − 1) / n",
-            format!("2 · {} / {n} · S = {} S", n - 1, number(2.0 * (n - 1) as f64 / n as f64, 3)),
-        )
-        .note(t!("So far each rank has sent {share} of the tensor.", share = show_percent(done as f64 / n as f64)))
-        .above("the complete pieces on all ranks", complete, 0.99, show_percent);
+    let live = Live::of([
+        t!(
+            "The tensor is cut into {n} pieces. In every step each rank sends one piece to the next rank, which adds it to its own. After {half} steps each rank has one complete piece.",
+            n,
+            half = n - 1
+        ),
+        t!(
+            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the tensor: with many ranks, almost twice.",
+            steps = 2 * (n - 1),
+            share = show_percent(2.0 * (n - 1) as f64 / n as f64)
+        ),
+    ])
+    .formula(
+        "V = 2 S (n − 1) / n",
+        format!("2 · {} / {n} · S = {} S", n - 1, number(2.0 * (n - 1) as f64 / n as f64, 3)),
+    )
+    .note(t!("So far each rank has sent {share} of the tensor.", share = show_percent(done as f64 / n as f64)))
+    .above("the complete pieces on all ranks", complete, 0.99, show_percent);
     Live {
         legend: colours(&[
             (t!("partial sums: ranks added up, of {n}", n), Ink::Forward),

@@ -44,17 +44,6 @@ pub(super) fn tree(dials: &Dials) -> Live {
     let nodes = u64::from(n);
     let small = 1e6;
     let [gather, reduce] = times(&fabric, nodes, 1.0);
-    let text = vec![
-        t!(
-            "A ring of {n} ranks takes {ring} steps, and each pays the latency of a message. Up a tree sums meet in pairs: after {half} steps rank {first} has the total, which then goes down the same way, {steps} steps in all.",
-            n,
-            ring = 2 * (n - 1),
-            half = depth(n),
-            first = 0_u8,
-            steps = 2 * depth(n)
-        ),
-        t!("Over many nodes software uses a tree for small tensors; a large one goes through it in pieces."),
-    ];
     let down = LEVEL * f64::from(depth(n)) + BOX + 8.0;
     let mut drawing = Drawing::new(down);
     // A rank stands at the height up to which it adds up others.
@@ -83,19 +72,29 @@ pub(super) fn tree(dials: &Dials) -> Live {
         .zip(&sums)
         .map(|(rank, sum)| vec![t!("rank {rank}", rank), verbatim(format!("{}/{n}", sum.count_ones()))]);
     let share = complete as f64 / f64::from(n);
-    let live = Live::of(text)
-        .formula(
-            "steps: 2 (n − 1) on a ring, 2 log₂ n on a tree",
-            format!("{}, {}", 2 * (n - 1), 2 * depth(n)),
-        )
-        .note(t!(
-            "Over {nodes} nodes of eight GPUs the calculator counts {ring} of latency for two turns of a ring and {tree} for the all-reduce, which reaches {bus} with a message of a megabyte.",
-            nodes,
-            ring = show_seconds(Seconds(2.0 * gather)),
-            tree = show_seconds(Seconds(reduce)),
-            bus = show_bandwidth(bus(&fabric, nodes, small)[1])
-        ))
-        .above("the ranks that have the total", share, 0.99, show_percent);
+    let live = Live::of([
+        t!(
+            "A ring of {n} ranks takes {ring} steps, and each pays the latency of a message. Up a tree sums meet in pairs: after {half} steps rank {first} has the total, which then goes down the same way, {steps} steps in all.",
+            n,
+            ring = 2 * (n - 1),
+            half = depth(n),
+            first = 0_u8,
+            steps = 2 * depth(n)
+        ),
+        t!("Over many nodes software uses a tree for small tensors; a large one goes through it in pieces."),
+    ])
+    .formula(
+        "steps: 2 (n − 1) on a ring, 2 log₂ n on a tree",
+        format!("{}, {}", 2 * (n - 1), 2 * depth(n)),
+    )
+    .note(t!(
+        "Over {nodes} nodes of eight GPUs the calculator counts {ring} of latency for two turns of a ring and {tree} for the all-reduce, which reaches {bus} with a message of a megabyte.",
+        nodes,
+        ring = show_seconds(Seconds(2.0 * gather)),
+        tree = show_seconds(Seconds(reduce)),
+        bus = show_bandwidth(bus(&fabric, nodes, small)[1])
+    ))
+    .above("the ranks that have the total", share, 0.99, show_percent);
     Live {
         legend: colours(&[
             (t!("ranks added up, of {n}", n), Ink::Forward),

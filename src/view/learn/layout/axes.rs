@@ -84,7 +84,7 @@ pub(super) fn batch(dials: &Dials) -> Live {
     let (n, b) = (dials.get("n"), dials.get("b"));
     let points = along(&[8, 16, 32, 64, 128, 256, 512, 1024], |n| copies(n, b));
     let steps = run(&copies(n, b)).map_or(0, |evaluation| evaluation.report.layout.microbatches);
-    let text = vec![
+    Live::of([
         t!(
             "The batch follows from the training itself, and the layout must reach it exactly: what one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes.",
             n,
@@ -101,15 +101,14 @@ pub(super) fn batch(dials: &Dials) -> Live {
                 points.last().map_or(0, |point| point.size)
             )
         ),
-    ];
-    Live::of(text)
-        .below("the number of passes", steps as f64, 2.0, |steps| number(steps, 3))
-        .formula("accumulation = B / (b n)", format!("{SEQUENCES} / ({b} · {n}) = {steps}"))
-        .note(t!(
-            "A batch of {tokens} M tokens, the playbook's example.",
-            tokens = number((SEQUENCES * 4096) as f64 / 1e6, 2)
-        ))
-        .axis("data-parallel ranks", &points)
+    ])
+    .below("the number of passes", steps as f64, 2.0, |steps| number(steps, 3))
+    .formula("accumulation = B / (b n)", format!("{SEQUENCES} / ({b} · {n}) = {steps}"))
+    .note(t!(
+        "A batch of {tokens} M tokens, the playbook's example.",
+        tokens = number((SEQUENCES * 4096) as f64 / 1e6, 2)
+    ))
+    .axis("data-parallel ranks", &points)
 }
 
 /// Losses that the playbook measured on its cluster from 8 ranks to 16: tensor parallel, pipeline.
@@ -135,7 +134,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
         let model = evaluation.scenario.model;
         (model.layers, model.hidden)
     });
-    let text = vec![
+    Live::of([
         t!(
             "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations, here from {one} to {eight} with eight ranks.",
             one = bytes(&points, 1),
@@ -147,18 +146,17 @@ pub(super) fn tensor(dials: &Dials) -> Live {
             inside = lost(&points, 1, 8),
             outside = lost(&points, 8, 16)
         ),
-    ];
-    Live::of(text)
-        .below("the loss outside the node", 1.0 - speed(&points, 16) / speed(&points, 8).max(1e-9), 0.3, show_percent)
-        .formula(
-            "elements = 8 L T h (t − 1) / t",
-            format!(
-                "8 · {layers} · {s} · {hidden} · 7 / 8 = {} · 10⁹",
-                significant(7.0 * (layers * s * hidden) as f64 / 1e9, 3)
-            ),
-        )
-        .compared(measured(MEASURED[0]))
-        .axis("tensor-parallel ranks", &points)
+    ])
+    .below("the loss outside the node", 1.0 - speed(&points, 16) / speed(&points, 8).max(1e-9), 0.3, show_percent)
+    .formula(
+        "elements = 8 L T h (t − 1) / t",
+        format!(
+            "8 · {layers} · {s} · {hidden} · 7 / 8 = {} · 10⁹",
+            significant(7.0 * (layers * s * hidden) as f64 / 1e9, 3)
+        ),
+    )
+    .compared(measured(MEASURED[0]))
+    .axis("tensor-parallel ranks", &points)
 }
 
 pub(super) fn pipeline(dials: &Dials) -> Live {
@@ -171,7 +169,7 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
         let point = points.iter().find(|point| point.size == p);
         point.map_or(0.0, |point| point.bubble)
     };
-    let text = vec![
+    Live::of([
         t!(
             "A model too large for one node is cut by layers: stages send only the tokens between them, so they may stand on different nodes. Memory falls from {one} to {eight} with {ranks} stages.",
             one = bytes(&points, 1),
@@ -183,15 +181,15 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
             bubble = show_percent(bubble(8)),
             m
         ),
-    ];
-    Live::of(text).below("the bubble of eight stages", bubble(8), 0.2, show_percent)
-        .formula(
-            "bubble = (p − 1) / (m + p − 1)",
-            format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
-        )
-        .note(t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."))
-        .compared(Message::joined(" ", [measured(MEASURED[1]), message()]))
-        .axis("pipeline ranks", &points)
+    ])
+    .below("the bubble of eight stages", bubble(8), 0.2, show_percent)
+    .formula(
+        "bubble = (p − 1) / (m + p − 1)",
+        format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
+    )
+    .note(t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."))
+    .compared(Message::joined(" ", [measured(MEASURED[1]), message()]))
+    .axis("pipeline ranks", &points)
 }
 
 /// Share of a message between stages in the next stage's forward pass, beside the figures that the sources print.
@@ -216,7 +214,7 @@ pub(super) fn context(dials: &Dials) -> Live {
         format!("model=llama-3.1-8b&seq_len={s}&tp=8&pp=1&cp={c}&gpus={gpus}&global_batch=16")
     });
     let fits = points.iter().find(|point| point.bytes < usable());
-    let text = vec![
+    Live::of([
         t!(
             "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch is smaller than that, so the sequence itself is cut.",
             s,
@@ -236,16 +234,15 @@ pub(super) fn context(dials: &Dials) -> Live {
             many = points.last().map_or(0, |point| point.size),
             lost = lost(&points, 1, points.last().map_or(0, |point| point.size))
         ),
-    ];
-    Live::of(text)
-        .below("the ranks that it takes to fit", fits.map_or(64.0, |point| point.size as f64), 2.0, |ranks| {
-            number(ranks, 3)
-        })
-        .formula(
-            "tokens per rank = s / c",
-            format!("{s} / {} = {}", fits.map_or(1, |point| point.size), s / fits.map_or(1, |point| point.size)),
-        )
-        .axis("context-parallel ranks", &points)
+    ])
+    .below("the ranks that it takes to fit", fits.map_or(64.0, |point| point.size as f64), 2.0, |ranks| {
+        number(ranks, 3)
+    })
+    .formula(
+        "tokens per rank = s / c",
+        format!("{s} / {} = {}", fits.map_or(1, |point| point.size), s / fits.map_or(1, |point| point.size)),
+    )
+    .axis("context-parallel ranks", &points)
 }
 
 #[cfg(test)]

@@ -67,7 +67,13 @@ fn fit(dials: &Dials) -> Live {
     let parameters = evaluation.report.parameters.total as f64;
     let size = usable();
     let fitting = bars.iter().filter(|bar| bar.total() <= size).count();
-    let text = vec![
+    let values = format!(
+        "{} · {} · 10⁹ / {gpus} = {}",
+        number(each, 3),
+        significant(parameters / 1e9, 3),
+        gib(each * parameters / gpus as f64)
+    );
+    Live::of([
         t!(
             "A layout must fit into memory before its speed matters. Each strategy divides something else: ZeRO optimizer states, gradients and weights; tensor parallelism matrices and activations; pipelines layers."
         ),
@@ -79,17 +85,11 @@ fn fit(dials: &Dials) -> Live {
             fitting,
             size = gib(size)
         ),
-    ];
-    let values = format!(
-        "{} · {} · 10⁹ / {gpus} = {}",
-        number(each, 3),
-        significant(parameters / 1e9, 3),
-        gib(each * parameters / gpus as f64)
-    );
-    Live::of(text).above("the number of layouts that fit", fitting as f64, 3.5, |count| number(count, 2))
-        .formula("M ≥ 18 P / G", values)
-        .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and buffers too."))
-        .memory(&bars)
+    ])
+    .above("the number of layouts that fit", fitting as f64, 3.5, |count| number(count, 2))
+    .formula("M ≥ 18 P / G", values)
+    .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and buffers too."))
+    .memory(&bars)
 }
 
 fn recompute(dials: &Dials) -> Live {
@@ -107,7 +107,7 @@ fn recompute(dials: &Dials) -> Live {
         .collect();
     let compute = |kind| run(&settings(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
     let [none, full] = kinds.map(compute);
-    let text = vec![
+    Live::of([
         t!(
             "States stay the same however long the sequence is; activations grow with it, and soon they are most of the memory."
         ),
@@ -116,19 +116,19 @@ fn recompute(dials: &Dials) -> Live {
             full = show_percent(full / none - 1.0),
             s = 16_384_u64
         ),
-    ];
-    Live::of(text).below("the memory of the longest sequence with recomputation", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
-        .formula(
-            "full / none ≤ (2 + 4 + 2) / (2 + 4)",
-            format!(
-                "{} / {} = {}",
-                show_seconds(Seconds(full)),
-                show_seconds(Seconds(none)),
-                significant(full / none, 3)
-            ),
-        )
-        .note(t!("A forward pass takes two operations per parameter and token, a backward pass four; the head is not run again."))
-        .memory(&bars)
+    ])
+    .below("the memory of the longest sequence with recomputation", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
+    .formula(
+        "full / none ≤ (2 + 4 + 2) / (2 + 4)",
+        format!(
+            "{} / {} = {}",
+            show_seconds(Seconds(full)),
+            show_seconds(Seconds(none)),
+            significant(full / none, 3)
+        ),
+    )
+    .note(t!("A forward pass takes two operations per parameter and token, a backward pass four; the head is not run again."))
+    .memory(&bars)
 }
 
 const TIME: Scale = Scale { parts: &[("step time", Ink::Forward)], unit: ("s", 1.0) };

@@ -58,20 +58,6 @@ pub(super) fn savings(dials: &Dials) -> Live {
         .collect();
     let named = |name: &str| list.iter().position(|one| one.name == name);
     let total = |name: &str| gib(named(name).and_then(|at| bars.get(at)).map_or(0.0, Bar::total));
-    let text = vec![
-        t!(
-            "One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks each needs {zero} with {sharded}, and {tp} with {cut}.",
-            none = total("none"),
-            s,
-            zero = total("ZeRO-3"),
-            sharded = verbatim("ZeRO-3"),
-            tp = total("TP + SP"),
-            cut = verbatim("TP + SP")
-        ),
-        t!(
-            "Shards, pipelines and experts divide states; context parallelism divides activations; tensor parallelism divides both and sends most. Shard states for short sequences; else cut tokens or recompute."
-        ),
-    ];
     let slip = |name: &str| {
         let one = named(name).and_then(|at| list.get(at));
         one.map_or([0.0; 2], |one| activations(one, each, LONG, false)).map(gib)
@@ -89,16 +75,29 @@ pub(super) fn savings(dials: &Dials) -> Live {
     );
     let kept = KEPT[usize::from(full)];
     let values = format!("{kept} · {s} · {} = {}", number(each, 7), gib(kept * s as f64 * each));
-    let live = Live::of(text)
-        .below(
-            "the memory of a rank with shards",
-            named("ZeRO-3").and_then(|at| bars.get(at)).map_or(0.0, Bar::total),
-            16.0 * GIB,
-            gib,
-        )
-        .formula("A = 34 s b h L; recomputed in full: 2 s b h L", values)
-        .compared(note)
-        .memory(&bars);
+    let live = Live::of([
+        t!(
+            "One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks each needs {zero} with {sharded}, and {tp} with {cut}.",
+            none = total("none"),
+            s,
+            zero = total("ZeRO-3"),
+            sharded = verbatim("ZeRO-3"),
+            tp = total("TP + SP"),
+            cut = verbatim("TP + SP")
+        ),
+        t!(
+            "Shards, pipelines and experts divide states; context parallelism divides activations; tensor parallelism divides both and sends most. Shard states for short sequences; else cut tokens or recompute."
+        ),
+    ])
+    .below(
+        "the memory of a rank with shards",
+        named("ZeRO-3").and_then(|at| bars.get(at)).map_or(0.0, Bar::total),
+        16.0 * GIB,
+        gib,
+    )
+    .formula("A = 34 s b h L; recomputed in full: 2 s b h L", values)
+    .compared(note)
+    .memory(&bars);
     Live { table: Node::from_iter([acts(), live.table]), ..live }
 }
 
@@ -147,19 +146,6 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let mfu = |cell: Option<&Best>| cell.map_or(0.0, |(.., mfu)| *mfu);
     let [first, last] = [cells.first(), cells.last()];
     let count = |cell: Option<&Best>| cell.map_or(0, |(nodes, ..)| *nodes);
-    let text = vec![
-        t!(
-            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
-            billions = number(billions, 3),
-            few = number(mfu(first), 3),
-            least = count(first),
-            many = number(mfu(last), 3),
-            most = count(last)
-        ),
-        t!(
-            "The batch stays a million tokens, so more nodes have less work each to hide messages. Small models lose most; the largest hardly fits on few nodes."
-        ),
-    ];
     let lines = MEASURED.iter().zip(INKS).map(|((billions, cells), ink)| Line {
         name: t!("{billions} B parameters", billions = number(*billions, 3)),
         ink,
@@ -174,13 +160,25 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let head = ["nodes", "DP", "TP", "PP", "accumulation", "micro-batch", "ZeRO", "MFU, %"];
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
-    Live::of(text)
-        .above("the MFU on the most nodes", mfu(last) / 100.0, 0.18, show_percent)
-        .worded(
-            "batch = DP · accumulation · micro-batch · s",
-            t!("{tokens} tokens on {nodes} nodes", tokens = number(tokens as f64, 8), nodes = count(last)),
-        )
-        .plots(across, &[plot], &head, rows.collect())
+    Live::of([
+        t!(
+            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
+            billions = number(billions, 3),
+            few = number(mfu(first), 3),
+            least = count(first),
+            many = number(mfu(last), 3),
+            most = count(last)
+        ),
+        t!(
+            "The batch stays a million tokens, so more nodes have less work each to hide messages. Small models lose most; the largest hardly fits on few nodes."
+        ),
+    ])
+    .above("the MFU on the most nodes", mfu(last) / 100.0, 0.18, show_percent)
+    .worded(
+        "batch = DP · accumulation · micro-batch · s",
+        t!("{tokens} tokens on {nodes} nodes", tokens = number(tokens as f64, 8), nodes = count(last)),
+    )
+    .plots(across, &[plot], &head, rows.collect())
 }
 
 #[cfg(test)]

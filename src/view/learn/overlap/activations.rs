@@ -38,7 +38,8 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     let drawn = [halves("Messages as a whole".into(), &layer, 1), halves(t!("In {t} chunks", t), &layer, t)];
     let group = layer.scenario.layout.mesh().group(Axis::Tp);
     let ratio = layer.ratio(Traffic::Tp, layer.wire(group));
-    let text = vec![
+    let h = layer.scenario.model.hidden;
+    Live::of([
         t!(
             "Ranks that cut a layer's matrices exchange its tokens four times in a forward pass. The next product needs the message: nothing runs beside it."
         ),
@@ -47,23 +48,22 @@ pub(super) fn tensor(dials: &Dials) -> Live {
             after = seconds(drawn[1].exposed()),
             before = seconds(drawn[0].exposed())
         ),
-    ];
-    let h = layer.scenario.model.hidden;
-    Live::of(text).below("the exposed time in chunks", drawn[1].exposed(), 1e-4, seconds)
-        .formula(
-            "wire / compute = e F (t − 1) / (2 h B)",
-            format!(
-                "2 · {} · {} / (2 · {h}) = {}",
-                three(layer.per_byte(group)),
-                t - 1,
-                three(ratio)
-            ),
-        )
-        .note(t!(
-            "Of one product as wide as the hidden size, with e bytes a number. Other products of a layer are wider, so the layer as a whole does better. The picture leaves out that products of chunks are slower."
-        ))
-        .compared(t!("The playbook counts elements: its ratio has no e."))
-        .lanes(&drawn)
+    ])
+    .below("the exposed time in chunks", drawn[1].exposed(), 1e-4, seconds)
+    .formula(
+        "wire / compute = e F (t − 1) / (2 h B)",
+        format!(
+            "2 · {} · {} / (2 · {h}) = {}",
+            three(layer.per_byte(group)),
+            t - 1,
+            three(ratio)
+        ),
+    )
+    .note(t!(
+        "Of one product as wide as the hidden size, with e bytes a number. Other products of a layer are wider, so the layer as a whole does better. The picture leaves out that products of chunks are slower."
+    ))
+    .compared(t!("The playbook counts elements: its ratio has no e."))
+    .lanes(&drawn)
 }
 
 /// Attention over the blocks of `c` ranks, each sent on while it is attended to; or all gathered first.
@@ -102,7 +102,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
     let piece = s as f64 / c as f64;
     let ratio = |tokens| ring_block_ratio(share, tokens, true, per_byte);
-    let text = vec![
+    Live::of([
         t!(
             "A sequence is cut over {c} ranks, and keys and values travel around a ring: each rank attends to the block that it has and sends it on meanwhile.",
             c
@@ -113,23 +113,23 @@ pub(super) fn ring(dials: &Dials) -> Live {
             before = seconds(drawn[0].exposed()),
             needed = number(ratio(1.0).round(), 4)
         ),
-    ];
-    Live::of(text).below("the ratio of a transfer to the attention of a block", ratio(piece), 0.2, three)
-        .formula(
-            "wire / compute = 2 (k / a) F / ((s / c) B)",
-            format!(
-                "2 · {} / {} · {} / {} = {}",
-                model.kv_heads,
-                model.heads,
-                three(per_byte),
-                number(piece, 4),
-                three(ratio(piece))
-            ),
-        )
-        .note(t!(
-            "k of a heads have keys and values of their own; a causal mask halves the attention, hence the factor. Ranks exchange over the network: the tensor-parallel ranks fill the node."
-        ))
-        .lanes(&drawn)
+    ])
+    .below("the ratio of a transfer to the attention of a block", ratio(piece), 0.2, three)
+    .formula(
+        "wire / compute = 2 (k / a) F / ((s / c) B)",
+        format!(
+            "2 · {} / {} · {} / {} = {}",
+            model.kv_heads,
+            model.heads,
+            three(per_byte),
+            number(piece, 4),
+            three(ratio(piece))
+        ),
+    )
+    .note(t!(
+        "k of a heads have keys and values of their own; a causal mask halves the attention, hence the factor. Ranks exchange over the network: the tensor-parallel ranks fill the node."
+    ))
+    .lanes(&drawn)
 }
 
 #[cfg(test)]

@@ -31,7 +31,11 @@ pub(super) fn gradients(dials: &Dials) -> Live {
         buckets("Sent at the end".into(), &layer, layers, layers),
         buckets(t!("In buckets of {k} layers", k), &layer, layers, k),
     ];
-    let text = vec![
+    let wire = layer.wire(layer.copies());
+    let per_byte = layer.per_byte(layer.copies());
+    let e = layer.scenario.reduced_gradient();
+    let ratio = layer.ratio(Traffic::Dp, wire);
+    Live::of([
         t!(
             "Gradients of the last layer are complete when the backward pass has only begun: sent then, they travel while earlier layers compute. Many small messages waste the wire, so {k} layers leave together, in a bucket.",
             k
@@ -41,29 +45,25 @@ pub(super) fn gradients(dials: &Dials) -> Live {
             wire = seconds(drawn[1].wire()),
             part = seconds(drawn[1].exposed())
         ),
-    ];
-    let wire = layer.wire(layer.copies());
-    let per_byte = layer.per_byte(layer.copies());
-    let e = layer.scenario.reduced_gradient();
-    let ratio = layer.ratio(Traffic::Dp, wire);
-    Live::of(text).below("the exposed time", drawn[1].exposed(), 0.01, seconds)
-        .formula(
-            "wire / compute = e F (n − 1) / (2 n T B)",
-            format!(
-                "{e} · {} · {} / (2 · {n} · {s}) = {}",
-                three(per_byte),
-                n - 1,
-                three(ratio)
-            ),
-        )
-        .note(t!(
-            "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
-            wire = show_bandwidth(wire.0)
-        ))
-        .compared(t!(
-            "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this counts bytes."
-        ))
-        .lanes(&drawn)
+    ])
+    .below("the exposed time", drawn[1].exposed(), 0.01, seconds)
+    .formula(
+        "wire / compute = e F (n − 1) / (2 n T B)",
+        format!(
+            "{e} · {} · {} / (2 · {n} · {s}) = {}",
+            three(per_byte),
+            n - 1,
+            three(ratio)
+        ),
+    )
+    .note(t!(
+        "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
+        wire = show_bandwidth(wire.0)
+    ))
+    .compared(t!(
+        "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this counts bytes."
+    ))
+    .lanes(&drawn)
 }
 
 /// Layers of which the forward pass is drawn.
@@ -93,7 +93,7 @@ pub(super) fn gathers(dials: &Dials) -> Live {
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
     let ratio = layer.ratio(Traffic::Zero3, wire);
-    let text = vec![
+    Live::of([
         t!(
             "With ZeRO-3 a rank gathers each layer before it runs. If the layer waits, the GPU is idle while the wire is busy."
         ),
@@ -101,19 +101,18 @@ pub(super) fn gathers(dials: &Dials) -> Live {
             "The order of layers is given, so the next is gathered while this one computes. By the data sheets that hides it from {tokens} tokens per GPU on. The cost: memory for a second layer.",
             tokens = number((ratio * s as f64).ceil(), 4)
         ),
-    ];
-    Live::of(text)
-        .below("the exposed time", drawn[1].exposed(), 0.0012, seconds)
-        .formula(
-            "wire / compute = e F (n − 1) / (2 n T B)",
-            format!("2 · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
-        )
-        .note(t!(
-            "By the data sheets, over {wire}, e bytes a weight; kernels and wires reach less, which the picture has.",
-            wire = show_bandwidth(wire.0)
-        ))
-        .compared(t!("The playbook counts elements: its ratio has no e."))
-        .lanes(&drawn)
+    ])
+    .below("the exposed time", drawn[1].exposed(), 0.0012, seconds)
+    .formula(
+        "wire / compute = e F (n − 1) / (2 n T B)",
+        format!("2 · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
+    )
+    .note(t!(
+        "By the data sheets, over {wire}, e bytes a weight; kernels and wires reach less, which the picture has.",
+        wire = show_bandwidth(wire.0)
+    ))
+    .compared(t!("The playbook counts elements: its ratio has no e."))
+    .lanes(&drawn)
 }
 
 const PARTS: Scale = Scale {
@@ -147,7 +146,12 @@ pub(super) fn cost(dials: &Dials) -> Live {
     let exposed: f64 = rows.iter().map(|row| row.exposed_s.0).sum();
     let sent: f64 = rows.iter().map(|row| row.comm_s.0).sum();
     let share = exposed / evaluation.report.step.time_s.0;
-    let text = vec![
+    let [wire, window, shown] = rows
+        .iter()
+        .find(|row| row.traffic == Traffic::Zero3)
+        .map_or([0.0; 3], |row| [row.comm_s.0, row.compute_s.0, row.exposed_s.0]);
+    let hidden = wire.min(window * percent as f64 / 100.0);
+    Live::of([
         t!(
             "A hidden message is not free: it shares multiprocessors and memory with kernels and slows them, by {tax} of each hidden second of gradients and gathered weights.",
             tax = show_percent(CONTENTION.value)
@@ -159,27 +163,21 @@ pub(super) fn cost(dials: &Dials) -> Live {
             exposed = seconds(exposed),
             part = show_percent(share)
         ),
-    ];
-    let [wire, window, shown] = rows
-        .iter()
-        .find(|row| row.traffic == Traffic::Zero3)
-        .map_or([0.0; 3], |row| [row.comm_s.0, row.compute_s.0, row.exposed_s.0]);
-    let hidden = wire.min(window * percent as f64 / 100.0);
-    Live::of(text)
-        .below("the exposed share of the step", share, 0.1, show_percent)
-        .formula(
-            "exposed = W − H + x H,  H = min(W, φ C)",
-            format!(
-                "{} − {} + {} · {} = {}",
-                seconds(wire),
-                seconds(hidden),
-                CONTENTION.value,
-                seconds(hidden),
-                seconds(shown)
-            ),
-        )
-        .note(t!("Values of the gathered weights, both passes together."))
-        .bars(&PARTS, &bars, None)
+    ])
+    .below("the exposed share of the step", share, 0.1, show_percent)
+    .formula(
+        "exposed = W − H + x H,  H = min(W, φ C)",
+        format!(
+            "{} − {} + {} · {} = {}",
+            seconds(wire),
+            seconds(hidden),
+            CONTENTION.value,
+            seconds(hidden),
+            seconds(shown)
+        ),
+    )
+    .note(t!("Values of the gathered weights, both passes together."))
+    .bars(&PARTS, &bars, None)
 }
 
 #[cfg(test)]

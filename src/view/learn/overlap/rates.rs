@@ -20,17 +20,6 @@ pub(super) fn roofline(dials: &Dials) -> Live {
         let total: f64 = kernels.iter().map(of).sum();
         kernels.iter().filter(bound).map(of).sum::<f64>() / total
     };
-    let text = vec![
-        t!(
-            "To know what hides behind compute, ask how long compute takes. A kernel reads, computes and writes; the slower of memory and arithmetic decides: above {ridge} operations per byte, arithmetic.",
-            ridge = three(ridge)
-        ),
-        t!(
-            "Kernels below it, norms and activation functions, do {work} of this layer's work in {time} of its time. Cutting matrices over more ranks makes all products slower.",
-            work = format!("{} %", significant(100.0 * sum(|kernel| kernel.flops), 2)),
-            time = show_percent(sum(|kernel| kernel.seconds))
-        ),
-    ];
     let points: Vec<(f64, f64)> = kernels.iter().map(|kernel| (kernel.intensity(), kernel.rate() / 1e12)).collect();
     let least = points.iter().map(|point| point.0).fold(ridge, f64::min) / 2.0;
     let most = points.iter().map(|point| point.0).fold(ridge, f64::max) * 2.0;
@@ -55,13 +44,23 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let names = kernels.iter().zip(1_usize..);
     let names = names.map(|(kernel, number)| t!("{number} {kernel}", number, kernel = kernel.name));
     let names = muted(Message::joined(" · ", names));
-    let live = Live::of(text)
-        .below("the time of kernels that memory bounds", sum(|kernel| kernel.seconds), 0.03, show_percent)
-        .formula(
-            "P ≤ min(F, M I),  F = M I at I = F / M",
-            format!("{} · 10¹² / ({} · 10¹²) = {}", three(gpu.bf16.0 / 1e12), three(gpu.hbm.0 / 1e12), three(ridge)),
-        )
-        .plots(across, &[plot], &head, rows.collect());
+    let live = Live::of([
+        t!(
+            "To know what hides behind compute, ask how long compute takes. A kernel reads, computes and writes; the slower of memory and arithmetic decides: above {ridge} operations per byte, arithmetic.",
+            ridge = three(ridge)
+        ),
+        t!(
+            "Kernels below it, norms and activation functions, do {work} of this layer's work in {time} of its time. Cutting matrices over more ranks makes all products slower.",
+            work = format!("{} %", significant(100.0 * sum(|kernel| kernel.flops), 2)),
+            time = show_percent(sum(|kernel| kernel.seconds))
+        ),
+    ])
+    .below("the time of kernels that memory bounds", sum(|kernel| kernel.seconds), 0.03, show_percent)
+    .formula(
+        "P ≤ min(F, M I),  F = M I at I = F / M",
+        format!("{} · 10¹² / ({} · 10¹²) = {}", three(gpu.bf16.0 / 1e12), three(gpu.hbm.0 / 1e12), three(ridge)),
+    )
+    .plots(across, &[plot], &head, rows.collect());
     Live { legend: Node::from_iter([live.legend, names]), ..live }
 }
 
@@ -80,18 +79,6 @@ pub(super) fn exchange(dials: &Dials) -> Live {
     let nodes = [1, 2, 4, 8, 16, 32, 64, 128];
     let at = |nodes| bus(&fabric, nodes, bytes);
     let [one, many] = [1, 64].map(at);
-    let text = vec![
-        t!(
-            "Collectives again, now by the number of nodes: for a message of this size an all-gather reaches a bus bandwidth of {near} inside a node, {far} over {nodes} nodes.",
-            near = show_bandwidth(one[0]),
-            far = show_bandwidth(many[0]),
-            nodes = 64_u8
-        ),
-        t!(
-            "Every hop adds its latency, and a ring over many nodes has many hops. An all-reduce may use a tree, which has fewer: it reaches {tree}.",
-            tree = show_bandwidth(many[1])
-        ),
-    ];
     let line = |name: &'static str, ink, which: usize| Line {
         name: name.into(),
         ink,
@@ -119,23 +106,35 @@ pub(super) fn exchange(dials: &Dials) -> Live {
     });
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s", "latency of an all-gather, ms"];
-    Live::of(text).above("the bus bandwidth of the all-gather over the most nodes", many[0], 200e9, show_bandwidth)
-        .formula(
-            "t = hops · latency + S (n − 1) / (n B)",
-            format!(
-                "S (n − 1) / n / t = {} GB · 511/512 / {} = {}",
-                number(bytes / 1e9, 3),
-                seconds(511.0 / 512.0 * bytes / many[0]),
-                show_bandwidth(many[0])
-            ),
-        )
-        .note(t!(
-            "H100: {near} in the node, {far} per GPU between nodes by the data sheets. The formula is an all-gather's over {nodes} nodes.",
-            near = show_bandwidth(gpu.intra.0),
-            far = show_bandwidth(gpu.inter.0),
+    Live::of([
+        t!(
+            "Collectives again, now by the number of nodes: for a message of this size an all-gather reaches a bus bandwidth of {near} inside a node, {far} over {nodes} nodes.",
+            near = show_bandwidth(one[0]),
+            far = show_bandwidth(many[0]),
             nodes = 64_u8
-        ))
-        .plots(across, &[plot, waits], &head, rows.collect())
+        ),
+        t!(
+            "Every hop adds its latency, and a ring over many nodes has many hops. An all-reduce may use a tree, which has fewer: it reaches {tree}.",
+            tree = show_bandwidth(many[1])
+        ),
+    ])
+    .above("the bus bandwidth of the all-gather over the most nodes", many[0], 200e9, show_bandwidth)
+    .formula(
+        "t = hops · latency + S (n − 1) / (n B)",
+        format!(
+            "S (n − 1) / n / t = {} GB · 511/512 / {} = {}",
+            number(bytes / 1e9, 3),
+            seconds(511.0 / 512.0 * bytes / many[0]),
+            show_bandwidth(many[0])
+        ),
+    )
+    .note(t!(
+        "H100: {near} in the node, {far} per GPU between nodes by the data sheets. The formula is an all-gather's over {nodes} nodes.",
+        near = show_bandwidth(gpu.intra.0),
+        far = show_bandwidth(gpu.inter.0),
+        nodes = 64_u8
+    ))
+    .plots(across, &[plot, waits], &head, rows.collect())
 }
 
 #[cfg(test)]

@@ -74,31 +74,30 @@ pub(super) fn bound(dials: &Dials) -> Live {
         return Live::default();
     };
     let [wait, work, rest] = parts(one, certificate.lower_bound_s).unwrap_or_default();
-    let text = vec![
+    Live::of([
         t!(
             "No order avoids this: the last rank waits until the first micro-batch has come down, works for all, and its last gradient goes back up. The sum is a bound."
         ),
         t!(
             "An order that takes as long (◆) is the shortest: only other stages help, smaller ones or split backward passes. Else (◇) the gap bounds what could be gained."
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "T ≥ (p − 1) F + m (F + BW) + (p − 1) BW",
-            format!(
-                "{} + {} + {} = {}",
-                number(wait, 3),
-                number(work, 3),
-                number(rest, 3),
-                number(certificate.lower_bound_s, 3)
-            ),
-        )
-        .note(t!(
-            "Of 1F1B. A search raises the bound by the micro-batches that each rank can hold; {view} shows such certificates for your run.",
-            view = "Schedules"
-        ))
-        .below("the ratio of 1F1B's bound to its work", certificate.lower_bound_s / work, 1.15, |ratio| number(ratio, 3))
-        .bars(&PARTS, &bars, None)
+    ])
+    .formula(
+        "T ≥ (p − 1) F + m (F + BW) + (p − 1) BW",
+        format!(
+            "{} + {} + {} = {}",
+            number(wait, 3),
+            number(work, 3),
+            number(rest, 3),
+            number(certificate.lower_bound_s, 3)
+        ),
+    )
+    .note(t!(
+        "Of 1F1B. A search raises the bound by the micro-batches that each rank can hold; {view} shows such certificates for your run.",
+        view = "Schedules"
+    ))
+    .below("the ratio of 1F1B's bound to its work", certificate.lower_bound_s / work, 1.15, |ratio| number(ratio, 3))
+    .bars(&PARTS, &bars, None)
 }
 
 #[cfg(test)]

@@ -36,20 +36,6 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
         [low, high].map(show_percent)
     };
     let ([low_few, high_few], [low_many, high_many]) = (at(1), at(TIMES.len() - 1));
-    let text = vec![
-        t!(
-            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
-            low_few,
-            high_few,
-            few = counts[1],
-            low_many,
-            high_many,
-            many = counts[TIMES.len() - 1]
-        ),
-        t!(
-            "The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
-        ),
-    ];
     let lines = SCHEDULES.iter().zip(&found).map(|((_, name, ink), found)| {
         let points = counts.iter().zip(found);
         Line {
@@ -75,18 +61,31 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let [idle, work] = [u64::from(p - 1), u64::from(v * m)];
     let ideal = f64::from(p - 1) / f64::from(m);
     let now = bubble(Schedule::Interleaved, p, v, m).unwrap_or(1.0);
-    Live::of(text)
-        .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
-        .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))
-        .note(t!(
-            "Interleaved 1F1B with {m} micro-batches; all lines are simulated, with the three passes equally long.",
-            m
-        ))
-        .compared(t!(
-            "Megatron-LM and the playbook divide by the work instead of the step: (p − 1) / m, {ideal} for 1F1B.",
-            ideal = significant(ideal, 3)
-        ))
-        .plots(across, &[plot], &head, rows.collect())
+    Live::of([
+        t!(
+            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
+            low_few,
+            high_few,
+            few = counts[1],
+            low_many,
+            high_many,
+            many = counts[TIMES.len() - 1]
+        ),
+        t!(
+            "The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
+        ),
+    ])
+    .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
+    .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))
+    .note(t!(
+        "Interleaved 1F1B with {m} micro-batches; all lines are simulated, with the three passes equally long.",
+        m
+    ))
+    .compared(t!(
+        "Megatron-LM and the playbook divide by the work instead of the step: (p − 1) / m, {ideal} for 1F1B.",
+        ideal = significant(ideal, 3)
+    ))
+    .plots(across, &[plot], &head, rows.collect())
 }
 
 pub(super) fn share(idle: u64, all: u64) -> String {

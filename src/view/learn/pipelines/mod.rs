@@ -80,7 +80,8 @@ fn held(one: Option<&Pipeline>) -> String {
 
 fn naive(dials: &Dials) -> Live {
     let p = dials.get("p");
-    let text = vec![
+    let one = Pipeline::naive(dials.small("p"), dials.small("m"));
+    Live::of([
         t!(
             "A model too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next layers. A micro-batch, a few sequences of the batch, goes through all of them and back.",
             p
@@ -89,18 +90,16 @@ fn naive(dials: &Dials) -> Live {
             "While one rank works, the others wait. The idle share is called the bubble: {bubble}, however many micro-batches follow.",
             bubble = show_percent(1.0 - 1.0 / p as f64)
         ),
-    ];
-    let one = Pipeline::naive(dials.small("p"), dials.small("m"));
-    Live::of(text)
-        .formula("bubble = (p − 1) / p", share(p - 1, p))
-        .below("the bubble", idle(one.as_ref()), 0.6, show_percent)
-        .drawn(vec![("One at a time", one)])
+    ])
+    .formula("bubble = (p − 1) / p", share(p - 1, p))
+    .below("the bubble", idle(one.as_ref()), 0.6, show_percent)
+    .drawn(vec![("One at a time", one)])
 }
 
 fn gpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::Gpipe, dials);
-    let text = vec![
+    Live::of([
         t!(
             "A batch's gradient is a sum over samples, so the batch can be cut. When rank {first} has sent one micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
             first = 0_u8,
@@ -110,17 +109,17 @@ fn gpipe(dials: &Dials) -> Live {
             "More micro-batches make filling and draining a smaller share. The cost: all forward passes come first, so a rank holds the activations of {held} micro-batches.",
             held = held(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .below("the bubble", idle(now.as_ref()), 0.1, show_percent)
-        .drawn(vec![("One at a time", Pipeline::naive(dials.small("p"), dials.small("m"))), ("GPipe", now)])
+    ])
+    .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
+    .below("the bubble", idle(now.as_ref()), 0.1, show_percent)
+    .drawn(vec![("One at a time", Pipeline::naive(dials.small("p"), dials.small("m"))), ("GPipe", now)])
 }
 
 fn one_f_one_b(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let [before, now] = [Schedule::Gpipe, Schedule::OneFOneB].map(|one| of(one, dials));
-    let text = vec![
+    let most = now.as_ref().map_or(f64::from(dials.small("m")), Pipeline::held);
+    Live::of([
         t!(
             "The last rank can start a backward pass right after its first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
         ),
@@ -130,18 +129,16 @@ fn one_f_one_b(dials: &Dials) -> Live {
             now = held(now.as_ref()),
             before = held(before.as_ref())
         ),
-    ];
-    let most = now.as_ref().map_or(f64::from(dials.small("m")), Pipeline::held);
-    Live::of(text)
-        .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
-        .below("the micro-batches that rank 0 holds", most, 3.0, |held| number(held, 3))
-        .drawn(vec![("GPipe", before), ("1F1B", now)])
+    ])
+    .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
+    .below("the micro-batches that rank 0 holds", most, 3.0, |held| number(held, 3))
+    .drawn(vec![("GPipe", before), ("1F1B", now)])
 }
 
 fn interleaved(dials: &Dials) -> Live {
     let (p, m, v) = (dials.get("p"), dials.get("m"), dials.get("v"));
     let [before, now] = [Schedule::OneFOneB, Schedule::Interleaved].map(|one| of(one, dials));
-    let text = vec![
+    Live::of([
         t!(
             "Give each rank {v} small stages instead of one large one. A pass through a stage is {v} times shorter, so the pipeline fills and drains in a fraction of the time.",
             v
@@ -153,17 +150,16 @@ fn interleaved(dials: &Dials) -> Live {
             now = held(now.as_ref()),
             before = held(before.as_ref())
         ),
-    ];
-    Live::of(text)
-        .formula("bubble = (p − 1) / (v m + p − 1)", share(p - 1, v * m + p - 1))
-        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
-        .drawn(vec![("1F1B", before), ("Interleaved 1F1B", now)])
+    ])
+    .formula("bubble = (p − 1) / (v m + p − 1)", share(p - 1, v * m + p - 1))
+    .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+    .drawn(vec![("1F1B", before), ("Interleaved 1F1B", now)])
 }
 
 fn zb_h1(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::ZbH1, dials);
-    let text = vec![
+    Live::of([
         t!(
             "A backward pass computes two gradients: of the input, which the rank before waits for, and of the weights, which nobody waits for until the optimizer runs."
         ),
@@ -171,17 +167,16 @@ fn zb_h1(dials: &Dials) -> Live {
             "Split them: gradients of weights then fill the gaps while the pipeline drains. With one stage per rank again, a rank holds {held} micro-batches, as in 1F1B.",
             held = held(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .formula("bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))", share(p - 1, 3 * m + p - 1))
-        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
-        .drawn(vec![("Interleaved 1F1B", of(Schedule::Interleaved, dials)), ("ZB-H1", now)])
+    ])
+    .formula("bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))", share(p - 1, 3 * m + p - 1))
+    .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+    .drawn(vec![("Interleaved 1F1B", of(Schedule::Interleaved, dials)), ("ZB-H1", now)])
 }
 
 fn zb_v(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::ZbV, dials);
-    let text = vec![
+    Live::of([
         t!(
             "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up. The first rank computes the loss and starts backward at once; weight gradients fill gaps."
         ),
@@ -189,11 +184,10 @@ fn zb_v(dials: &Dials) -> Live {
             "If the three passes take equal time, ranks idle only before their first micro-batch and after their last. A rank holds {held}, as in 1F1B.",
             held = held(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .formula("bubble = (p − 1) / (6 m + p − 1)", share(p - 1, 6 * m + p - 1))
-        .below("the bubble", idle(now.as_ref()), 0.02, show_percent)
-        .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", now)])
+    ])
+    .formula("bubble = (p − 1) / (6 m + p − 1)", share(p - 1, 6 * m + p - 1))
+    .below("the bubble", idle(now.as_ref()), 0.02, show_percent)
+    .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", now)])
 }
 
 fn copies(one: Option<&Pipeline>) -> u32 {
@@ -203,7 +197,7 @@ fn copies(one: Option<&Pipeline>) -> u32 {
 fn chimera(dials: &Dials) -> Live {
     let now = of(Schedule::Chimera, dials);
     let plain = of(Schedule::OneFOneB, dials);
-    let text = vec![
+    Live::of([
         t!(
             "While one pipeline fills, its last ranks are idle. Those are the first ranks of a pipeline that runs the other way. Chimera runs both, without splitting backward passes: bubble {now}, where 1F1B has {before}.",
             now = show_percent(idle(now.as_ref())),
@@ -213,15 +207,14 @@ fn chimera(dials: &Dials) -> Live {
             "The cost: each rank holds the layers of two stages. Every weight exists in {copies} copies, whose gradients must be added up.",
             copies = copies(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .below("the bubble", idle(now.as_ref()), 0.12, show_percent)
-        .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("Chimera", now)])
+    ])
+    .below("the bubble", idle(now.as_ref()), 0.12, show_percent)
+    .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("Chimera", now)])
 }
 
 fn hanayo(dials: &Dials) -> Live {
     let now = of(Schedule::Hanayo, dials);
-    let text = vec![
+    Live::of([
         t!(
             "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk down the ranks and back up as a wave, {waves} times, each time through the next layers.",
             waves = dials.get("w")
@@ -231,16 +224,15 @@ fn hanayo(dials: &Dials) -> Live {
             stages = 2 * dials.get("w"),
             copies = copies(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
-        .drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
+    ])
+    .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
+    .drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
 }
 
 fn dualpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::DualPipe, dials);
-    let text = vec![
+    Live::of([
         t!(
             "With experts on many nodes, a forward pass waits for messages as long as it computes. DualPipe feeds micro-batches from both ends. In the middle a rank runs a forward and a backward pass as a pair, one's messages behind the other's kernels."
         ),
@@ -248,24 +240,24 @@ fn dualpipe(dials: &Dials) -> Live {
             "The cost: as with Chimera, every weight exists in {copies} copies, for both directions.",
             copies = copies(now.as_ref())
         ),
-    ];
-    Live::of(text)
-        .formula(
-            "bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))",
-            share(p - 2, 3 * m + p - 2),
-        )
-        .note(t!(
-            "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
-        ))
-        .below("the bubble", idle(now.as_ref()), 0.04, show_percent)
-        .drawn(vec![("Hanayo", of(Schedule::Hanayo, dials)), ("DualPipe", now)])
+    ])
+    .formula(
+        "bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))",
+        share(p - 2, 3 * m + p - 2),
+    )
+    .note(t!(
+        "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
+    ))
+    .below("the bubble", idle(now.as_ref()), 0.04, show_percent)
+    .drawn(vec![("Hanayo", of(Schedule::Hanayo, dials)), ("DualPipe", now)])
 }
 
 fn pipedream(dials: &Dials) -> Live {
     let versioned = |schedule, every| of(schedule, dials).map(|one| Pipeline { updated_every: Some(every), ..one });
     let each = versioned(Schedule::Pipedream, 1);
     let double = versioned(Schedule::Pipedream2bw, dials.small("p"));
-    let text = vec![
+    let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
+    Live::of([
         t!(
             "What if the pipeline never drained? PipeDream updates after every micro-batch and lets the next ones in: once full, no rank is idle. A backward pass must see the weights of its forward pass, so rank {first} keeps {copies} versions.",
             first = 0_u8,
@@ -275,12 +267,10 @@ fn pipedream(dials: &Dials) -> Live {
             "PipeDream-2BW updates less often and keeps {two}. Gradients of older weights change the result; large runs use neither.",
             two = copies(double.as_ref())
         ),
-    ];
-    let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
-    Live::of(text)
-        .note(note)
-        .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref())), 3.0, |count| number(count, 3))
-        .drawn(vec![("PipeDream, by weight version", each), ("PipeDream-2BW, by weight version", double)])
+    ])
+    .note(note)
+    .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref())), 3.0, |count| number(count, 3))
+    .drawn(vec![("PipeDream, by weight version", each), ("PipeDream-2BW, by weight version", double)])
 }
 
 #[cfg(test)]

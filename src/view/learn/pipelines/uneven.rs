@@ -67,18 +67,6 @@ pub(super) fn uneven(dials: &Dials) -> Live {
     let step = |one: &Evaluation| one.report.step.time_s;
     let gain = step(&even).0 / step(&chosen).0;
     let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
-    let text = vec![
-        t!(
-            "A pipeline is as fast as its slowest stage. Here the first rank also has a vision tower, so with equal layers the second waits for it: {bubble} of the time is bubble.",
-            bubble = bubble(&even)
-        ),
-        t!(
-            "With {layers} layers both take about equal time, and a step takes {time} instead of {before}. But layers also hold memory.",
-            layers = layers(&rule),
-            time = show_seconds(step(&by_rule)),
-            before = show_seconds(step(&even))
-        ),
-    ];
     let named = |name: &'static str, one: &Evaluation| -> Message {
         t!(
             "{name}: {layers} layers, a step of {time}",
@@ -96,27 +84,39 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         row
     });
     let head = ["split", "layers per stage", "step", "bubble", "fullest GPU"];
-    let live = Live::of(text).below("the bubble of this split", chosen.report.pipeline.bubble_fraction, 0.1, show_percent)
-        .formula(
-            "gain = T(even) / T(uneven)",
-            format!(
-                "{} / {} = {}",
-                show_seconds(step(&even)),
-                show_seconds(step(&chosen)),
-                significant(gain, 3)
-            ),
-        )
-        .compared(t!(
-            "For a tower of {width} and without tensor parallelism NVIDIA's note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
-            width = MEASURED_WIDTH,
-            printed = significant(printed, 6),
-            projector = significant(projector, 3)
-        ))
-        .note(if width == MEASURED_WIDTH { t!(
-            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
-            rule = layers(&rule),
-            gain = significant(measured(), 4)
-        ) } else { t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule)) });
+    let live = Live::of([
+        t!(
+            "A pipeline is as fast as its slowest stage. Here the first rank also has a vision tower, so with equal layers the second waits for it: {bubble} of the time is bubble.",
+            bubble = bubble(&even)
+        ),
+        t!(
+            "With {layers} layers both take about equal time, and a step takes {time} instead of {before}. But layers also hold memory.",
+            layers = layers(&rule),
+            time = show_seconds(step(&by_rule)),
+            before = show_seconds(step(&even))
+        ),
+    ])
+    .below("the bubble of this split", chosen.report.pipeline.bubble_fraction, 0.1, show_percent)
+    .formula(
+        "gain = T(even) / T(uneven)",
+        format!(
+            "{} / {} = {}",
+            show_seconds(step(&even)),
+            show_seconds(step(&chosen)),
+            significant(gain, 3)
+        ),
+    )
+    .compared(t!(
+        "For a tower of {width} and without tensor parallelism NVIDIA's note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
+        width = MEASURED_WIDTH,
+        printed = significant(printed, 6),
+        projector = significant(projector, 3)
+    ))
+    .note(if width == MEASURED_WIDTH { t!(
+        "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
+        rule = layers(&rule),
+        gain = significant(measured(), 4)
+    ) } else { t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule)) });
     let open = load("", &chosen.scenario.run, "Opens this split on the page.", &[text_node("Open this run")]);
     Live {
         legend: key(&[("c-forward", "F forward"), ("c-backward", "BW backward"), ("hatch", "bubble")]),

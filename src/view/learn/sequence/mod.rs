@@ -53,18 +53,6 @@ fn outside(dials: &Dials) -> Live {
     let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.part(3));
     let h = scenario(1, s).map_or(0, |it| it.model.hidden);
     let whole = kept_outside(s as f64, h as f64);
-    let text = vec![
-        t!(
-            "Tensor parallelism divides weights and the inside of attention and FFN. Norms, dropout and the inputs of blocks stay whole: every rank keeps them for all {s} tokens.",
-            s
-        ),
-        t!(
-            "Outside the blocks no token needs another, so each of {t} ranks keeps its part. Activations fall from {before} to {after}, and nothing more is sent.",
-            t,
-            before = gib(kept(0)),
-            after = gib(kept(1))
-        ),
-    ];
     let (tokens, width, ranks) = (64.0 * 32_768.0, 4096.0, 8.0);
     let example = kept_outside(tokens, width);
     let note = t!(
@@ -76,12 +64,23 @@ fn outside(dials: &Dials) -> Live {
         cut = gb(Bytes(example.0 / ranks))
     );
     let values = format!("10 · {s} · 1 · {h} / {t} = {}", gb(Bytes(whole.0 / t as f64)));
-    Live::of(text)
-        .below("the activations with sequence parallelism", kept(1), 2.0 * GIB, gib)
-        .formula("A = 10 s b h / t", values)
-        .note(t!("Per layer of the original transformer."))
-        .compared(note)
-        .memory(&bars)
+    Live::of([
+        t!(
+            "Tensor parallelism divides weights and the inside of attention and FFN. Norms, dropout and the inputs of blocks stay whole: every rank keeps them for all {s} tokens.",
+            s
+        ),
+        t!(
+            "Outside the blocks no token needs another, so each of {t} ranks keeps its part. Activations fall from {before} to {after}, and nothing more is sent.",
+            t,
+            before = gib(kept(0)),
+            after = gib(kept(1))
+        ),
+    ])
+    .below("the activations with sequence parallelism", kept(1), 2.0 * GIB, gib)
+    .formula("A = 10 s b h / t", values)
+    .note(t!("Per layer of the original transformer."))
+    .compared(note)
+    .memory(&bars)
 }
 
 fn context(dials: &Dials) -> Live {
@@ -91,7 +90,8 @@ fn context(dials: &Dials) -> Live {
         .filter_map(|s| Bar::memory(t!("{s} tokens", s), &settings(8, c, s)))
         .collect();
     let longest = bars.last();
-    let text = vec![
+    let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
+    Live::of([
         t!(
             "Activations grow with the sequence, and tensor parallelism ends at the node. Context parallelism cuts the tokens for the whole model: norms and matrix products see each token alone."
         ),
@@ -101,12 +101,10 @@ fn context(dials: &Dials) -> Live {
             s = 262_144_u32,
             need = gib(longest.map_or(0.0, Bar::total))
         ),
-    ];
-    let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
-    Live::of(text)
-        .below("the memory of the longest sequence", longest.map_or(0.0, Bar::total), usable(), gib)
-        .worded("n = s b / c", values)
-        .memory(&bars)
+    ])
+    .below("the memory of the longest sequence", longest.map_or(0.0, Bar::total), usable(), gib)
+    .worded("n = s b / c", values)
+    .memory(&bars)
 }
 
 /// TP + SP, Ulysses and ring attention for `tokens` of the scenario's model.
@@ -171,20 +169,6 @@ fn compared(dials: &Dials) -> Live {
     let each = cuts(&it, s, p);
     let bars = each.map(|cut| Bar::new(cut.name, [cut.sent.0]));
     let [tp, ulysses, ring] = each.map(|cut| gb(cut.sent));
-    let text = vec![
-        t!(
-            "For {s} tokens over {p} ranks a GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses, {ring} with a ring.",
-            s,
-            p,
-            tp,
-            ulysses,
-            ring
-        ),
-        t!(
-            "Bytes do not decide alone: Ulysses waits for its exchanges and ends at {heads} ranks, a ring sends while attention computes. So use TP + SP inside a node, then either.",
-            heads = it.model.heads
-        ),
-    ];
     let [lecture_tp, lecture_ulysses, lecture_ring] = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
     let note = t!(
         "The lecture, for a million tokens over {ranks} ranks, each head with its own keys: {tp} against {ulysses}. The ring it calls much higher, because it adds up all GPUs, {all}; one GPU sends {one}. And {ranks} ranks are more than the heads of such a model.",
@@ -202,11 +186,24 @@ fn compared(dials: &Dials) -> Live {
         p - 1,
         gb(each[2].sent)
     );
-    Live::of(text)
-        .below("what a rank sends with a ring", each[2].sent.0, 1e8, |bytes| gb(Bytes(bytes)))
-        .formula("V(ring) = 12 N d (k / a) (P − 1) / P", values)
-        .compared(note)
-        .bars(&SENT, &bars, None)
+    Live::of([
+        t!(
+            "For {s} tokens over {p} ranks a GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses, {ring} with a ring.",
+            s,
+            p,
+            tp,
+            ulysses,
+            ring
+        ),
+        t!(
+            "Bytes do not decide alone: Ulysses waits for its exchanges and ends at {heads} ranks, a ring sends while attention computes. So use TP + SP inside a node, then either.",
+            heads = it.model.heads
+        ),
+    ])
+    .below("what a rank sends with a ring", each[2].sent.0, 1e8, |bytes| gb(Bytes(bytes)))
+    .formula("V(ring) = 12 N d (k / a) (P − 1) / P", values)
+    .compared(note)
+    .bars(&SENT, &bars, None)
 }
 
 #[cfg(test)]

@@ -63,7 +63,12 @@ pub(super) fn square(dials: &Dials) -> Live {
     let ranks = dials.get("P");
     let q = side(ranks, 2);
     let (line, (two, steps)) = (received(ranks, 1).0, received(ranks, 2));
-    let text = vec![
+    let values = format!("2 · {} / {q}² = {}", q - 1, number(two, 3));
+    let note = t!(
+        "Input and weights are taken to be equally large; the method is called SUMMA. In one dimension an all-reduce: {formula}.",
+        formula = "V = 2 (P − 1) / P"
+    );
+    let live = Live::of([
         t!("Cut in one dimension, a rank always has the whole input or adds up the whole output."),
         t!(
             "In a square of {q} by {q} ranks each has one block of every matrix. It receives its row of the input and its column of the weights: {two} of an activation instead of {line}, in {steps} messages.",
@@ -72,16 +77,10 @@ pub(super) fn square(dials: &Dials) -> Live {
             line = number(line, 3),
             steps = number(steps, 3)
         ),
-    ];
-    let values = format!("2 · {} / {q}² = {}", q - 1, number(two, 3));
-    let note = t!(
-        "Input and weights are taken to be equally large; the method is called SUMMA. In one dimension an all-reduce: {formula}.",
-        formula = "V = 2 (P − 1) / P"
-    );
-    let live = Live::of(text)
-        .below("what a rank receives", two, 0.3, three_digits)
-        .formula("V = 2 (q − 1) / q²", values)
-        .note(note);
+    ])
+    .below("what a rank receives", two, 0.3, three_digits)
+    .formula("V = 2 (q − 1) / q²", values)
+    .note(note);
     shown(live, ranks, square_of(q))
 }
 

@@ -60,23 +60,22 @@ fn cut(dials: &Dials) -> Live {
         },
     ];
     let share = show_percent(1.0 / t as f64);
-    let text = vec![
+    let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
+    let each = number((h * f / t) as f64 / 1e6, 3);
+    Live::of([
         t!("A model may not fit even layer by layer, so its matrices are cut."),
         t!(
             "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, it needs only its columns of the input, but then has a partial sum: the ranks add theirs up. Either way a rank keeps {share}.",
             t,
             share
         ),
-    ];
-    let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
-    let each = number((h * f / t) as f64 / 1e6, 3);
-    Live::of(text)
-        .below("the share of a rank", 1.0 / t as f64, 0.2, show_percent)
-        .worded(
-            "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
-            t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
-        )
-        .products(&products)
+    ])
+    .below("the share of a rank", 1.0 / t as f64, 0.2, show_percent)
+    .worded(
+        "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
+        t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
+    )
+    .products(&products)
 }
 
 fn pair(dials: &Dials) -> Live {
@@ -98,7 +97,7 @@ fn pair(dials: &Dials) -> Live {
     let scenario = scenario(t, s, "");
     let heads = scenario.as_ref().map_or(0, |it| it.model.heads);
     let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
-    let text = vec![
+    Live::of([
         t!(
             "The two cuts fit together. The first matrix of an FFN is cut by columns, and each rank applies the activation function to its columns. The second is cut by rows, which need just these columns."
         ),
@@ -107,19 +106,18 @@ fn pair(dials: &Dials) -> Live {
             each = heads / t,
             heads
         ),
-    ];
-    Live::of(text)
-        .below("what a rank sends for the sum", sent, 50e6, bytes)
-        .worded(
-            "Z = φ(X A) B = φ(X A₁) B₁ + … + φ(X Aₜ) Bₜ",
-            t!(
-                "one sum of {s} × {h} numbers, for which a rank sends {bytes}",
-                s,
-                h = scenario.as_ref().map_or(0, |it| it.model.hidden),
-                bytes = show_bytes(Bytes(sent))
-            ),
-        )
-        .products(&[product])
+    ])
+    .below("what a rank sends for the sum", sent, 50e6, bytes)
+    .worded(
+        "Z = φ(X A) B = φ(X A₁) B₁ + … + φ(X Aₜ) Bₜ",
+        t!(
+            "one sum of {s} × {h} numbers, for which a rank sends {bytes}",
+            s,
+            h = scenario.as_ref().map_or(0, |it| it.model.hidden),
+            bytes = show_bytes(Bytes(sent))
+        ),
+    )
+    .products(&[product])
 }
 
 /// GPU time of the same four sequences over `tp` ranks: a perfect cut takes no more of it than one GPU.
@@ -141,7 +139,7 @@ fn cost(dials: &Dials) -> Live {
     let bars: Vec<Bar> = [1, 2, 4, 8, 16, 32].into_iter().filter_map(|tp| gpu_time(tp, s)).collect();
     let here = gpu_time(t, s);
     let share = here.map_or(0.0, |bar| bar.part(1) / bar.total());
-    let text = vec![
+    let live = Live::of([
         t!(
             "A layer waits for its exchanges, which do not shrink with more ranks, while the compute of each does. With {t} ranks {share} of the step is exposed communication.",
             t,
@@ -150,8 +148,8 @@ fn cost(dials: &Dials) -> Live {
         t!(
             "Beyond the node they cross the network. The bars show GPU time for the same work, equal for a perfect cut; narrow matrix products add to the cost."
         ),
-    ];
-    let live = Live::of(text).below("the exposed share", share, 0.1, show_percent).bars(&TIME, &bars, None);
+    ])
+    .below("the exposed share", share, 0.1, show_percent).bars(&TIME, &bars, None);
     let Some(it) = scenario(t, s, "") else {
         return live;
     };
