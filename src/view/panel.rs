@@ -143,16 +143,14 @@ fn over_the_step(evaluation: &Evaluation, rank: Option<usize>, theme: Theme, wid
     } else {
         muted("By the detailed method: the published ones know no time.")
     };
-    [
+    Node::from_iter([
         el("p", &[("class", "legend")], &[legend(evaluation.scenario.gpu.usable, unit)]),
         picture(evaluation, &curve, theme, width, unit),
         el("div", &[("class", "saves")], &[save("memory-over-time")]),
         leaf("p", "peak-words", peak_words(&curve, unit)),
         other,
         fold("Show as a table", curve_table(&curve, unit)),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 /// The areas as SVG, at the width of the panel.

@@ -128,7 +128,7 @@ mod tests {
             look,
             unit: MemoryUnit::Gib,
         };
-        let pieces: Node = [head(&gallery, 0), cards(&gallery)].into_iter().collect();
+        let pieces: Node = Node::from_iter([head(&gallery, 0), cards(&gallery)]);
         (pieces.to_html(), rows.len())
     }
 

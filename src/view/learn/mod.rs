@@ -119,7 +119,7 @@ mod tests {
                         assert!(!bare.contains(|c: char| c.is_ascii_digit()), "{id}: {template}");
                     });
                 }
-                let html: Node = [live.picture, live.table].into_iter().collect();
+                let html: Node = Node::from_iter([live.picture, live.table]);
                 let html = html.to_html();
                 assert!(html.contains("aria-label") && html.contains("<table"), "{id}");
                 for text in [

@@ -101,7 +101,7 @@ pub(super) fn practice(live: &Live) -> Node {
         None if live.note.is_empty() => Node::none(),
         None => muted(&live.note),
     };
-    [goal, formula, compared(live)].into_iter().collect()
+    Node::from_iter([goal, formula, compared(live)])
 }
 
 /// The picture of a step and what its colours stand for.

@@ -185,7 +185,7 @@ pub fn panel(of: &str) -> Node {
             ]
         })
         .collect();
-    [title("Glossary"), el("dl", &[("class", "glossary")], &[rows])].into_iter().collect()
+    Node::from_iter([title("Glossary"), el("dl", &[("class", "glossary")], &[rows])])
 }
 
 #[cfg(test)]

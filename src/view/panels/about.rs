@@ -29,9 +29,14 @@ fn form(label: &'static str, content: &str) -> Node {
 }
 
 fn body(term: &Term, unit: MemoryUnit) -> Node {
-    [formula(term), values(term, unit), terms(term, unit), inputs(term, unit), source(term), notes(term)]
-        .into_iter()
-        .collect()
+    Node::from_iter([
+        formula(term),
+        values(term, unit),
+        terms(term, unit),
+        inputs(term, unit),
+        source(term),
+        notes(term),
+    ])
 }
 
 /// Terms that are shown before the smaller ones are folded together.

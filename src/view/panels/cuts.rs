@@ -51,14 +51,16 @@ pub fn sequences(scenario: &Scenario) -> Node {
     let example =
         if shared > 1 { Message::default() } else { t!("P is an example: this run does not split sequences.") };
     let head = ["cut", "as the Fudan lecture counts", "a GPU really sends", "most ranks", "lecture's example"];
-    [
+    Node::from_iter([
         muted(Message::joined(" ", [what, example])),
         table("Ways to cut a sequence", &head, &rows),
-        muted("The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP."),
-        muted("Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
-    ]
-    .into_iter()
-    .collect()
+        muted(
+            "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP.",
+        ),
+        muted(
+            "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention.",
+        ),
+    ])
 }
 
 /// A matrix product over a line, a square and a cube of ranks.
@@ -70,13 +72,15 @@ pub(crate) fn grids(scenario: &Scenario) -> Node {
         rows.extend(grid_cuts(ranks).iter().map(|cut| grid(ranks, cut)));
     }
     let head = ["ranks", "grid", "compute", "parameters", "activations", "receives", "messages"];
-    [
-        muted("One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
+    Node::from_iter([
+        muted(
+            "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once.",
+        ),
         table("Tensor parallelism in one, two and three dimensions", &head, &rows),
-        muted("1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D."),
-    ]
-    .into_iter()
-    .collect()
+        muted(
+            "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D.",
+        ),
+    ])
 }
 
 fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
@@ -139,13 +143,11 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         balanced = significant(sum / balanced, 3)
     );
     let head = ["step", "plain", "in all", "zig-zag", "in all", "meanwhile sends"];
-    [
+    Node::from_iter([
         muted(Message::joined(" ", [what, example])),
         table("Ring attention step by step", &head, &rows),
         el("p", &[("class", "muted")], &[text(&facts)]),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], sent: &'static str) {

@@ -40,16 +40,14 @@ pub fn limits() -> Node {
     let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());
     let methods = METHODS.iter().map(|row| {
         let label = strong(row.method.choice().label);
-        [
+        Node::from_iter([
             label,
             text(": "),
             text(Message::joined("; ", row.leaves_out.iter().map(Message::from))),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
-        ]
-        .into_iter()
-        .collect()
+        ])
     });
     let power = |value: f64| format!("10^{:.0}", value.log10());
     let sizes = [
@@ -65,9 +63,11 @@ pub fn limits() -> Node {
             stages = MAX_STAGES
         ),
     ];
-    [
+    Node::from_iter([
         leaf("h1", "", "What Shardscope does not model"),
-        paragraph("A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        paragraph(
+            "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of.",
+        ),
         title("Scope"),
         plain(SCOPE),
         title("Step time"),
@@ -76,9 +76,7 @@ pub fn limits() -> Node {
         list(methods.collect()),
         title("Sizes"),
         list(sizes.iter().map(text).collect()),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 #[cfg(test)]

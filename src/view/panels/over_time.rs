@@ -135,7 +135,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
     let components: Node = Component::ALL.into_iter().map(entry).collect();
     let line = t!("line: {usable} usable", usable = unit.show(usable));
-    [components, inline(&line)].into_iter().collect()
+    Node::from_iter([components, inline(&line)])
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn ratio(row: &OverlapRow) -> Node {
 }
 
 fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
-    [text(verbatim(figure)), text(" "), leaf("small", class, small)].into_iter().collect()
+    Node::from_iter([text(verbatim(figure)), text(" "), leaf("small", class, small)])
 }
 
 /// The ratio against 1, which stands in the middle of the bar of every row.

@@ -15,7 +15,7 @@ use crate::view::prelude::*;
 pub fn sources() -> Node {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
         any figure of the page.";
-    [
+    Node::from_iter([
         leaf("h1", "", "Sources of Shardscope"),
         paragraph(words),
         of_constants(),
@@ -23,9 +23,7 @@ pub fn sources() -> Node {
         of_presets(),
         of_schedules_and_methods(),
         of_measurements_and_documents(),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 /// A heading and its table.

@@ -165,19 +165,21 @@ pub fn all(run: &Run) -> Node {
         runs.iter().flat_map(|known| rows(known, now == Some(known.id), every)).collect()
     };
     let head = ["", "figure", "published", "computed", "off", "source"];
-    [
+    Node::from_iter([
         leaf("h2", "", "Published runs"),
-        muted("Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against."),
+        muted(
+            "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against.",
+        ),
         table("Published runs", &head, &lines(PUBLISHED, false)),
         leaf("h3", "", "Whole runs, from the first step to the last token"),
-        muted("The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. What a source leaves open is said where the run is loaded."),
+        muted(
+            "The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. What a source leaves open is said where the run is loaded.",
+        ),
         table("Whole runs", &head, &lines(WHOLE_RUNS, true)),
         leaf("h3", "", "MLPerf Training, from the first sample to the target"),
         muted("Samples and evaluations until the target are those of the log; the time of a step is predicted."),
         table("MLPerf Training", &head, &lines(&MLPERF_RUNS, false)),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::view::prelude::*;
 /// Certainty of the step, utilisation, and the time of a token budget.
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    [leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(step)].into_iter().collect()
+    Node::from_iter([leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(step)])
 }
 
 /// Utilisation with the peak it is counted against, and as others count it.
@@ -27,7 +27,7 @@ fn utilisation(step: &Step) -> Node {
         ask("link", Figure::Mfu, &[text("As others count it")]),
         text(verbatim(format!(": {}", others.join(", ")))),
         step.mfu_by.iter().find_map(|row| row.note.as_ref()).map_or_else(Node::default, |note| {
-            [text(verbatim(" (")), inline(note), text(verbatim(")"))].into_iter().collect()
+            Node::from_iter([text(verbatim(" (")), inline(note), text(verbatim(")"))])
         }),
     ];
     el("p", &[("class", "muted")], &parts)

@@ -32,14 +32,12 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
     let figure = |name, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
         ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse))
     };
-    [
+    Node::from_iter([
         memory(&report.memory, unit),
         figure(time, Figure::Step, &|seconds| parted(&show_seconds(seconds)), false),
         figure(peak, Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), Figure::Tokens, &tokens, true),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 /// A number with its unit, which stands small behind it.

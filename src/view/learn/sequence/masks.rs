@@ -167,7 +167,7 @@ fn timeline(drawing: &mut Drawing, ranks: u64, zigzag: bool, top: f64) {
 fn legend(ranks: u64) -> Node {
     let named =
         colours(&[(t!("rank {rank}", rank = 0_u8), Ink::Forward), (t!("rank {rank}", rank = ranks - 1), Ink::Weight)]);
-    [named, key(&[("hatch", "waits for the slowest rank")])].into_iter().collect()
+    Node::from_iter([named, key(&[("hatch", "waits for the slowest rank")])])
 }
 
 fn numbers(ranks: u64, zigzag: bool) -> Node {

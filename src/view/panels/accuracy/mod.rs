@@ -106,7 +106,7 @@ fn left_out() -> Node {
 fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
-    [
+    Node::from_iter([
         heading("Worst misses first"),
         misses("Worst misses", bench, first),
         fold(t!("The other {rest} runs", rest = rest.len()), misses("The other runs", bench, rest)),
@@ -114,9 +114,7 @@ fn details(bench: &Bench) -> Node {
         fold("How each constant was obtained", constants_table()),
         fold("Fine-tuning rows that are not computed", left_out()),
         fold("What is not modelled", list(NOT_MODELLED)),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn list(items: &[&'static str]) -> Node {

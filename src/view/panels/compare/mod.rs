@@ -33,7 +33,7 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
         Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
     };
     let cards = match second.evaluation {
-        Ok(evaluation) => [card("A · this run", first, unit), card("B", evaluation, unit)].into_iter().collect(),
+        Ok(evaluation) => Node::from_iter([card("A · this run", first, unit), card("B", evaluation, unit)]),
         Err(_) => Node::none(),
     };
     Node::from_iter([

@@ -35,7 +35,7 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
     let peak = t!("peak {value}", value = unit.name());
     let head = [t!("change"), peak, t!("saves"), t!("step"), t!("GPU time per token")];
     let table = table("Suggestions", &head, &rows);
-    [note, table].into_iter().collect()
+    Node::from_iter([note, table])
 }
 
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
@@ -95,14 +95,12 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
             bullet(Message::joined("; ", clauses))
         })
         .collect();
-    [
+    Node::from_iter([
         muted(&intro),
         el("div", &[("class", "steps")], &[table("Narrowing it down", &head, &rows)]),
         heading("What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 #[cfg(test)]

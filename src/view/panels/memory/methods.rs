@@ -13,13 +13,11 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let peak = t!("peak {value}", value = unit.name());
     let head = [t!("method"), t!("verdict"), peak, t!("of"), t!("stage"), t!("components")];
     let about: Node = rows.iter().map(about).collect();
-    [
+    Node::from_iter([
         el("div", &[("class", "methods")], &[table("Methods side by side", &head, &lines)]),
         fold("Show the components as a table", numbers(rows, unit)),
         el("div", &[("class", "leaves-out")], &[about]),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {

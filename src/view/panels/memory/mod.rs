@@ -45,7 +45,7 @@ fn swatch(component: Component) -> Node {
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
     let lines: Node = parts.iter().flat_map(|(name, figure)| [leaf("i", "", name), strong(verbatim(figure))]).collect();
-    [leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])].into_iter().collect()
+    Node::from_iter([leaf("strong", "", title), el("span", &[("class", "figures")], &[lines])])
 }
 
 /// A small bar of `memory` with a mark at `capacity`, on a scale that ends at `longest`.

@@ -41,14 +41,12 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
             box_gb = format!("{:.0}", evaluation.scenario.gpu.memory.gib())
         )
     };
-    [
+    Node::from_iter([
         leaf("p", "visually-hidden", words::memory(memory, unit)),
         legend(&[&picture]),
         el("div", &[("class", class)], &[rows]),
         el("p", &[("class", "capacity-note")], &[ask("plain", Figure::Capacity, &[text(&note)])]),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn on_the_box(memory: &Memory) -> bool {
@@ -128,9 +126,7 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
         low = unit.number(memory.need_low_bytes),
         high = unit.show(memory.need_high_bytes)
     );
-    [inline(words::known(memory)), inline(&range), ask("link", Figure::Capacity, &[text("the rule")])]
-        .into_iter()
-        .collect()
+    Node::from_iter([inline(words::known(memory)), inline(&range), ask("link", Figure::Capacity, &[text("the rule")])])
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::view::prelude::*;
 
 /// The table behind the bars.
 pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
-    [components(memory, unit), parts(memory, unit)].into_iter().collect()
+    Node::from_iter([components(memory, unit), parts(memory, unit)])
 }
 
 fn components(memory: &Memory, unit: MemoryUnit) -> Node {

@@ -15,13 +15,11 @@ pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let report = &evaluation.report;
     let memory = &report.memory;
     let run = &evaluation.scenario.run;
-    [
+    Node::from_iter([
         phases(memory, unit),
         offloaded(memory.host.as_ref(), report.offload.as_ref(), unit),
         stairs(&staircase(run), unit),
-    ]
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn section(title: &'static str, content: Node, note: &'static str) -> Node {

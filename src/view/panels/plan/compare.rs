@@ -81,10 +81,10 @@ pub(crate) fn pinned(view: &View) -> Node {
         let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
-    let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
+    let head = Node::from_iter([leaf("th", "", "Pinned"), head]);
     let table = grid("pinned", head, rows.into_iter().collect());
     let clear = button("link", PlanCommand::UnpinAll, None, "unpin all");
-    [scrolled("Pinned layouts", table), clear].into_iter().collect()
+    Node::from_iter([scrolled("Pinned layouts", table), clear])
 }
 
 /// "+120 ms (+3.2 %)".

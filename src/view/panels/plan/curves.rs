@@ -27,7 +27,7 @@ pub(crate) fn sweeps(view: &View) -> Node {
     let Some(sweep) = &view.result.sweep else {
         return chips;
     };
-    [chips, curves(view, sweep)].into_iter().collect()
+    Node::from_iter([chips, curves(view, sweep)])
 }
 
 fn axis_name(grown: Grown) -> &'static str {
@@ -72,7 +72,7 @@ fn curves(view: &View, sweep: &Points) -> Node {
     let without = (!none.is_empty()).then(|| t!("Nothing fits or divides at {points}.", points = none.join(", ")));
     let words = Message::joined(" ", std::iter::once(what).chain(without));
     let data_table = fold(view, Fold::SweepTable, "Show as a table", || data_table(view, sweep));
-    [el("div", &[("class", "curves")], &[pictures]), footnote(&words), data_table].into_iter().collect()
+    Node::from_iter([el("div", &[("class", "curves")], &[pictures]), footnote(&words), data_table])
 }
 
 /// A power of two as people write it: "1k", "64k", "1M".

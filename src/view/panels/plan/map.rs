@@ -21,7 +21,7 @@ pub fn map(view: &View, axes: &Axes) -> Node {
             Some(map) => drawn(view, map, axes),
             None => muted("being searched…"),
         };
-        [grid, choices(view, axes)].into_iter().collect()
+        Node::from_iter([grid, choices(view, axes)])
     })
 }
 
@@ -100,7 +100,7 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
     let table = grid("map", head, rows.into_iter().collect());
     let note = t!("{map} Second line: peak, {unit}; – where nothing divides.", map = words, unit = view.unit.name());
     let again = if map.done { Node::none() } else { footnote("The rest is being searched…") };
-    [scrolled("Map of layouts", table), again, footnote(&note)].into_iter().collect()
+    Node::from_iter([scrolled("Map of layouts", table), again, footnote(&note)])
 }
 
 /// The best layout of a cell; `mine` where the page's own run is of the cell.

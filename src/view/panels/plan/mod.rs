@@ -74,7 +74,7 @@ fn progress(view: &View) -> Node {
     .say("aria-valuetext", verbatim(done))
     // It comes and goes above other parts of its kind, which keep the focus.
     .keyed("progress");
-    [ratio, line].into_iter().collect()
+    Node::from_iter([ratio, line])
 }
 
 fn body(view: &View, progress: Progress) -> Node {
@@ -109,7 +109,7 @@ fn walk(view: &View) -> Node {
         let items: Node =
             steps.map(|step| bullet(t!("{step}: {text}", step = step.title, text = &step.text))).collect();
         let end = paragraph(&walk.end);
-        [el("ol", &[], &[items]), end].into_iter().collect()
+        Node::from_iter([el("ol", &[], &[items]), end])
     })
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn buttons(view: &View) -> Node {
     let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
     let buttons = el("p", &[("class", "chips ask")], &[super::controls::buttons(&BUTTONS)]);
-    [buttons, answer].into_iter().collect()
+    Node::from_iter([buttons, answer])
 }
 
 fn show(view: &View, answer: &Answer) -> Node {
