@@ -70,29 +70,29 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
         let routed = matches!(kind, GroupKind::Ep | GroupKind::ExpertDp);
         (experts || !routed) && mesh.members(*kind, 0).size() > 1
     });
-    let row = |kind: GroupKind| {
-        let members = mesh.members(kind, gpu);
-        let crossing = crossing(mesh, kind, &orders);
-        let lies = members.group(mesh.per_node);
-        let leaves = crossing != Crossing::Stays;
-        let place = match members.rail_count(mesh.per_node) {
-            _ if !leaves => t!("inside a node"),
-            1 => t!("{nodes} nodes, one rail", nodes = lies.nodes()),
-            rails => t!("{nodes} nodes, {rails} rails", nodes = lies.nodes(), rails),
-        };
-        let wire = wires.iter().find(|wire| wire.kind == kind);
-        let sent = wire.map_or_else(|| verbatim("–"), |wire| verbatim(unit.fitting(wire.bytes)));
-        let busy = wire.map_or_else(|| verbatim("–"), |wire| verbatim(show_percent(wire.busy)));
-        let cells =
-            [kind.name().into(), verbatim(members.size().to_string()), place, sent, busy, words(mesh, crossing)];
-        (matches!(crossing, Crossing::Needless(_)), cells.map(text).into())
-    };
-    let rows: Vec<_> = kinds.map(row).collect();
+    let rows: Vec<_> = kinds.map(|kind| (kind, mesh.members(kind, gpu), crossing(mesh, kind, &orders))).collect();
     if rows.is_empty() {
         return paragraph("One GPU: no groups.");
     }
-    let head = ["group", "GPUs", "lies on", "sent per GPU", "link busy", "crosses nodes?"];
-    table("Groups and the links that they cross", &head, &rows)
+    let of_wire = |kind: GroupKind, show: &dyn Fn(&Wire) -> String| {
+        wires.iter().find(|wire| wire.kind == kind).map_or_else(|| "–".to_owned(), show)
+    };
+    Rows::of(rows)
+        .column("group", |(kind, ..)| kind.name())
+        .figures("GPUs", |(_, members, _)| members.size().to_string())
+        .column("lies on", |(_, members, crossing)| {
+            let nodes = members.group(mesh.per_node).nodes();
+            match members.rail_count(mesh.per_node) {
+                _ if *crossing == Crossing::Stays => t!("inside a node"),
+                1 => t!("{nodes} nodes, one rail", nodes),
+                rails => t!("{nodes} nodes, {rails} rails", nodes, rails),
+            }
+        })
+        .figures("sent per GPU", |(kind, ..)| of_wire(*kind, &|wire| unit.fitting(wire.bytes)))
+        .figures("link busy", |(kind, ..)| of_wire(*kind, &|wire| show_percent(wire.busy)))
+        .column("crosses nodes?", |(_, _, crossing)| words(mesh, *crossing))
+        .marked(|(_, _, crossing)| matches!(crossing, Crossing::Needless(_)))
+        .table("Groups and the links that they cross")
 }
 
 fn words(mesh: Mesh, crossing: Crossing) -> Message {

@@ -6,10 +6,6 @@ use crate::core::traffic::{
 };
 use crate::view::prelude::*;
 
-fn row<const N: usize>(cells: [Message; N]) -> (bool, Vec<Node>) {
-    (false, cells.map(text).into())
-}
-
 fn gb(bytes: Bytes) -> String {
     format!("{} GB", significant(bytes.gb(), 4))
 }
@@ -24,24 +20,18 @@ pub fn sequences(scenario: &Scenario) -> Node {
     let element = scenario.precision.computes.activation();
     let ours = sequence_cuts(tokens, width, ranks, element, share, model.heads);
     let lecture = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
-    let rows: Vec<_> = ours
-        .iter()
-        .zip(&lecture)
-        .map(|(ours, lecture)| {
-            let most = match ours.most_ranks {
-                None => t!("any"),
-                Some(most) if most < ranks => t!("{most}: too few", most),
-                Some(most) => verbatim(most.to_string()),
-            };
-            row([
-                ours.name.into(),
-                verbatim(format!("{} ({})", gb(ours.printed), ours.formula)),
-                verbatim(gb(ours.sent)),
-                most,
-                verbatim(gb(lecture.printed)),
-            ])
-        })
-        .collect();
+    let most = |ranks_at_most: Option<u64>| match ranks_at_most {
+        None => t!("any"),
+        Some(most) if most < ranks => t!("{most}: too few", most),
+        Some(most) => verbatim(most.to_string()),
+    };
+    let cuts = Rows::of(ours.iter().zip(&lecture))
+        .column("cut", |(ours, _)| ours.name)
+        .figures("as the Fudan lecture counts", |(ours, _)| format!("{} ({})", gb(ours.printed), ours.formula))
+        .figures("a GPU really sends", |(ours, _)| gb(ours.sent))
+        .column("most ranks", |(ours, _)| most(ours.most_ranks))
+        .figures("lecture's example", |(_, lecture)| gb(lecture.printed))
+        .table("Ways to cut a sequence");
     let what = t!(
         "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {seq_len} tokens, d = {hidden}, over P = {ranks} ranks; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
         seq_len = scenario.run.seq_len,
@@ -50,10 +40,9 @@ pub fn sequences(scenario: &Scenario) -> Node {
     );
     let example =
         if shared > 1 { Message::default() } else { t!("P is an example: this run does not split sequences.") };
-    let head = ["cut", "as the Fudan lecture counts", "a GPU really sends", "most ranks", "lecture's example"];
     Node::from_iter([
         muted(Message::joined(" ", [what, example])),
-        table("Ways to cut a sequence", &head, &rows),
+        cuts,
         muted(
             "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP.",
         ),
@@ -66,37 +55,29 @@ pub fn sequences(scenario: &Scenario) -> Node {
 /// A matrix product over a line, a square and a cube of ranks.
 pub(crate) fn grids(scenario: &Scenario) -> Node {
     let tp = scenario.layout.tp;
-    let mut rows = Vec::new();
     let sizes = if tp == 64 || tp == 1 { vec![64] } else { vec![tp, 64] };
-    for ranks in sizes {
-        rows.extend(grid_cuts(ranks).iter().map(|cut| grid(ranks, cut)));
-    }
-    let head = ["ranks", "grid", "compute", "parameters", "activations", "receives", "messages"];
+    let cuts = sizes.into_iter().flat_map(|ranks| grid_cuts(ranks).into_iter().map(move |cut| (ranks, cut)));
+    let shape = |cut: &GridCut| vec![number(cut.side, 2); cut.dimensions as usize].join(" × ");
+    let part = |share: f64| {
+        if share < 1.0 { verbatim(format!("1/{}", number((1e9 / share).round() / 1e9, 3))) } else { t!("whole") }
+    };
+    let table = Rows::of(cuts)
+        .figures("ranks", |(ranks, _)| ranks.to_string())
+        .figures("grid", |(_, cut)| format!("{}D: {}", cut.dimensions, shape(cut)))
+        .column("compute", |(_, cut)| part(cut.compute))
+        .column("parameters", |(_, cut)| part(cut.parameters))
+        .column("activations", |(_, cut)| part(cut.activations))
+        .figures("receives", |(_, cut)| number(cut.communication, 3))
+        .figures("messages", |(_, cut)| number(cut.steps, 3))
+        .table("Tensor parallelism in one, two and three dimensions");
     Node::from_iter([
         muted(
             "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once.",
         ),
-        table("Tensor parallelism in one, two and three dimensions", &head, &rows),
+        table,
         muted(
             "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D.",
         ),
-    ])
-}
-
-fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
-    let side = number(cut.side, 2);
-    let shape = vec![side; cut.dimensions as usize].join(" × ");
-    let part = |share: f64| {
-        if share < 1.0 { verbatim(format!("1/{}", number((1e9 / share).round() / 1e9, 3))) } else { t!("whole") }
-    };
-    row([
-        verbatim(ranks.to_string()),
-        verbatim(format!("{}D: {shape}", cut.dimensions)),
-        part(cut.compute),
-        part(cut.parameters),
-        part(cut.activations),
-        verbatim(number(cut.communication, 3)),
-        verbatim(number(cut.steps, 3)),
     ])
 }
 
@@ -108,20 +89,34 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let ranks = if layout.cp > 1 { layout.cp } else { 8 };
     let (plain, zigzag) = (ring_steps(ranks, false), ring_steps(ranks, true));
-    let mut rows = Vec::new();
     let (mut sum, mut balanced) = (0.0, 0.0);
     let last = plain.len().saturating_sub(1);
+    let mut rows = Vec::new();
     for (step, (one, other)) in plain.iter().zip(&zigzag).enumerate() {
         sum += one;
         balanced += other;
         if step == SHOWN && last > SHOWN {
-            rows.push(row(["…"; 6].map(Message::from)));
+            rows.push((None, [0.0; 4]));
         }
         if step < SHOWN || step == last {
-            let sent = if step == last { "nothing" } else { "keys and values on" };
-            row_of_step(&mut rows, step, [*one, sum, *other, balanced], sent);
+            rows.push((Some(step), [*one, sum, *other, balanced]));
         }
     }
+    let more = || "…".to_owned();
+    let work =
+        |at: usize| move |(step, work): &(Option<usize>, [f64; 4])| step.map_or_else(more, |_| number(work[at], 2));
+    let table = Rows::of(rows)
+        .figures("step", |(step, _)| step.map_or_else(more, |step| (step + 1).to_string()))
+        .figures("plain", work(0))
+        .figures("in all", work(1))
+        .figures("zig-zag", work(2))
+        .figures("in all", work(3))
+        .column("meanwhile sends", |(step, _)| match step {
+            None => "…",
+            Some(step) if *step == last => "nothing",
+            Some(_) => "keys and values on",
+        })
+        .table("Ring attention step by step");
     let share = model.kv_heads as f64 / model.heads as f64;
     let chunk = scenario.run.seq_len as f64 / ranks as f64;
     let wire = bandwidth(scenario, layout.mesh().link(Axis::Cp));
@@ -142,18 +137,11 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         bytes = scenario.precision.computes.activation(),
         balanced = significant(sum / balanced, 3)
     );
-    let head = ["step", "plain", "in all", "zig-zag", "in all", "meanwhile sends"];
     Node::from_iter([
         muted(Message::joined(" ", [what, example])),
-        table("Ring attention step by step", &head, &rows),
+        table,
         el("p", &[("class", "muted")], &[text(&facts)]),
     ])
-}
-
-fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], sent: &'static str) {
-    let [one, sum, other, balanced] = work.map(|share| verbatim(number(share, 2)));
-    let step = verbatim((step + 1).to_string());
-    rows.push(row([step, one, sum, other, balanced, sent.into()]));
 }
 
 #[cfg(test)]

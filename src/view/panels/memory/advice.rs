@@ -3,7 +3,7 @@
 use super::tuning::change;
 use super::verdict;
 use crate::core::report::Memory;
-use crate::core::report::fit::{Suggestion, Suggestions};
+use crate::core::report::fit::Suggestions;
 use crate::core::report::narrow::{self, Counted, Narrowing};
 use crate::core::source::HE_BLOG;
 use crate::view::prelude::*;
@@ -31,27 +31,17 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
     if list.is_empty() {
         return note;
     }
-    let rows: Vec<(bool, Vec<Node>)> = list.iter().map(|one| (false, suggestion(memory, one, unit))).collect();
-    let peak = t!("peak {value}", value = unit.name());
-    let head = [t!("change"), peak, t!("saves"), t!("step"), t!("GPU time per token")];
-    let table = table("Suggestions", &head, &rows);
+    let table = Rows::of(list)
+        .column("change", |one| {
+            let batch = one.global_batch.map(|batch| aside(t!("global batch {batch}", batch)));
+            el("span", &[], &[apply("fix", one.set.clone(), "", one.label()), batch.unwrap_or_default()])
+        })
+        .figures(t!("peak {value}", value = unit.name()), |one| unit.number(one.peak))
+        .figures("saves", |one| unit.number(memory.peak_bytes - one.peak))
+        .figures("step", |one| show_seconds(one.step))
+        .column("GPU time per token", |one| change(one.dearer - 1.0))
+        .table("Suggestions");
     Node::from_iter([note, table])
-}
-
-fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
-    let button = apply("fix", one.set.clone(), "", one.label());
-    let batch = one.global_batch.map_or_else(Node::none, |batch| {
-        let words = t!("global batch {batch}", batch);
-        aside(&words)
-    });
-    let cost = change(one.dearer - 1.0);
-    vec![
-        el("span", &[], &[button, batch]),
-        text(verbatim(unit.number(one.peak))),
-        text(verbatim(unit.number(memory.peak_bytes - one.peak))),
-        text(verbatim(show_seconds(one.step))),
-        text(&cost),
-    ]
 }
 
 /// The way back to more speed where memory is left, and what no estimate includes.
@@ -60,29 +50,20 @@ pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
 }
 
 fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
-    let before = [None].into_iter().chain(way.iter().map(Some));
-    let rows: Vec<(bool, Vec<Node>)> = way
-        .iter()
-        .zip(before)
-        .enumerate()
-        .map(|(at, (step, before))| {
-            let more = before.map_or_else(String::new, |before| {
-                let more = step.peak.0 - before.peak.0;
-                let sign = if more < 0.0 { "−" } else { "+" };
-                format!("{sign}{}", unit.number(crate::core::units::Bytes(more.abs())))
-            });
-            let cells = vec![
-                text(t!("{n}. {step}", n = at + 1, step = step.label)),
-                verdict(step.verdict),
-                text(verbatim(unit.number(step.peak))),
-                text(verbatim(&more)),
-                text(verbatim(step.stage.to_string())),
-            ];
-            (false, cells)
-        })
-        .collect();
-    let peak = t!("peak {value}", value = unit.name());
-    let head = [t!("try"), t!("verdict"), peak, t!("more"), t!("stage")];
+    let more = |at: usize, step: &Narrowing| {
+        let Some(before) = at.checked_sub(1).map(|before| &way[before]) else {
+            return String::new();
+        };
+        let more = step.peak.0 - before.peak.0;
+        format!("{}{}", if more < 0.0 { "−" } else { "+" }, unit.number(Bytes(more.abs())))
+    };
+    let steps = Rows::of(way.iter().enumerate())
+        .column("try", |(at, step)| t!("{n}. {step}", n = at + 1, step = step.label))
+        .column("verdict", |(_, step)| verdict(step.verdict))
+        .figures(t!("peak {value}", value = unit.name()), |(_, step)| unit.number(step.peak))
+        .figures("more", |(at, step)| more(*at, step))
+        .figures("stage", |(_, step)| step.stage.to_string())
+        .table("Narrowing it down");
     let intro = t!(
         "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({short}). What each step should take:",
         short = HE_BLOG.short
@@ -97,7 +78,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
         .collect();
     Node::from_iter([
         muted(&intro),
-        el("div", &[("class", "steps")], &[table("Narrowing it down", &head, &rows)]),
+        el("div", &[("class", "steps")], &[steps]),
         heading("What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ])

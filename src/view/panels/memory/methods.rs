@@ -9,50 +9,43 @@ use crate::view::prelude::*;
 /// The table of methods, and what each leaves out.
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let longest = rows.iter().map(|row| row.fullest.total.max(row.capacity)).fold(Bytes::ZERO, Bytes::max);
-    let lines: Vec<(bool, Vec<Node>)> = rows.iter().map(|row| (row.chosen, line(row, longest, unit))).collect();
-    let peak = t!("peak {value}", value = unit.name());
-    let head = [t!("method"), t!("verdict"), peak, t!("of"), t!("stage"), t!("components")];
+    let table = Rows::of(rows)
+        .column("method", |row| {
+            let attributes = [("class", "choose"), ("aria-pressed", if row.chosen { "true" } else { "false" })];
+            let fix = vec![("memory_method", row.method.id().to_owned())];
+            let button = el("button", &attributes, &[text(row.label)]);
+            button.title("Show the panel by this method").on(Action::Apply(fix))
+        })
+        .column("verdict", |row| verdict(row.verdict))
+        .column(t!("peak {value}", value = unit.name()), |row| {
+            let figure = Figure::Method(row.method, row.fullest.stage);
+            ask("figure", figure, &[text(verbatim(unit.number(row.fullest.total)))])
+        })
+        .figures("of", |row| unit.number(row.capacity))
+        .column("stage", |row| if row.same_on_all { t!("all") } else { verbatim(row.fullest.stage.to_string()) })
+        .column("components", |row| mini(&row.fullest, row.capacity, longest, unit))
+        .marked(|row| row.chosen)
+        .table("Methods side by side");
     let about: Node = rows.iter().map(about).collect();
     Node::from_iter([
-        el("div", &[("class", "methods")], &[table("Methods side by side", &head, &lines)]),
+        el("div", &[("class", "methods")], &[table]),
         fold("Show the components as a table", numbers(rows, unit)),
         el("div", &[("class", "leaves-out")], &[about]),
     ])
 }
 
-fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
-    let stage = row.fullest.stage;
-    let figure = Figure::Method(row.method, stage);
-    let fix = vec![("memory_method", row.method.id().to_owned())];
-    let choose = [("class", "choose"), ("aria-pressed", if row.chosen { "true" } else { "false" })];
-    let place = if row.same_on_all { t!("all") } else { verbatim(stage.to_string()) };
-    vec![
-        el("button", &choose, &[text(row.label)]).title("Show the panel by this method").on(Action::Apply(fix)),
-        verdict(row.verdict),
-        ask("figure", figure, &[text(verbatim(unit.number(row.fullest.total)))]),
-        text(verbatim(unit.number(row.capacity))),
-        text(&place),
-        mini(&row.fullest, row.capacity, longest, unit),
-    ]
-}
-
 /// The components of every method in figures.
 fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
-    let first = t!("method, {value}", value = unit.name());
-    let mut head = vec![first];
-    head.extend(Component::ALL.map(|component| component.name().into()));
-    let lines: Vec<(bool, Vec<Node>)> = rows
-        .iter()
-        .map(|row| {
-            let mut cells = vec![text(row.label)];
-            for (_, bytes) in row.fullest.components() {
-                let figure = if bytes == Bytes::ZERO { "–".to_owned() } else { unit.number(bytes) };
-                cells.push(text(verbatim(&figure)));
-            }
-            (row.chosen, cells)
+    let methods =
+        Rows::of(rows).column(t!("method, {value}", value = unit.name()), |row| row.label).marked(|row| row.chosen);
+    let columns = Component::ALL.iter().enumerate();
+    let table = columns.fold(methods, |table, (at, component)| {
+        table.figures(component.name(), |row| match row.fullest.components()[at].1 {
+            Bytes::ZERO => "–".to_owned(),
+            bytes => unit.number(bytes),
         })
-        .collect();
-    table("Components by method", &head, &lines)
+    });
+    table.table("Components by method")
 }
 
 /// Items that a method leaves out, ignores of this Run, and prints without meaning them.
@@ -75,11 +68,12 @@ fn about(row: &MethodRow) -> Node {
 }
 
 fn slips(slips: &[Slip], source: &'static str) -> Node {
-    let rows: Vec<(bool, Vec<Node>)> =
-        slips.iter().map(|slip| (false, [slip.place, slip.printed, slip.corrected].map(text).to_vec())).collect();
-    let label = t!("Slips of {source}", source);
-    let head = ["where", "printed", "its formula gives"];
-    el("div", &[("class", "slips")], &[table(&label, &head, &rows)])
+    let table = Rows::of(slips)
+        .column("where", |slip| slip.place)
+        .column("printed", |slip| slip.printed)
+        .column("its formula gives", |slip| slip.corrected)
+        .table(t!("Slips of {source}", source));
+    el("div", &[("class", "slips")], &[table])
 }
 
 #[cfg(test)]

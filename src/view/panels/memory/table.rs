@@ -11,25 +11,21 @@ pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
 
 fn components(memory: &Memory, unit: MemoryUnit) -> Node {
     let figure = |words: String, figure: Figure| ask("figure", figure, &[text(verbatim(words))]);
-    let rows: Vec<(bool, Vec<Node>)> = memory
-        .per_stage
-        .iter()
-        .map(|rank| {
-            let stage = rank.stage;
-            let mut cells = vec![text(verbatim(stage.to_string()))];
-            for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
-                cells.push(figure(unit.number(bytes), Figure::Component(stage, component)));
-            }
-            cells.push(figure(unit.number(rank.total), Figure::Memory(stage)));
-            cells.push(figure(number(rank.in_flight, 3), Figure::InFlight(stage)));
-            (stage == memory.peak_stage, cells)
+    let ranks = Rows::of(&memory.per_stage)
+        .figures("rank", |rank| rank.stage.to_string())
+        .marked(|rank| rank.stage == memory.peak_stage);
+    let columns = Component::ALL.into_iter().enumerate();
+    let table = columns.fold(ranks, |table, (at, component)| {
+        table.column(component.name(), |rank| {
+            figure(unit.number(rank.components()[at].1), Figure::Component(rank.stage, component))
         })
-        .collect();
-    let total = t!("total {value}", value = unit.name());
-    let mut head = vec![t!("rank")];
-    head.extend(Component::ALL.map(|component| component.name().into()));
-    head.extend([total, t!("in flight")]);
-    table("Memory table", &head, &rows)
+    });
+    table
+        .column(t!("total {value}", value = unit.name()), |rank| {
+            figure(unit.number(rank.total), Figure::Memory(rank.stage))
+        })
+        .column("in flight", |rank| figure(number(rank.in_flight, 3), Figure::InFlight(rank.stage)))
+        .table("Memory table")
 }
 
 /// The named parts on the ranks that have a bar of their own.
@@ -37,24 +33,17 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
     let picture = bars(memory);
     let ranks = picture.bars.iter().map(|bar| bar.stages.0);
     let ranks: Vec<_> = ranks.filter_map(|rank| memory.per_stage.get(rank)).collect();
-    let cell = |bytes: &Bytes| {
-        if *bytes == Bytes::ZERO { text("–") } else { text(verbatim(unit.number(*bytes))) }
-    };
-    let rows: Vec<(bool, Vec<Node>)> = part_rows(&ranks)
-        .iter()
-        .map(|row| {
-            let component = leaf("small", "muted", row.component.name());
-            let name = el("span", &[], &[swatch(row.component), text(row.name), component]);
-            let mut cells = vec![name];
-            cells.extend(row.bytes.iter().map(cell));
-            (false, cells)
+    let parts = Rows::of(part_rows(&ranks)).column(t!("part, {value}", value = unit.name()), |row| {
+        let component = leaf("small", "muted", row.component.name());
+        el("span", &[], &[swatch(row.component), text(row.name), component])
+    });
+    let table = ranks.iter().enumerate().fold(parts, |table, (at, rank)| {
+        table.figures(t!("rank {stage}", stage = rank.stage), |row| match row.bytes[at] {
+            Bytes::ZERO => "–".to_owned(),
+            bytes => unit.number(bytes),
         })
-        .collect();
-    let names: Vec<Message> = ranks.iter().map(|rank| t!("rank {stage}", stage = rank.stage)).collect();
-    let first = t!("part, {value}", value = unit.name());
-    let mut head = vec![first];
-    head.extend(names);
-    table("Named parts", &head, &rows)
+    });
+    table.table("Named parts")
 }
 
 #[cfg(test)]

@@ -113,9 +113,11 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
             time("what the step is longer by", step.exposed_s),
         ]);
     }
-    let rows: Vec<(bool, Vec<Node>)> = rows.into_iter().map(|(name, value)| (false, vec![text(name), value])).collect();
-    let head = [t!("offloading"), t!("value")];
-    section("Offloading", table("Offloading", &head, &rows), note)
+    let table = Rows::of(rows)
+        .column("offloading", |(name, _)| *name)
+        .column("value", |(_, value)| value.clone())
+        .table("Offloading");
+    section("Offloading", table, note)
 }
 
 /// From full fine-tuning to the run, a row a change.
@@ -125,42 +127,31 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
     };
     let capacity = first.capacity;
     let most = longest(stairs.iter().map(|stair| &stair.memory), capacity);
-    let before = [first].into_iter().chain(stairs);
-    let rows: Vec<(bool, Vec<Node>)> = stairs
-        .iter()
-        .zip(before)
-        .map(|(stair, before)| {
-            let name = if stair.set.is_empty() {
-                t!("full fine-tuning, bf16 and Adam")
-            } else {
-                words(stair.set.get(..1).unwrap_or_default())
-            };
-            let saved = before.memory.total - stair.memory.total;
-            let (sign, size) = if saved.0 < 0.0 { ("+", Bytes(-saved.0)) } else { ("−", saved) };
-            let longer = stair.step / before.step - 1.0;
-            let (saved, cost) = if stair.set.is_empty() {
-                (verbatim("–"), verbatim("–"))
-            } else {
-                let size = verbatim(format!("{sign}{}", unit.number(size)));
-                (size, change(longer))
-            };
-            let cells = vec![
-                text(name),
-                verdict(stair.verdict),
-                text(verbatim(unit.number(stair.memory.total))),
-                text(saved),
-                text(verbatim(show_seconds(stair.step))),
-                text(cost),
-                mini(&stair.memory, capacity, most, unit),
-            ];
-            (false, cells)
-        })
-        .collect();
-    let peak = t!("peak {value}", value = unit.name());
-    let head = [t!("change"), t!("verdict"), peak, t!("memory"), t!("step"), t!("time"), t!("components")];
+    // The first stair has none before it.
+    let against = |at: usize, cell: &dyn Fn(&Stair, &Stair) -> Message| {
+        let stair = &stairs[at];
+        if stair.set.is_empty() { verbatim("–") } else { cell(stair, &stairs[at.saturating_sub(1)]) }
+    };
+    let saved = |stair: &Stair, before: &Stair| {
+        let saved = before.memory.total - stair.memory.total;
+        verbatim(format!("{}{}", if saved.0 < 0.0 { "+" } else { "−" }, unit.number(Bytes(saved.0.abs()))))
+    };
+    let name = |stair: &Stair| match stair.set.first() {
+        Some(_) => words(&stair.set[..1]),
+        None => t!("full fine-tuning, bf16 and Adam"),
+    };
+    let table = Rows::of(stairs.iter().enumerate())
+        .column("change", |(_, stair)| name(stair))
+        .column("verdict", |(_, stair)| verdict(stair.verdict))
+        .figures(t!("peak {value}", value = unit.name()), |(_, stair)| unit.number(stair.memory.total))
+        .column("memory", |(at, _)| against(*at, &saved))
+        .figures("step", |(_, stair)| show_seconds(stair.step))
+        .column("time", |(at, _)| against(*at, &|stair, before| change(stair.step / before.step - 1.0)))
+        .column("components", |(_, stair)| mini(&stair.memory, capacity, most, unit))
+        .table("From full fine-tuning to this run");
     section(
         "From full fine-tuning to this run",
-        table("From full fine-tuning to this run", &head, &rows),
+        table,
         "One change at a time, each with what it saves and what it costs in time.",
     )
 }

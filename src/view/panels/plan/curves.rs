@@ -120,29 +120,18 @@ fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool
 }
 
 fn data_table(view: &View, sweep: &Points) -> Node {
-    let head = [axis_name(sweep.grown), "step", "peak memory", "MFU", "best layout"];
-    let rows: Vec<(bool, Vec<Node>)> = sweep
-        .points
-        .iter()
-        .map(|point| {
-            let value = text(verbatim(group(&point.value.to_string())));
-            let cells = match &point.best {
-                None => vec![value, text("–"), text("–"), text("–"), text("nothing fits or divides")],
-                Some(found) => {
-                    let figures = &found.figures;
-                    vec![
-                        value,
-                        text(verbatim(show_seconds(figures.time_s))),
-                        text(verbatim(view.unit.show(figures.peak.bytes))),
-                        text(verbatim(show_percent(figures.mfu))),
-                        load("link", &found.run, "", &[text(layout(found))]),
-                    ]
-                }
-            };
-            (false, cells)
+    let figure =
+        |best: &Option<_>, show: &dyn Fn(&Found) -> String| best.as_deref().map_or_else(|| "–".to_owned(), show);
+    Rows::of(&sweep.points)
+        .figures(axis_name(sweep.grown), |point| group(&point.value.to_string()))
+        .figures("step", |point| figure(&point.best, &|found| show_seconds(found.figures.time_s)))
+        .figures("peak memory", |point| figure(&point.best, &|found| view.unit.show(found.figures.peak.bytes)))
+        .figures("MFU", |point| figure(&point.best, &|found| show_percent(found.figures.mfu)))
+        .column("best layout", |point| match &point.best {
+            None => text("nothing fits or divides"),
+            Some(found) => load("link", &found.run, "", &[text(layout(found))]),
         })
-        .collect();
-    table("How the cost grows", &head, &rows)
+        .table("How the cost grows")
 }
 
 #[cfg(test)]
