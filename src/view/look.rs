@@ -44,7 +44,6 @@ impl Slice {
 pub struct Look {
     /// The row, by its file; empty: this calculator's.
     pub tool: String,
-    /// The class.
     pub slice: Slice,
 }
 

@@ -4,7 +4,6 @@
 
 use crate::core::run::one_of;
 
-/// An RGB colour.
 pub(crate) type Rgb = (u8, u8, u8);
 
 one_of! {
@@ -109,7 +108,6 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
-    /// Its colours.
     pub(crate) const fn palette(self) -> Palette {
         match self {
             Self::Light => LIGHT,

@@ -20,7 +20,6 @@ pub struct ViewState {
     pub compare: Option<String>,
     /// Name of the page that the dialog opens on: `methods`, `export markdown`.
     pub page: Option<String>,
-    /// The open view.
     pub open: View,
     /// The selected GPU, by its global rank: one for all views.
     pub gpu: Option<u64>,

@@ -54,7 +54,6 @@ pub struct Box {
 }
 
 impl Box {
-    /// `inner` lies in it.
     pub(crate) fn holds(self, inner: Self) -> bool {
         let across = self.x <= inner.x && inner.x + inner.width <= self.x + self.width;
         across && self.y <= inner.y && inner.y + inner.height <= self.y + self.height

@@ -17,7 +17,6 @@ pub enum Ink {
     Accent,
     /// Idle time, and dots among many.
     Hatch,
-    /// Forward passes.
     Forward,
     /// Backward passes, whole or for the input.
     Backward,
@@ -25,7 +24,6 @@ pub enum Ink {
     Weight,
     /// Communication that may show.
     Exposed,
-    /// The optimizer's step.
     Optimizer,
     /// A component of memory, in the order of the bars.
     Memory(usize),
@@ -36,7 +34,6 @@ const MEMORY: [&str; 6] =
     ["--m-weights", "--m-gradients", "--m-optimizer", "--m-activations", "--m-buffers", "--m-overhead"];
 
 impl Ink {
-    /// Ink of an op.
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::F => Self::Forward,
@@ -78,7 +75,6 @@ impl Ink {
             Self::Memory(component) => palette.components()[component % MEMORY.len()],
         }
     }
-    /// All of them.
     pub const ALL: [Self; 17] = [
         Self::Paper,
         Self::Line,

@@ -108,7 +108,6 @@ impl Axis {
         let ticks = ticks.into_iter().map(|tick| (tick, label(tick).into())).collect();
         Self { scale, ticks, name: Message::default() }
     }
-    /// Called `name`.
     pub fn named(self, name: impl Into<Message>) -> Self {
         Self { name: name.into(), ..self }
     }
@@ -116,7 +115,6 @@ impl Axis {
 
 /// A part of a plot, in values of its axes.
 pub(crate) enum Mark {
-    /// A line through points.
     Line(Vec<(f64, f64)>, Ink),
     /// A dot with its tooltip.
     Dot((f64, f64), Form, Ink, Message),

@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock};
 /// An evaluation with its indices; those that only a click asks for are built when it does.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The drawn evaluation.
     pub evaluation: Arc<Evaluation>,
     /// Running sums of its work.
     pub sums: Sums,
@@ -21,12 +20,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Of an evaluation.
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
         Self { versions: versions(&evaluation), evaluation, sums, places: OnceLock::new(), path: OnceLock::new() }
     }
-    /// The op at `place`.
     pub fn op(&self, place: Place) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
@@ -57,7 +54,6 @@ impl Prepared {
     pub fn makespan(&self) -> f64 {
         self.evaluation.spans.makespan()
     }
-    /// Pipeline ranks.
     pub fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
     }

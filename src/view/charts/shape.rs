@@ -15,7 +15,6 @@ const SLIM_PITCH: f64 = 3.0;
 pub struct Rows {
     /// Distance from one row's top to the next.
     pub pitch: f64,
-    /// Height of a row.
     pub height: f64,
 }
 
@@ -44,7 +43,6 @@ pub struct Shape {
     pub count: usize,
     /// Ranks from one row to the next.
     pub stride: usize,
-    /// Their spacing.
     pub rows: Rows,
     /// Height of the axis with its numbers; 0 where there is one below.
     pub axis: f64,

@@ -27,7 +27,6 @@ pub struct Cell {
     pub width: f64,
     /// Upper and lower edge as shares of the row's height; of a column, as shares of its time.
     pub band: (f64, f64),
-    /// Kind of its content.
     pub kind: Kind,
     /// Share of its column's time that is work, above 0; 1 for an op.
     pub busy: f64,

@@ -3,9 +3,7 @@
 /// A window `[start, end]` on an axis from 0 to `full`, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewport {
-    /// Left edge.
     pub start: f64,
-    /// Right edge.
     pub end: f64,
     /// End of the axis.
     pub full: f64,

@@ -26,9 +26,7 @@ fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
 /// Wire of the groups of a kind, and whether that must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Crossing {
-    /// Inside their nodes.
     Stays,
-    /// Larger than a node.
     TooLarge,
     /// Another order of the axes keeps them inside.
     Needless(RankOrder),

@@ -18,13 +18,10 @@ use std::fmt::Write;
 /// Selection and colours of the picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
-    /// The cluster.
     pub scene: &'a Scene,
     /// Part of its picture that stays.
     pub base: &'a Node,
-    /// Light or dark.
     pub theme: Theme,
-    /// The selected GPU.
     pub selected: u64,
     /// The GPU whose groups are drawn: under the pointer, or the selected one.
     pub gpu: u64,

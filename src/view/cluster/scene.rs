@@ -11,20 +11,16 @@ pub(crate) const MAX_ITEMS: usize = 4000;
 /// A rectangle, pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rect {
-    /// Left edge.
     pub x: f64,
-    /// Upper edge.
     pub y: f64,
     pub width: f64,
     pub height: f64,
 }
 
 impl Rect {
-    /// Right edge.
     pub fn right(self) -> f64 {
         self.x + self.width
     }
-    /// Lower edge.
     pub(crate) fn bottom(self) -> f64 {
         self.y + self.height
     }
@@ -40,7 +36,6 @@ pub struct Cell {
     pub rank: u64,
     /// Its pipeline rank.
     pub stage: u64,
-    /// Its place.
     pub at: Rect,
 }
 

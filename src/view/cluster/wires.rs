@@ -9,7 +9,6 @@ use crate::view::prelude::*;
 /// The traffic of a kind of group over a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
-    /// Kind of the group.
     pub kind: GroupKind,
     /// Bytes that a GPU sends.
     pub bytes: Bytes,

@@ -158,7 +158,6 @@ fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> No
 pub struct Joint {
     /// The best so far.
     pub best: Option<BestSplit>,
-    /// It goes on.
     pub running: bool,
     /// It came to its end.
     pub ended: bool,

@@ -128,7 +128,6 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     lines.into_iter().collect()
 }
 
-/// Content of the gallery.
 pub struct Gallery<'a> {
     /// The page's Run.
     pub own: &'a Evaluation,
@@ -142,7 +141,6 @@ pub struct Gallery<'a> {
     pub axis: Axis,
     /// Selection and sorting.
     pub look: &'a Look,
-    /// GiB or GB.
     pub unit: MemoryUnit,
 }
 

@@ -53,7 +53,6 @@ impl Look {
         self.limit.unwrap_or_else(|| memory_limit(run)).max(1)
     }
 
-    /// After a press.
     pub fn press(&mut self, run: &Run, action: GalleryAction) {
         match action {
             GalleryAction::Whole(whole) => self.whole = whole,

@@ -32,9 +32,7 @@ pub(super) const fn slider(symbol: &'static str, name: &'static str, values: &'s
     Slider { symbol, name, values, start, name_of: None }
 }
 
-/// Tokens of a sequence.
 pub(super) const SEQUENCE: Slider = slider("s", "tokens of a sequence", &[2048, 4096, 8192, 16_384, 32_768], 2);
-/// Tensor-parallel ranks.
 pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1);
 
 /// A slider as it is shown.

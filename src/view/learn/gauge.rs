@@ -14,7 +14,6 @@ use crate::view::views::View;
 /// A number of a report.
 #[derive(Clone, Copy, Debug)]
 pub enum Gauge {
-    /// Time of a step.
     Step,
     /// Idle share of the pipeline.
     Bubble,

@@ -9,11 +9,9 @@ use crate::view::prelude::*;
 pub struct Lesson {
     /// Its id in links: see `view/steps.rs`.
     pub id: &'static str,
-    /// Its name.
     pub title: &'static str,
     /// Subject.
     pub about: &'static str,
-    /// Its steps, in order.
     pub steps: &'static [Step],
 }
 
@@ -43,7 +41,6 @@ pub struct Live {
     pub note: Message,
     /// Remarks on how the sources count, and on their slips.
     pub compared: Message,
-    /// The challenge.
     pub goal: Option<Goal>,
     /// Legend of the picture's colours.
     pub legend: Node,

@@ -67,7 +67,6 @@ pub(super) fn head(current: StepId, dials: &Dials) -> Node {
     el("div", &[("class", "lesson-head")], &[title, leaf("span", "spring", ""), back, next])
 }
 
-/// Title of a step.
 pub(super) fn title(current: StepId) -> Node {
     leaf("h2", "", current.step().title)
 }

@@ -16,7 +16,6 @@ pub struct Question {
     pub sliders: String,
     /// The Run of the page.
     pub run: Run,
-    /// GiB or GB.
     pub unit: MemoryUnit,
     /// Steps whose challenge was answered.
     pub done: Vec<StepId>,
@@ -27,11 +26,9 @@ pub struct Question {
 pub struct Page {
     /// Name of the lesson.
     pub lesson: Message,
-    /// The list of lessons.
     pub lessons: Node,
     /// Place in the lesson, and links to the steps beside.
     pub head: Node,
-    /// Title of the step.
     pub title: Node,
     /// Positions that a link asked for and no slider has.
     pub notices: Node,

@@ -81,7 +81,6 @@ impl PanelAction {
 /// An action of the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Opens a view.
     Show(View),
     /// Opens a step of a lesson with its sliders at these values, as in a link.
     Step(StepId, String),
@@ -113,7 +112,6 @@ pub enum Action {
     Future(Option<u64>),
     /// Goes to the input of the field with this key.
     Focus(&'static str),
-    /// Changes the second Run.
     Compare(Compare),
     /// Chooses a variant of a panel.
     Choose(Choice),
@@ -127,7 +125,6 @@ pub enum Action {
     Board(BoardAction),
 }
 
-/// Actions on the scoreboard.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoardAction {
     /// Shows a class of runs of the row with this name.
@@ -145,7 +142,6 @@ pub enum Dialog {
     Import,
     /// The run in the form with this id.
     Export(&'static str),
-    /// The published runs.
     Published,
     /// The formulas behind all figures.
     Methods,
@@ -231,7 +227,6 @@ pub enum Save {
     Text {
         /// Name of the file.
         name: String,
-        /// Its content.
         text: Arc<str>,
     },
     Picture {
@@ -304,7 +299,6 @@ impl Dialog {
 }
 
 impl Choice {
-    /// Its name.
     pub fn id(self) -> &'static str {
         match self {
             Self::Policy(Policy::Eager) => "eager",
@@ -322,7 +316,6 @@ impl Choice {
 }
 
 impl TimelineAction {
-    /// Its name.
     pub fn id(self) -> &'static str {
         match self {
             Self::In => "in",

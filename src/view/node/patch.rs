@@ -24,7 +24,6 @@ pub trait Document {
     fn text(&self, text: &str) -> Self::Node;
     /// A new picture from SVG text.
     fn picture(&self, svg: &str) -> Self::Node;
-    /// Changes a text.
     fn set_text(&self, node: &Self::Node, text: &str);
     /// Sets an attribute and the property that goes with it, or removes both.
     fn set_attribute(&self, node: &Self::Node, name: &str, value: Option<&str>);

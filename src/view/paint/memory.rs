@@ -26,7 +26,6 @@ pub(crate) struct AreaPicture<'a> {
     pub makespan: Seconds,
     /// GiB or GB on the scale.
     pub unit: MemoryUnit,
-    /// Colours.
     pub palette: Palette,
     /// Device pixels a CSS pixel.
     pub scale: f64,

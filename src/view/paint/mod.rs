@@ -9,7 +9,6 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, DrawingBackend, DrawingErrorKind};
 
-/// Result of painting.
 type Painted<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 /// Device pixels of `css` pixels, `scale` of them in one.

@@ -44,7 +44,6 @@ pub struct Frame<'a> {
 pub struct TimelinePicture<'a> {
     /// The visible cells.
     pub cells: &'a [Cell],
-    /// Rows.
     pub shape: Shape,
     /// Title, names, paper and hatch of its own; none on the page, which has them around the canvas.
     pub frame: Option<Frame<'a>>,
@@ -62,7 +61,6 @@ pub struct TimelinePicture<'a> {
     pub capacity: u32,
     /// Least end of the scale of memory, MiB.
     pub most: u32,
-    /// Colours.
     pub palette: Palette,
     /// Device pixels a CSS pixel.
     pub scale: f64,

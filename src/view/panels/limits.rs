@@ -34,7 +34,6 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "the time of the quantisation of ZeRO++; a budget of activations counts all operators alike, where torch.compile runs the cheapest again first",
 ];
 
-/// Limits of the calculator.
 pub fn limits() -> Node {
     let list = |items: Vec<Node>| el("ul", &[], &[items.into_iter().map(|item| el("li", &[], &[item])).collect()]);
     let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());

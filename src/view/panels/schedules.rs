@@ -28,7 +28,6 @@ fn keys() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().map(|column| column.0).chain([CERTIFICATE])
 }
 
-/// Sorting of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Sort {

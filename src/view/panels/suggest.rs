@@ -87,7 +87,6 @@ const fn kind(gain: Gain) -> (&'static str, &'static str) {
 /// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
 /// done about it.
 struct Card {
-    /// Kind of its gain.
     gain: Gain,
     /// The layout.
     run: Arc<Run>,
@@ -98,7 +97,6 @@ struct Card {
     saved: Message,
     /// The cause.
     why: Message,
-    /// Verdict and memory.
     verdict: (Verdict, Message),
 }
 

@@ -86,8 +86,6 @@ const WORDS: f64 = 18.0;
 /// A strip with its words and the gap below it.
 const PITCH: f64 = STRIP + WORDS + 8.0;
 
-/// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
-/// one below the other.
 /// Bins of the histogram of lengths, and its height, pixels.
 const BINS: usize = 16;
 const HIGH: f64 = 80.0;
@@ -121,6 +119,8 @@ fn histogram(found: &Unequal) -> Drawing {
     drawing
 }
 
+/// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
+/// one below the other.
 pub(crate) fn packing(found: &Unequal) -> Drawing {
     let mut drawn: Vec<&Way> = Vec::new();
     for way in &found.ways {

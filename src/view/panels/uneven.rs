@@ -48,7 +48,6 @@ fn held_against(balance: &Balance, measured: &Pair, gpu: &Message) -> Message {
     }
 }
 
-/// Name of a split.
 fn name(origin: Origin) -> &'static str {
     match origin {
         Origin::Even => "even",

@@ -8,7 +8,6 @@ use crate::core::run::presets::Stack;
 use crate::core::search::{can_run, has_schedule};
 use crate::view::prelude::*;
 
-/// The verdict's word.
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fits => "Fits",

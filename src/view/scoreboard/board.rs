@@ -17,7 +17,6 @@ pub struct Tool {
 /// Identity of the row of a file that was dropped on the page.
 pub const DROPPED: &str = "dropped";
 
-/// Questions and rows.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
     pub questions: Vec<Question>,

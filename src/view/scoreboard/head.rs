@@ -7,7 +7,6 @@ use crate::core::units::thousands;
 use crate::view::node::action::Save;
 use crate::view::prelude::*;
 
-/// BibTeX of the scoreboard.
 const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \
      year = {2026},\n  note = {Shardscope VERSION, docs/scoreboard.md}\n}\n";
 

@@ -167,7 +167,6 @@ pub fn readings(board: &Board) -> Node {
     fold("Versions and readings", el("ul", &[("class", "plain")], &[notes, rule]))
 }
 
-/// The table as CSV.
 pub(super) fn csv(board: &Board) -> String {
     let head =
         "calculator,version,column,asked,covered,mean_error,median_error,with_range,inside_range,false_fits,false_oom";

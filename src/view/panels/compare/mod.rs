@@ -26,7 +26,6 @@ pub struct Second<'a> {
     pub evaluation: Result<&'a Evaluation, &'a [Issue]>,
 }
 
-/// The panel.
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (verdict, rest) = match second.evaluation {
         Ok(evaluation) => (text(sentence([&first.report, &evaluation.report], unit)), both(first, evaluation, unit)),

@@ -4,10 +4,8 @@ use crate::core::memory::StageMemory;
 use crate::core::report::Memory;
 use crate::view::prelude::*;
 
-/// A bar's part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// Component of memory.
     pub component: Component,
     pub bytes: Bytes,
     /// Left edge on the scale, 0 to 1.
@@ -127,7 +125,6 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartRow {
     pub component: Component,
-    /// The part.
     pub name: &'static str,
     /// Bytes on each rank; 0 where a rank has none.
     pub bytes: Vec<Bytes>,

@@ -6,15 +6,12 @@ use crate::view::prelude::*;
 
 /// Inputs of the panel's parts.
 pub struct View<'a> {
-    /// The request.
     pub query: &'a PlanQuery,
     /// The answer so far.
     pub result: &'a PlanResult,
     /// The page's run.
     pub own: Option<&'a Evaluation>,
-    /// Open folds.
     pub folds: &'a [Fold],
-    /// GiB or GB.
     pub unit: MemoryUnit,
 }
 

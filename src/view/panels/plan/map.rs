@@ -14,7 +14,6 @@ use crate::view::prelude::*;
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
-/// The map's fold.
 pub fn map(view: &View, axes: &Axes) -> Node {
     fold(view, Fold::Map, "Map: the best layout over two axes", || {
         let grid = match &view.result.map {

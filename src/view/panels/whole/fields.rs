@@ -11,7 +11,6 @@ use crate::view::views::View;
 /// The five inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caption {
-    /// Tokens to train on.
     Tokens,
     /// Price of a GPU-hour.
     Price,

@@ -19,7 +19,6 @@ pub(super) const KINDS: [Row; 7] = [
 /// Class of the training itself.
 pub(super) const TRAINING: &str = "c-compute";
 
-/// Name of a kind.
 pub fn kind(kind: LossKind) -> &'static str {
     KINDS.iter().find(|row| row.0 == kind).map_or("", |row| row.1)
 }
