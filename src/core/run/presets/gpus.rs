@@ -1,7 +1,5 @@
 //! Published accelerators: peaks are dense (no sparsity), links one direction per GPU, "80 GB" cards hold 80 GiB of
 //! which the driver shows a little less.
-//!
-//! One table, over 400 lines.
 
 use crate::cluster::Gpu;
 use crate::field::Choice;
@@ -11,9 +9,7 @@ use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 /// GPUs that sustain the same shares of their peaks and run the same kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GpuFamily {
-    /// A100 and its like.
     A100,
-    /// H100 and its like.
     H100,
     /// H100 whose power is limited to 500 W.
     H100At500W,
@@ -34,7 +30,6 @@ pub enum GpuFamily {
 }
 
 impl GpuFamily {
-    /// AMD's.
     pub const fn is_amd(self) -> bool {
         matches!(self, Self::Mi300)
     }
@@ -56,11 +51,9 @@ impl GpuFamily {
 /// A published accelerator.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuPreset {
-    /// Id and name.
     pub choice: Choice,
     /// GPUs with the same kernels.
     pub family: GpuFamily,
-    /// Its figures.
     pub gpu: Gpu,
     /// Place of peaks, memory and links in it.
     pub source: &'static Source,
@@ -70,7 +63,6 @@ pub struct GpuPreset {
     pub usable_source: &'static Source,
 }
 
-/// The preset with this id.
 pub fn gpu(id: &str) -> Option<&'static GpuPreset> {
     GPUS.iter().find(|preset| preset.choice.id == id)
 }
@@ -81,11 +73,9 @@ pub fn ids_of(families: &[GpuFamily]) -> String {
     presets.map(|preset| preset.choice.id).collect::<Vec<_>>().join(", ")
 }
 
-/// The columns of the table below.
+/// Figures of a data sheet, in the units that makers print.
+#[derive(Clone, Copy)]
 struct Sheet {
-    id: &'static str,
-    label: &'static str,
-    family: GpuFamily,
     /// Size on the box and as the driver shows it, GiB.
     gib: (f64, f64),
     /// Dense bf16, fp8 and fp4 peak, TFLOP/s.
@@ -98,383 +88,134 @@ struct Sheet {
     nic_gbit: f64,
     /// Link to the host's memory, GB/s one direction: PCIe x16 of its generation, or NVLink-C2C.
     host_gb: f64,
-    /// Rated power, W, as the maker's data sheet prints it.
+    /// Rated power, W.
     tdp_w: f64,
     per_node: u64,
+    /// Source of the usable memory.
+    usable: &'static Source,
+}
+
+const fn preset(
+    id: &'static str,
+    label: &'static str,
+    family: GpuFamily,
+    sheet: Sheet,
     source: &'static Source,
     remark: &'static str,
-    /// Source of the usable memory.
-    usable_source: &'static Source,
+) -> GpuPreset {
+    let gpu = Gpu {
+        memory: Bytes(sheet.gib.0 * GIB),
+        usable: Bytes(sheet.gib.1 * GIB),
+        bf16: FlopsPerSecond(sheet.tflops.0 * 1e12),
+        fp8: FlopsPerSecond(sheet.tflops.1 * 1e12),
+        fp4: FlopsPerSecond(sheet.tflops.2 * 1e12),
+        hbm: BytesPerSecond(sheet.hbm_tb * 1e12),
+        intra: BytesPerSecond(sheet.intra_gb * 1e9),
+        inter: BytesPerSecond(sheet.nic_gbit / 8.0 * 1e9),
+        nvls: BytesPerSecond(0.0),
+        host: BytesPerSecond(sheet.host_gb * 1e9),
+        tdp_w: sheet.tdp_w,
+        per_node: sheet.per_node,
+    };
+    GpuPreset { choice: Choice { id, label }, family, gpu, source, remark, usable_source: sheet.usable }
 }
 
-impl Sheet {
-    const fn preset(self) -> GpuPreset {
-        GpuPreset {
-            choice: Choice { id: self.id, label: self.label },
-            family: self.family,
-            gpu: Gpu {
-                memory: Bytes(self.gib.0 * GIB),
-                usable: Bytes(self.gib.1 * GIB),
-                bf16: FlopsPerSecond(self.tflops.0 * 1e12),
-                fp8: FlopsPerSecond(self.tflops.1 * 1e12),
-                fp4: FlopsPerSecond(self.tflops.2 * 1e12),
-                hbm: BytesPerSecond(self.hbm_tb * 1e12),
-                intra: BytesPerSecond(self.intra_gb * 1e9),
-                inter: BytesPerSecond(self.nic_gbit / 8.0 * 1e9),
-                nvls: BytesPerSecond(0.0),
-                host: BytesPerSecond(self.host_gb * 1e9),
-                tdp_w: self.tdp_w,
-                per_node: self.per_node,
-            },
-            source: self.source,
-            remark: self.remark,
-            usable_source: self.usable_source,
-        }
-    }
-}
+// The sheets that others say their differences from.
+const H100: Sheet = Sheet {
+    gib: (80.0, 79.2),
+    tflops: (989.0, 1979.0, 1979.0),
+    hbm_tb: 3.35,
+    intra_gb: 450.0,
+    nic_gbit: 400.0,
+    host_gb: 64.0,
+    tdp_w: 700.0,
+    per_node: 8,
+    usable: &TORCH_OOM,
+};
+const A100: Sheet = Sheet {
+    gib: (40.0, 39.5),
+    tflops: (312.0, 312.0, 312.0),
+    hbm_tb: 1.555,
+    intra_gb: 300.0,
+    nic_gbit: 200.0,
+    host_gb: 32.0,
+    tdp_w: 400.0,
+    ..H100
+};
+const B200: Sheet = Sheet {
+    gib: (180.0, 178.35),
+    tflops: (2250.0, 4500.0, 9000.0),
+    hbm_tb: 8.0,
+    intra_gb: 900.0,
+    tdp_w: 1000.0,
+    ..H100
+};
+const MI300X: Sheet =
+    Sheet { gib: (192.0, 191.7), tflops: (1307.0, 2614.0, 2614.0), hbm_tb: 5.3, intra_gb: 448.0, tdp_w: 750.0, ..H100 };
 
 /// All GPU presets, in the order of the page.
+#[rustfmt::skip]
 pub static GPUS: &[GpuPreset] = &[
-    Sheet {
-        id: "h100-sxm-80gb",
-        label: "H100 80 GB",
-        family: GpuFamily::H100,
-        gib: (80.0, 79.2),
-        tflops: (989.0, 1979.0, 1979.0),
-        hbm_tb: 3.35,
-        intra_gb: 450.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 700.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "700 W, 989 TFLOP/s at 1830 MHz",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h100-sxm-94gb",
-        label: "H100 94 GB",
-        family: GpuFamily::H100,
-        gib: (94.0, 93.1),
-        tflops: (989.0, 1979.0, 1979.0),
-        hbm_tb: 2.4,
-        intra_gb: 450.0,
-        nic_gbit: 200.0,
-        host_gb: 64.0,
-        tdp_w: 700.0,
-        per_node: 4,
-        source: &TSUBAME,
-        remark: "HBM2e; four a node in Fujii 2024, bandwidth and NIC inferred",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h100-sxm-96gb",
-        label: "H100 96 GB (500 W)",
-        family: GpuFamily::H100At500W,
-        gib: (96.0, 95.0),
-        tflops: (989.0, 1979.0, 1979.0),
-        hbm_tb: 2.4,
-        intra_gb: 450.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 500.0,
-        per_node: 8,
-        source: &TORCHTITAN,
-        remark: "HBM2e at 500 W: the part behind the torchtitan and Llama 3 figures",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h800-sxm-80gb",
-        label: "H800 80 GB",
-        family: GpuFamily::H100,
-        gib: (80.0, 79.2),
-        tflops: (989.0, 1979.0, 1979.0),
-        hbm_tb: 3.35,
-        intra_gb: 200.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 700.0,
-        per_node: 8,
-        source: &DEEPEP,
-        remark: "NVLink cut to 200 GB/s a direction; 160 reached",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h200-sxm-141gb",
-        label: "H200 141 GB",
-        family: GpuFamily::H200,
-        gib: (141.0, 139.8),
-        tflops: (989.0, 1979.0, 1979.0),
-        hbm_tb: 4.8,
-        intra_gb: 450.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 700.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "the compute of an H100",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h20-sxm-96gb",
-        label: "H20 96 GB",
-        family: GpuFamily::H20,
-        gib: (96.0, 95.0),
-        tflops: (148.0, 296.0, 296.0),
-        hbm_tb: 4.0,
-        intra_gb: 450.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 400.0,
-        per_node: 8,
-        source: &H20_SHEET,
-        remark: "37 FLOP a byte: memory-bound operations are nearly free",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "h100-pcie-80gb",
-        label: "H100 80 GB PCIe",
-        family: GpuFamily::H100,
-        gib: (80.0, 79.2),
-        tflops: (756.0, 1513.0, 1513.0),
-        hbm_tb: 2.0,
-        intra_gb: 63.0,
-        nic_gbit: 200.0,
-        host_gb: 64.0,
-        tdp_w: 350.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "PCIe 5, of which a bridge joins pairs only; 350 W",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "a100-sxm-40gb",
-        label: "A100 40 GB",
-        family: GpuFamily::A100,
-        gib: (40.0, 39.5),
-        tflops: (312.0, 312.0, 312.0),
-        hbm_tb: 1.555,
-        intra_gb: 300.0,
-        nic_gbit: 200.0,
-        host_gb: 32.0,
-        tdp_w: 400.0,
-        per_node: 8,
-        source: &FUJII_2024,
-        remark: "no fp8",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "a100-sxm-80gb",
-        label: "A100 80 GB",
-        family: GpuFamily::A100,
-        gib: (80.0, 79.25),
-        tflops: (312.0, 312.0, 312.0),
-        hbm_tb: 2.04,
-        intra_gb: 300.0,
-        nic_gbit: 200.0,
-        host_gb: 32.0,
-        tdp_w: 400.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "no fp8",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "a100-pcie-80gb",
-        label: "A100 80 GB PCIe",
-        family: GpuFamily::A100,
-        gib: (80.0, 79.2),
-        tflops: (312.0, 312.0, 312.0),
-        hbm_tb: 1.94,
-        intra_gb: 31.0,
-        nic_gbit: 200.0,
-        host_gb: 32.0,
-        tdp_w: 300.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "no fp8; PCIe 4, of which a bridge joins pairs only; power-limited: the best GEMM reaches 81 % of the peak",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "b200-sxm",
-        label: "B200 180 GB",
-        family: GpuFamily::B200,
-        gib: (180.0, 178.35),
-        tflops: (2250.0, 4500.0, 9000.0),
-        hbm_tb: 8.0,
-        intra_gb: 900.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 1000.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "some sheets print 192 GB",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "gb200",
-        label: "GB200 186 GB (NVL72)",
-        family: GpuFamily::Gb200,
-        gib: (186.0, 184.31),
-        tflops: (2500.0, 5000.0, 10000.0),
-        hbm_tb: 8.0,
-        intra_gb: 900.0,
-        nic_gbit: 400.0,
-        host_gb: 450.0,
-        tdp_w: 1200.0,
-        per_node: 72,
-        source: &STAS,
-        remark: "72 GPUs on one NVLink",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "b300-sxm",
-        label: "B300 288 GB",
-        family: GpuFamily::B300,
-        gib: (288.0, 262.5),
-        tflops: (2250.0, 4500.0, 12600.0),
-        hbm_tb: 8.0,
-        intra_gb: 900.0,
-        nic_gbit: 800.0,
-        host_gb: 64.0,
-        tdp_w: 1100.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "fp4: 12.6 PFLOP/s there, 13.1 in Lockwood; usable: the 2.1 TB that a DGX prints, over 8",
-        usable_source: &LOCKWOOD,
-    }
-    .preset(),
-    Sheet {
-        id: "gb300",
-        label: "GB300 288 GB (NVL72)",
-        family: GpuFamily::Gb300,
-        gib: (288.0, 277.7),
-        tflops: (2500.0, 5000.0, 15000.0),
-        hbm_tb: 8.0,
-        intra_gb: 900.0,
-        nic_gbit: 800.0,
-        host_gb: 450.0,
-        tdp_w: 1400.0,
-        per_node: 72,
-        source: &STAS,
-        remark: "72 GPUs on one NVLink; usable: the 20 TB that a rack prints, over 72",
-        usable_source: &LOCKWOOD,
-    }
-    .preset(),
-    Sheet {
-        id: "mi300x",
-        label: "MI300X 192 GB",
-        family: GpuFamily::Mi300,
-        gib: (192.0, 191.7),
-        tflops: (1307.0, 2614.0, 2614.0),
-        hbm_tb: 5.3,
-        intra_gb: 448.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 750.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "full mesh without a switch: a pair gets 64 GB/s of the 448",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "mi325x",
-        label: "MI325X 256 GB",
-        family: GpuFamily::Mi300,
-        gib: (256.0, 255.7),
-        tflops: (1307.0, 2614.0, 2614.0),
-        hbm_tb: 6.0,
-        intra_gb: 448.0,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 1000.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "mi355x",
-        label: "MI355X 288 GB",
-        family: GpuFamily::Mi300,
-        gib: (288.0, 287.7),
-        tflops: (2500.0, 5000.0, 10100.0),
-        hbm_tb: 8.0,
-        intra_gb: 535.5,
-        nic_gbit: 400.0,
-        host_gb: 64.0,
-        tdp_w: 1400.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "rtx-4090",
-        label: "RTX 4090 24 GB",
-        family: GpuFamily::Ada,
-        gib: (24.0, 23.65),
-        tflops: (165.2, 330.3, 330.3),
-        hbm_tb: 1.008,
-        intra_gb: 31.0,
-        nic_gbit: 10.0,
-        host_gb: 32.0,
-        tdp_w: 450.0,
-        per_node: 8,
-        source: &NANOCHAT,
-        remark: "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "rtx-5090",
-        label: "RTX 5090 32 GB",
-        family: GpuFamily::Ada,
-        gib: (32.0, 31.36),
-        tflops: (209.5, 419.0, 1676.0),
-        hbm_tb: 1.792,
-        intra_gb: 63.0,
-        nic_gbit: 10.0,
-        host_gb: 64.0,
-        tdp_w: 575.0,
-        per_node: 8,
-        source: &NANOCHAT,
-        remark: "accumulation in fp32; sheets that print 419 or 838 TFLOP/s count fp16 accumulation or sparsity; PCIe 5 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
-    Sheet {
-        id: "l40s",
-        label: "L40S 48 GB",
-        family: GpuFamily::Ada,
-        gib: (48.0, 44.4),
-        tflops: (362.0, 733.0, 733.0),
-        hbm_tb: 0.864,
-        intra_gb: 31.0,
-        nic_gbit: 100.0,
-        host_gb: 32.0,
-        tdp_w: 350.0,
-        per_node: 8,
-        source: &STAS,
-        remark: "PCIe 4, no NVLink",
-        usable_source: &TORCH_OOM,
-    }
-    .preset(),
+    preset("h100-sxm-80gb", "H100 80 GB", GpuFamily::H100,
+        H100,
+        &STAS, "700 W, 989 TFLOP/s at 1830 MHz"),
+    preset("h100-sxm-94gb", "H100 94 GB", GpuFamily::H100,
+        Sheet { gib: (94.0, 93.1), hbm_tb: 2.4, nic_gbit: 200.0, per_node: 4, ..H100 },
+        &TSUBAME, "HBM2e; four a node in Fujii 2024, bandwidth and NIC inferred"),
+    preset("h100-sxm-96gb", "H100 96 GB (500 W)", GpuFamily::H100At500W,
+        Sheet { gib: (96.0, 95.0), hbm_tb: 2.4, tdp_w: 500.0, ..H100 },
+        &TORCHTITAN, "HBM2e at 500 W: the part behind the torchtitan and Llama 3 figures"),
+    preset("h800-sxm-80gb", "H800 80 GB", GpuFamily::H100,
+        Sheet { intra_gb: 200.0, ..H100 },
+        &DEEPEP, "NVLink cut to 200 GB/s a direction; 160 reached"),
+    preset("h200-sxm-141gb", "H200 141 GB", GpuFamily::H200,
+        Sheet { gib: (141.0, 139.8), hbm_tb: 4.8, ..H100 },
+        &STAS, "the compute of an H100"),
+    preset("h20-sxm-96gb", "H20 96 GB", GpuFamily::H20,
+        Sheet { gib: (96.0, 95.0), tflops: (148.0, 296.0, 296.0), hbm_tb: 4.0, tdp_w: 400.0, ..H100 },
+        &H20_SHEET, "37 FLOP a byte: memory-bound operations are nearly free"),
+    preset("h100-pcie-80gb", "H100 80 GB PCIe", GpuFamily::H100,
+        Sheet { tflops: (756.0, 1513.0, 1513.0), hbm_tb: 2.0, intra_gb: 63.0, nic_gbit: 200.0, tdp_w: 350.0, ..H100 },
+        &STAS, "PCIe 5, of which a bridge joins pairs only; 350 W"),
+    preset("a100-sxm-40gb", "A100 40 GB", GpuFamily::A100,
+        A100,
+        &FUJII_2024, "no fp8"),
+    preset("a100-sxm-80gb", "A100 80 GB", GpuFamily::A100,
+        Sheet { gib: (80.0, 79.25), hbm_tb: 2.04, ..A100 },
+        &STAS, "no fp8"),
+    preset("a100-pcie-80gb", "A100 80 GB PCIe", GpuFamily::A100,
+        Sheet { gib: (80.0, 79.2), hbm_tb: 1.94, intra_gb: 31.0, tdp_w: 300.0, ..A100 },
+        &STAS, "no fp8; PCIe 4, of which a bridge joins pairs only; power-limited: the best GEMM reaches 81 % of the peak"),
+    preset("b200-sxm", "B200 180 GB", GpuFamily::B200,
+        B200,
+        &STAS, "some sheets print 192 GB"),
+    preset("gb200", "GB200 186 GB (NVL72)", GpuFamily::Gb200,
+        Sheet { gib: (186.0, 184.31), tflops: (2500.0, 5000.0, 10000.0), host_gb: 450.0, tdp_w: 1200.0, per_node: 72, ..B200 },
+        &STAS, "72 GPUs on one NVLink"),
+    preset("b300-sxm", "B300 288 GB", GpuFamily::B300,
+        Sheet { gib: (288.0, 262.5), tflops: (2250.0, 4500.0, 12600.0), nic_gbit: 800.0, tdp_w: 1100.0, usable: &LOCKWOOD, ..B200 },
+        &STAS, "fp4: 12.6 PFLOP/s there, 13.1 in Lockwood; usable: the 2.1 TB that a DGX prints, over 8"),
+    preset("gb300", "GB300 288 GB (NVL72)", GpuFamily::Gb300,
+        Sheet { gib: (288.0, 277.7), tflops: (2500.0, 5000.0, 15000.0), nic_gbit: 800.0, host_gb: 450.0, tdp_w: 1400.0, per_node: 72, usable: &LOCKWOOD, ..B200 },
+        &STAS, "72 GPUs on one NVLink; usable: the 20 TB that a rack prints, over 72"),
+    preset("mi300x", "MI300X 192 GB", GpuFamily::Mi300,
+        MI300X,
+        &STAS, "full mesh without a switch: a pair gets 64 GB/s of the 448"),
+    preset("mi325x", "MI325X 256 GB", GpuFamily::Mi300,
+        Sheet { gib: (256.0, 255.7), hbm_tb: 6.0, tdp_w: 1000.0, ..MI300X },
+        &STAS, "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken"),
+    preset("mi355x", "MI355X 288 GB", GpuFamily::Mi300,
+        Sheet { gib: (288.0, 287.7), tflops: (2500.0, 5000.0, 10100.0), hbm_tb: 8.0, intra_gb: 535.5, tdp_w: 1400.0, ..MI300X },
+        &STAS, "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X"),
+    preset("rtx-4090", "RTX 4090 24 GB", GpuFamily::Ada,
+        Sheet { gib: (24.0, 23.65), tflops: (165.2, 330.3, 330.3), hbm_tb: 1.008, intra_gb: 31.0, nic_gbit: 10.0, host_gb: 32.0, tdp_w: 450.0, ..H100 },
+        &NANOCHAT, "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed"),
+    preset("rtx-5090", "RTX 5090 32 GB", GpuFamily::Ada,
+        Sheet { gib: (32.0, 31.36), tflops: (209.5, 419.0, 1676.0), hbm_tb: 1.792, intra_gb: 63.0, nic_gbit: 10.0, tdp_w: 575.0, ..H100 },
+        &NANOCHAT, "accumulation in fp32; sheets that print 419 or 838 TFLOP/s count fp16 accumulation or sparsity; PCIe 5 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed"),
+    preset("l40s", "L40S 48 GB", GpuFamily::Ada,
+        Sheet { gib: (48.0, 44.4), tflops: (362.0, 733.0, 733.0), hbm_tb: 0.864, intra_gb: 31.0, nic_gbit: 100.0, host_gb: 32.0, tdp_w: 350.0, ..H100 },
+        &STAS, "PCIe 4, no NVLink"),
 ];
 
 #[cfg(test)]
