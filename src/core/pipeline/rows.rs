@@ -1,6 +1,4 @@
 //! Every schedule, one row: its idea, cost and requirements, the programs that run it, and its order.
-//!
-//! One table, over 400 lines.
 
 use super::families::{
     chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, optimal, sequence, slots, zb_auto, zb_v,
@@ -10,7 +8,7 @@ use super::order::Placement;
 use super::registry::{Make, Schedule, Spec, Stages};
 use crate::issue::Issue;
 use crate::run::Schedule as Kind;
-use crate::run::presets::Trainer;
+use crate::run::presets::Trainer::{self, DeepSeek, DeepSpeed, MaxText, Megatron, Nanotron, PyTorch, Torchtitan};
 use crate::source;
 
 fn no_warnings(_: &Spec) -> Vec<Issue> {
@@ -63,12 +61,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Idle (p − 1)/m of the work; every micro-batch's activations are held at once.",
         needs: "Memory for m micro-batches, or full recomputation.",
         source: &source::GPIPE,
-        software: &[
-            (Trainer::Torchtitan, "GPipe"),
-            (Trainer::PyTorch, "GPipe"),
-            (Trainer::Nanotron, "afab"),
-            (Trainer::MaxText, ""),
-        ],
+        software: &[(Torchtitan, "GPipe"), (PyTorch, "GPipe"), (Nanotron, "afab"), (MaxText, "")],
         make: Make::Always(flush::gpipe),
         ..ROW
     },
@@ -78,13 +71,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "GPipe's bubble, but rank r holds p − r micro-batches at most; waits for every transfer.",
         needs: "Micro-batches enough to fill the pipeline: m ≥ p, better many times p.",
         source: &source::NARAYANAN_2021,
-        software: &[
-            (Trainer::Megatron, ""),
-            (Trainer::Torchtitan, "1F1B"),
-            (Trainer::PyTorch, "1F1B"),
-            (Trainer::DeepSpeed, ""),
-            (Trainer::Nanotron, "1f1b"),
-        ],
+        software: &[(Megatron, ""), (Torchtitan, "1F1B"), (PyTorch, "1F1B"), (DeepSpeed, ""), (Nanotron, "1f1b")],
         make: Make::Always(flush::one_f_one_b),
         warn: flush::warn_few_microbatches,
         ..ROW
@@ -104,11 +91,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Bubble (p − 1)/(v m); (p − 1)/(p v) more activations and v times the transfers.",
         needs: "Layers that divide by p v; micro-batches in groups of at least p.",
         source: &source::NARAYANAN_2021,
-        software: &[
-            (Trainer::Megatron, ""),
-            (Trainer::Torchtitan, "Interleaved1F1B"),
-            (Trainer::PyTorch, "Interleaved1F1B"),
-        ],
+        software: &[(Megatron, ""), (Torchtitan, "Interleaved1F1B"), (PyTorch, "Interleaved1F1B")],
         options: &["group"],
         virtual_stages: None,
         stages: Stages::Chunks,
@@ -122,11 +105,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Interleaving's bubble with GPipe's memory; weights are gathered once a chunk.",
         needs: "m ≥ p, else extra stalls; suits fully sharded weights.",
         source: &source::BREADTH_FIRST,
-        software: &[
-            (Trainer::Torchtitan, "LoopedBFS"),
-            (Trainer::PyTorch, "LoopedBFS"),
-            (Trainer::MaxText, "num_pipeline_repeats"),
-        ],
+        software: &[(Torchtitan, "LoopedBFS"), (PyTorch, "LoopedBFS"), (MaxText, "num_pipeline_repeats")],
         virtual_stages: None,
         stages: Stages::Chunks,
         make: Make::Always(interleaved::looped_bfs),
@@ -221,7 +200,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Bubble (p − 1)(tF + tB − tW) of a chunk; p v chunks held on every rank.",
         needs: "A backward that can be cut; PyTorch wants m to divide into rounds.",
         source: &source::TORCH_PIPELINING,
-        software: &[(Trainer::Torchtitan, "InterleavedZeroBubble"), (Trainer::PyTorch, "InterleavedZeroBubble")],
+        software: &[(Torchtitan, "InterleavedZeroBubble"), (PyTorch, "InterleavedZeroBubble")],
         virtual_stages: None,
         stages: Stages::Chunks,
         splits_backward: true,
@@ -235,7 +214,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "No idle time inside a rank's span for tF = tB = tW; 2p chunks held on every rank.",
         needs: "Two chunks per rank, m ≥ 2p − 1, equal tF, tB and tW.",
         source: &source::CONTROLLABLE,
-        software: &[(Trainer::Torchtitan, "ZBVZeroBubble"), (Trainer::PyTorch, "ZBVZeroBubble")],
+        software: &[(Torchtitan, "ZBVZeroBubble"), (PyTorch, "ZBVZeroBubble")],
         fill: Some(|p| p.saturating_mul(2)),
         make: Make::Always(zb_v::zb_v),
         ..V_SHAPE
@@ -275,7 +254,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Bubble (p/2 − 1)(F&B + B − 3W); two copies of the weights, p + 1 micro-batches held.",
         needs: "Even p, even m, m ≥ 2p; a fused forward-backward block.",
         source: &source::DUALPIPE,
-        software: &[(Trainer::DeepSeek, "")],
+        software: &[(DeepSeek, "")],
         virtual_stages: Some(2),
         placement: Placement::Bidirectional,
         copies: |_, _| 2,
@@ -290,7 +269,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Bubble (p − 1)(F&B + B − 3W) of a chunk; 2p + 1 chunks held.",
         needs: "m ≥ 2p, two chunks per rank; a fused forward-backward block.",
         source: &source::DUALPIPE,
-        software: &[(Trainer::Torchtitan, "DualPipeV")],
+        software: &[(Torchtitan, "DualPipeV")],
         make: Make::Sometimes(dualpipe::dualpipev, |_| false),
         warn: dualpipe::warn,
         ..V_SHAPE
@@ -310,7 +289,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "One chunk more in flight than interleaved 1F1B.",
         needs: "A fused forward-backward block; m a multiple of p.",
         source: &source::MEGATRON,
-        software: &[(Trainer::Megatron, "")],
+        software: &[(Megatron, "")],
         virtual_stages: None,
         stages: Stages::Chunks,
         make: Make::Sometimes(interleaved::overlap, |_| false),
@@ -344,7 +323,7 @@ pub static SCHEDULES: &[Schedule] = &[
         needs: "Durations that are known and steady; software that takes an order.",
         source: &source::JOB_SHOP,
         // With an order in a file: the class tells torchtitan to make one stage a rank (`pipeline_llm`).
-        software: &[(Trainer::Torchtitan, "PipelineScheduleSingle")],
+        software: &[(Torchtitan, "PipelineScheduleSingle")],
         options: &["memory_limit"],
         splits_backward: true,
         uses_durations: true,
