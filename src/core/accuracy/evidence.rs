@@ -16,7 +16,6 @@ pub enum Measured {
     RanOut,
 }
 
-/// A published row.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// Its line in the tables; rows of one line, which measure one run, share it.
@@ -25,9 +24,7 @@ pub struct Evidence {
     pub source: usize,
     /// Its name in the source.
     pub label: String,
-    /// The measured run.
     pub run: Run,
-    /// The measurement.
     pub measured: Measured,
     /// Further columns of the row.
     pub note: String,
@@ -78,14 +75,11 @@ fn ids(file: &str, table: &Table) -> Vec<String> {
 }
 
 fn belongs(source: &Source, line: Line) -> bool {
-    let says = |(column, what): &(&str, &str)| {
-        let cell = line.text(column);
-        match what.strip_prefix('=') {
-            Some(exact) => cell == exact,
-            None => cell.contains(what),
-        }
-    };
-    source.only.iter().all(says) && !source.without.iter().any(says)
+    source.only.iter().all(|(column, what)| {
+        let (cell, told) = (line.text(column), what.trim_start_matches('!'));
+        let says = told.strip_prefix('=').map_or_else(|| cell.contains(told), |exact| cell == exact);
+        says != what.starts_with('!')
+    })
 }
 
 /// The settings in the column `run`, as a link has them; none where the line says too little.
