@@ -4,6 +4,7 @@
 //! template without a row is shown in English. What is the same in every language (names, formulas, quantities with
 //! their units) is an argument or [`verbatim`].
 
+use crate::statics::from;
 use crate::units::thousands;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
@@ -225,63 +226,20 @@ impl Serialize for Message {
     }
 }
 
-impl From<&'static str> for Message {
+from! {
     /// A template without holes.
-    fn from(template: &'static str) -> Self {
-        Self::plain(template)
-    }
-}
-
-impl From<&Message> for Message {
-    fn from(message: &Message) -> Self {
-        message.clone()
-    }
-}
-
-impl From<&Message> for Argument {
-    fn from(message: &Message) -> Self {
-        Self::Text(message.clone())
-    }
-}
-
-impl From<&&'static str> for Message {
-    fn from(template: &&'static str) -> Self {
-        Self::plain(template)
-    }
-}
-
-impl From<Message> for Argument {
-    fn from(message: Message) -> Self {
-        Self::Text(message)
-    }
-}
-
-impl From<String> for Argument {
+    &'static str => Message: template => Self::plain(template);
+    &&'static str => Message: template => Self::plain(template);
+    &Message => Message: message => message.clone();
+    &Message => Argument: message => Self::Text(message.clone());
+    Message => Argument: message => Self::Text(message);
     /// A name or a quantity with its unit, the same in every language.
-    fn from(text: String) -> Self {
-        Self::Text(verbatim(text))
-    }
-}
-
-impl From<&String> for Argument {
-    /// A name or a quantity with its unit, the same in every language.
-    fn from(text: &String) -> Self {
-        Self::Text(verbatim(text))
-    }
-}
-
-impl From<&'static str> for Argument {
+    String => Argument: text => Self::Text(verbatim(text));
+    &String => Argument: text => Self::Text(verbatim(text));
     /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they are.
-    fn from(text: &'static str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<f64> for Argument {
+    &'static str => Argument: text => Self::Text(text.into());
     /// A constant as it is written; a measured or computed figure is formatted by `units` first.
-    fn from(number: f64) -> Self {
-        Self::Text(verbatim(crate::units::shortest(number)))
-    }
+    f64 => Argument: number => Self::Text(verbatim(crate::units::shortest(number)));
 }
 
 macro_rules! counts {

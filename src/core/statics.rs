@@ -34,3 +34,17 @@ macro_rules! named {
 }
 
 pub use named;
+
+/// Conversions, one a row: `u64 => Value: count => Self::Number(count as f64)`.
+macro_rules! from {
+    ($($(#[$about:meta])* $from:ty => $to:ty: $value:ident => $made:expr;)*) => { $(
+        impl From<$from> for $to {
+            $(#[$about])*
+            fn from($value: $from) -> Self {
+                $made
+            }
+        }
+    )* };
+}
+
+pub(crate) use from;

@@ -25,7 +25,6 @@ pub(crate) fn at<Whole: 'static, Part: Settable>(
 pub trait Held: Sized + 'static {
     /// Type of its values, with the limits of its row.
     fn slot(row: &Row) -> Slot;
-    /// As a value.
     fn get(&self) -> Value;
     /// From a value within the limits; none where it is no such thing.
     fn of(value: &Value) -> Option<Self>;

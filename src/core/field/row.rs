@@ -50,14 +50,10 @@ pub enum Slot {
         /// Values of the stepper.
         steps: Steps,
     },
-    /// Yes or no.
     Toggle,
-    /// One of a list.
     Choice {
-        /// The list.
         options: fn() -> Vec<Choice>,
     },
-    /// A list of whole numbers.
     Counts,
     /// A list of `length` numbers.
     Numbers {
@@ -66,25 +62,20 @@ pub enum Slot {
         /// Smallest and largest that mean anything.
         range: (f64, f64),
     },
-    /// Some of a list.
     Set {
-        /// The list.
         options: fn() -> Vec<Choice>,
     },
-    /// Free text.
     Text,
 }
 
 /// Everything of a setting but its key and value.
 #[derive(Default)]
 pub struct Row {
-    /// The section of the form.
     pub group: Group,
     /// The field's own term.
     pub label: &'static str,
     /// Its abbreviation, if it has one: "TP".
     pub symbol: &'static str,
-    /// Unit beside the input.
     pub unit: &'static str,
     /// Its description, one line.
     pub hint: &'static str,

@@ -42,27 +42,15 @@ impl<T: Default + 'static> Field<T> {
                 "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
                 _ => Err(t!("\"{text}\" is neither true nor false", text = shorten(text))),
             },
-            Slot::Counts => text
-                .split(',')
-                .map(|item| {
-                    parse_count(item)
-                        .map(Value::from)
-                        .ok_or_else(|| t!("\"{item}\" is not a whole number", item = shorten(item)))
-                })
-                .collect::<Result<Vec<_>, _>>()
-                .map(Value::List),
-            Slot::Numbers { .. } => text
-                .split(',')
-                .map(|item| {
-                    parse_number(item)
-                        .map(Value::Number)
-                        .ok_or_else(|| t!("\"{item}\" is not a number", item = shorten(item)))
-                })
-                .collect::<Result<Vec<_>, _>>()
-                .map(Value::List),
-            Slot::Set { .. } => {
-                Ok(Value::List(text.split(',').map(|item| Value::Text(item.trim().to_owned())).collect()))
-            }
+            Slot::Counts => list(text, |item| {
+                let number = parse_count(item).map(Value::from);
+                number.ok_or_else(|| t!("\"{item}\" is not a whole number", item = shorten(item)))
+            }),
+            Slot::Numbers { .. } => list(text, |item| {
+                let number = parse_number(item).map(Value::Number);
+                number.ok_or_else(|| t!("\"{item}\" is not a number", item = shorten(item)))
+            }),
+            Slot::Set { .. } => list(text, |item| Ok(Value::Text(item.trim().to_owned()))),
             Slot::Choice { .. } | Slot::Text => Ok(Value::Text(text.to_owned())),
         }
     }
@@ -71,6 +59,11 @@ impl<T: Default + 'static> Field<T> {
     pub fn text(&self, run: &T) -> Option<String> {
         plain(&self.get(run))
     }
+}
+
+/// The list of what `read` makes of the items between commas.
+fn list(text: &str, read: impl Fn(&str) -> Result<Value, Message>) -> Result<Value, Message> {
+    text.split(',').map(read).collect::<Result<_, _>>().map(Value::List)
 }
 
 /// A scalar or a flat list as text: integers plain, numbers by their shortest form that reads back.

@@ -1,5 +1,6 @@
 //! A configuration value before it is understood: what JSON, a JavaScript object or a link can hold.
 
+use crate::statics::from;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,7 +34,6 @@ impl Value {
             Self::Map(_) => "an object",
         }
     }
-    /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
@@ -44,9 +44,6 @@ impl Value {
             _ => None,
         }
     }
-}
-
-impl Value {
     /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that `opens`
     /// does not know stays one value.
     pub fn flat(&self, opens: fn(&str) -> bool) -> Vec<(String, Value)> {
@@ -95,24 +92,13 @@ impl Value {
     }
 }
 
-/// A value of one of the types that settings have.
-macro_rules! from {
-    ($($type:ty: $value:ident => $into:expr;)*) => {
-        $(impl From<$type> for Value {
-            fn from($value: $type) -> Self {
-                $into
-            }
-        })*
-    };
-}
-
 from! {
-    u64: count => Self::Number(count as f64);
-    f64: number => Self::Number(number);
-    bool: yes => Self::Bool(yes);
-    &str: text => Self::Text(text.to_owned());
-    String: text => Self::Text(text);
-    Vec<Value>: items => Self::List(items);
+    u64 => Value: count => Self::Number(count as f64);
+    f64 => Value: number => Self::Number(number);
+    bool => Value: yes => Self::Bool(yes);
+    &str => Value: text => Self::Text(text.to_owned());
+    String => Value: text => Self::Text(text);
+    Vec<Value> => Value: items => Self::List(items);
 }
 
 impl Serialize for Value {
