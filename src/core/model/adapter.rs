@@ -41,9 +41,7 @@ pub enum Side {
 pub struct Linear {
     /// The linear that it adapts.
     pub target: Target,
-    /// Width of its input.
     pub input: u64,
-    /// Width of its output.
     pub output: u64,
     /// The cut of that linear.
     pub side: Side,

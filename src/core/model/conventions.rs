@@ -27,7 +27,6 @@ one_of! {
 }
 
 impl CountedBy {
-    /// Its row.
     pub fn convention(self) -> &'static Convention {
         &CONVENTIONS[self as usize]
     }
@@ -36,7 +35,6 @@ impl CountedBy {
 /// A way to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Convention {
-    /// Its identity.
     pub by: CountedBy,
     /// Difference from the others.
     pub remark: &'static str,

@@ -44,12 +44,21 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
             let selects = model.indexer.map(|part| indexer(model, part, mla.q_lora_rank));
             latent(model, mla).plus(selects.unwrap_or_default())
         }),
+        other => headless(model, other).map(|(elements, _)| elements),
+    }
+    .unwrap_or_default()
+}
+
+/// Elements of a mixer without heads of keys and values, and how many of them stand in no matrix and no convolution: norms,
+/// biases, decays, positions.
+pub(super) fn headless(model: &Architecture, mixer: Mixer) -> Option<(LayerElements, u64)> {
+    match mixer {
         Mixer::DeltaNet => model.delta_net.map(|part| delta_net(model, part)),
         Mixer::Kda => model.kda.map(|part| kda(model, part)),
         Mixer::Mamba => model.mamba.map(|part| mamba(model, part)),
         Mixer::Compressed(ratio) => model.compressed.map(|part| compressed(model, part, ratio)),
+        _ => None,
     }
-    .unwrap_or_default()
 }
 
 /// Gate of the attention output, as wide as itself: `h a e_v`.
@@ -101,66 +110,74 @@ fn latent(model: &Architecture, mla: Mla) -> LayerElements {
 
 /// `q_r n d + h d + 2 d + h n`, n heads of d: queries from the latent, one key with its norm, a weight a head; whole on
 /// every tensor-parallel rank. Source: Megatron-LM `dsa.py`.
-fn indexer(model: &Architecture, part: Indexer, q_lora_rank: u64) -> LayerElements {
+pub(super) fn indexer(model: &Architecture, part: Indexer, q_lora_rank: u64) -> LayerElements {
     let (h, n, d) = (model.hidden, part.heads, part.head_dim);
     LayerElements { replicated: q_lora_rank * n * d + h * d + 2 * d + h * n, ..LayerElements::default() }
 }
 
 /// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the bias
 /// of dt, norm, output projection; all cut by heads. Source: Megatron-LM `mamba_mixer.py`.
-fn mamba(model: &Architecture, part: Mamba) -> LayerElements {
+fn mamba(model: &Architecture, part: Mamba) -> (LayerElements, u64) {
     let (h, d) = (model.hidden, part.inner());
     let convolution = part.convolved() * (CONVOLUTION + 1);
-    LayerElements {
+    let elements = LayerElements {
         sharded: h * part.projected() + convolution + 3 * part.heads + d + d * h,
         ..LayerElements::default()
-    }
+    };
+    (elements, part.convolved() + 3 * part.heads + d)
 }
 
 /// `h (2 K + 2 V + 2 n) + 4 (2 K + V) + 2 n + d + V h` with keys of width K, values and gate of width V, n value heads
 /// of d. Source: Megatron-LM `gdn.py`.
-fn delta_net(model: &Architecture, part: DeltaNet) -> LayerElements {
+fn delta_net(model: &Architecture, part: DeltaNet) -> (LayerElements, u64) {
     let (h, k, v, n) = (model.hidden, part.keys(), part.values(), part.value_heads);
-    LayerElements {
+    let elements = LayerElements {
         sharded: h * (2 * k + 2 * v + 2 * n) + CONVOLUTION * (2 * k + v) + 2 * n + v * h,
         replicated: part.head_dim,
         ..LayerElements::default()
-    }
+    };
+    (elements, 2 * n + part.head_dim)
 }
 
 /// `3 h D + 12 D + (h d + d D) + h n + gate + n + D + d + D h`, D = n d: three projections with their convolutions, the
 /// decay of rank d, beta, the gate, A and the decay's bias, norm, output. Source: Automodel `kimi_linear/model.py`.
-fn kda(model: &Architecture, part: Kda) -> LayerElements {
+fn kda(model: &Architecture, part: Kda) -> (LayerElements, u64) {
     let (h, n, d, inner) = (model.hidden, part.heads, part.head_dim, part.inner());
     let (gate_up, gate_down) = match part.gate_rank {
         0 => (h * inner, 0),
         rank => (rank * inner, h * rank),
     };
-    LayerElements {
+    let elements = LayerElements {
         sharded: 4 * h * inner + 3 * CONVOLUTION * inner + d * inner + h * n + gate_up + n + inner,
         replicated: h * d + gate_down + d,
         ..LayerElements::default()
-    }
+    };
+    (elements, n + inner + d)
 }
 
 /// Queries of rank `q_r`, one key-value head, the output in groups, sinks; the compressor with positions and norm, twice
 /// as wide where windows overlap, and there the indexer with a compressor of its own. Source: Automodel
 /// `deepseek_v4/layers.py`.
-fn compressed(model: &Architecture, part: Compressed, ratio: u8) -> LayerElements {
+fn compressed(model: &Architecture, part: Compressed, ratio: u8) -> (LayerElements, u64) {
     let (h, a, e) = (model.hidden, model.heads, model.head_dim);
     let (q, o) = (part.q_lora_rank, part.o_lora_rank);
+    // Of the compressor its matrices, and its positions and norm.
     let compressor = |head: u64| {
         let width = Compressed::pooled(ratio, head);
-        2 * h * width + u64::from(ratio) * width + head
+        [2 * h * width, u64::from(ratio) * width + head]
     };
-    let pool = if ratio > 0 { compressor(e) } else { 0 };
-    let selects = model.indexer.filter(|_| ratio == Compressed::INDEXED);
-    let selects = selects.map_or(0, |part| compressor(part.head_dim) + q * part.heads * part.head_dim + h * part.heads);
-    LayerElements {
+    let pool = if ratio > 0 { compressor(e) } else { [0, 0] };
+    let selects = model.indexer.filter(|_| ratio == Compressed::INDEXED).map_or([0, 0], |part| {
+        let [matrices, vectors] = compressor(part.head_dim);
+        [matrices + q * part.heads * part.head_dim + h * part.heads, vectors]
+    });
+    let vectors = a + q + e + pool[1] + selects[1];
+    let elements = LayerElements {
         sharded: q * a * e + a * e * o + part.o_groups * o * h + a,
-        replicated: h * q + q + h * e + e + pool + selects,
+        replicated: h * q + h * e + pool[0] + selects[0] + vectors - a,
         ..LayerElements::default()
-    }
+    };
+    (elements, vectors)
 }
 
 /// Matrices of an FFN: gate, up and down, or up and down.
@@ -225,7 +242,6 @@ pub struct LayerElements {
 }
 
 impl LayerElements {
-    /// All elements.
     pub fn total(self) -> u64 {
         self.dense() + self.experts
     }

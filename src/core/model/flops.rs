@@ -5,9 +5,10 @@
 //! `4 a d s_eff`, FFN `6 h f` gated or `4 h f`, once the head `2 h v`. Backward is twice forward.
 
 use super::architecture::Architecture;
+use super::elements::{headless, indexer};
 use super::kept_mixers::widths;
 use super::kinds::Kinds;
-use super::mixers::{CONVOLUTION, Compressed};
+use super::mixers::Compressed;
 use super::pattern::{Ffn, LayerKind, Mixer};
 use crate::explain::symbols::{
     COUNTED_KEYS, EXPERT_FFN, EXPERTS, FFN, HEADS, HIDDEN, INDEXER, KEY_RANK, KV_HEADS, LATENT_WIDTH, MIXER_CORE,
@@ -122,54 +123,16 @@ pub(crate) fn projection_flops<Q: Quantity>(model: &Architecture, mixer: Mixer) 
             let heads = a * (plain + rotary);
             let query = if q_r == 0 { h * heads } else { h * latent + latent * heads };
             let key_value = h * (k_r + rotary) + k_r * a * (plain + value);
-            let indexer = model.indexer.filter(|_| mixer == Mixer::Sparse).map_or(0.0, |part| {
-                let (h, n, d) = (model.hidden as f64, part.heads as f64, part.head_dim as f64);
-                2.0 * (q_r as f64 * n * d + h * d + h * n)
+            let indexer = model.indexer.filter(|_| mixer == Mixer::Sparse).map_or(0, |part| {
+                // Without its norm.
+                2 * (indexer(model, part, q_r).total() - 2 * part.head_dim)
             });
-            (query + key_value) * 2.0 + out(a, value) + added_up(INDEXER, indexer)
+            (query + key_value) * 2.0 + out(a, value) + added_up(INDEXER, indexer as f64)
         }),
-        _ => Some(added_up(PROJECTIONS, other_projections(model, mixer))),
+        _ => headless(model, mixer)
+            .map(|(elements, vectors)| added_up(PROJECTIONS, 2.0 * (elements.total() - vectors) as f64)),
     };
     projections.unwrap_or_else(|| Q::number(0.0))
-}
-
-/// The same of mixers without attention over heads of keys and values.
-fn other_projections(model: &Architecture, mixer: Mixer) -> f64 {
-    let (h, a) = (model.hidden as f64, model.heads as f64);
-    match mixer {
-        Mixer::DeltaNet => model.delta_net.map(|part| {
-            let (k, v, n) = (part.keys(), part.values(), part.value_heads);
-            let convolution = 2 * CONVOLUTION * (2 * k + v);
-            2.0 * h * (2 * k + 3 * v + 2 * n) as f64 + convolution as f64
-        }),
-        Mixer::Kda => model.kda.map(|part| {
-            let (inner, d, n) = (part.inner(), part.head_dim, part.heads);
-            let gate = match part.gate_rank {
-                0 => h * inner as f64,
-                rank => (h + inner as f64) * rank as f64,
-            };
-            let decay = (h + inner as f64) * d as f64;
-            2.0 * (h * (4 * inner + n) as f64 + decay + gate) + (2 * 3 * CONVOLUTION * inner) as f64
-        }),
-        Mixer::Mamba => model.mamba.map(|part| {
-            let convolution = 2 * CONVOLUTION * part.convolved();
-            2.0 * h * (part.projected() + part.inner()) as f64 + convolution as f64
-        }),
-        Mixer::Compressed(ratio) => model.compressed.map(|part| {
-            let (q, o, groups) = (part.q_lora_rank as f64, part.o_lora_rank as f64, part.o_groups as f64);
-            let e = model.head_dim as f64;
-            let pool = |head: u64| 2.0 * h * Compressed::pooled(ratio, head) as f64;
-            let pooled = if ratio > 0 { pool(model.head_dim) } else { 0.0 };
-            let indexer = model.indexer.filter(|_| ratio == Compressed::INDEXED);
-            let selects = indexer.map_or(0.0, |part| {
-                let n = part.heads as f64;
-                pool(part.head_dim) + q * n * part.head_dim as f64 + h * n
-            });
-            2.0 * (h * q + q * a * e + h * e + a * e * o + groups * o * h + pooled + selects)
-        }),
-        _ => None,
-    }
-    .unwrap_or(0.0)
 }
 
 /// Core of attention, forward, for one token and key: scores and their product with the values, `2 a (e + e_v)`. Sparse

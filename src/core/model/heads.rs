@@ -6,13 +6,10 @@ use super::pattern::Mixer;
 /// Heads of an attention that has keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heads {
-    /// Query heads a.
     pub query: u64,
-    /// Key-value heads k.
     pub key_value: u64,
     /// Width of a query and a key.
     pub qk: u64,
-    /// Width of a value.
     pub value: u64,
     /// Keys serve as values.
     pub shared_kv: bool,

@@ -10,7 +10,6 @@ pub struct Cut<Q = f64> {
     pub tokens: Q,
     /// Keys that a query meets, s; counts only where scores are stored.
     pub keys: Q,
-    /// Tensor-parallel ranks t.
     pub tp: Q,
     /// Ranks over which norms and residuals are cut: t with sequence parallelism, else 1.
     pub residual: Q,
@@ -64,7 +63,6 @@ pub enum Role {
     AttentionNorm,
     Query,
     KeyValue,
-    /// MLA's latents.
     Latent,
     /// Outputs of MLA's up-projections.
     LatentUp,
@@ -101,7 +99,6 @@ pub enum Role {
 /// A tensor that lives from a layer's forward to its backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept<Q = f64> {
-    /// Name of the tensor.
     pub name: &'static str,
     /// Its place in the layer.
     pub role: Role,

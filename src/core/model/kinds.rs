@@ -26,9 +26,6 @@ impl Kinds {
             self.count += 1;
         }
     }
-}
-
-impl Kinds {
     /// These and `times` those.
     pub(crate) fn with(mut self, others: &Self, times: u64) -> Self {
         for (kind, layers) in others.iter() {

@@ -62,7 +62,6 @@ impl Ffn {
 /// Mixer and FFN of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerKind {
-    /// Its mixer of tokens.
     pub mixer: Mixer,
     pub ffn: Ffn,
 }
@@ -81,20 +80,27 @@ impl LayerKind {
     }
     /// A number that no other kind has.
     const fn code(self) -> u32 {
-        let mixer = match self.mixer {
-            Mixer::None => 0,
-            Mixer::Full => 1,
-            Mixer::Window => 2,
-            Mixer::Second => 3,
-            Mixer::Chunked => 4,
-            Mixer::Latent => 5,
-            Mixer::Sparse => 6,
-            Mixer::DeltaNet => 7,
-            Mixer::Kda => 8,
-            Mixer::Mamba => 9,
-            Mixer::Compressed(ratio) => 10 + ratio as u32,
-        };
-        4 * mixer + self.ffn as u32
+        let ratio = if let Mixer::Compressed(ratio) = self.mixer { ratio } else { 0 };
+        u32::from_be_bytes([0, self.mixer.letter(), ratio, self.ffn as u8])
+    }
+}
+
+impl Mixer {
+    /// Its letter in a pattern; 0 of none.
+    pub(super) const fn letter(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Full => b'A',
+            Self::Window => b'W',
+            Self::Second => b'B',
+            Self::Chunked => b'C',
+            Self::Latent => b'L',
+            Self::Sparse => b'S',
+            Self::DeltaNet => b'G',
+            Self::Kda => b'K',
+            Self::Mamba => b'M',
+            Self::Compressed(_) => b'X',
+        }
     }
 }
 
@@ -250,7 +256,6 @@ impl Pattern {
         Ok(at as u8)
     }
 
-    /// Adds a run.
     pub(super) const fn push(&mut self, place: u8, count: u8) -> Result<(), PatternError> {
         if self.run_count == MAX_RUNS {
             return Err(PatternError::Runs);

@@ -229,21 +229,12 @@ impl Display for LayerKind {
             Ffn::Experts => "e",
             Ffn::Both => "x",
         };
-        let mixer = match self.mixer {
-            Mixer::None if self.ffn == Ffn::Dense => return out.write_str("-"),
-            Mixer::None => return out.write_str("E"),
-            Mixer::Compressed(ratio) => return write!(out, "X{ratio}{alone}"),
-            Mixer::Full => "A",
-            Mixer::Window => "W",
-            Mixer::Second => "B",
-            Mixer::Chunked => "C",
-            Mixer::Latent => "L",
-            Mixer::Sparse => "S",
-            Mixer::DeltaNet => "G",
-            Mixer::Kda => "K",
-            Mixer::Mamba => "M",
-        };
-        write!(out, "{mixer}{alone}")
+        match self.mixer {
+            Mixer::None if self.ffn == Ffn::Dense => out.write_str("-"),
+            Mixer::None => out.write_str("E"),
+            Mixer::Compressed(ratio) => write!(out, "X{ratio}{alone}"),
+            mixer => write!(out, "{}{alone}", char::from(mixer.letter())),
+        }
     }
 }
 
